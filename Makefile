@@ -1,0 +1,41 @@
+# Each target sets up .venv by itself; nothing but Python >= 3.11 and make is assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := dev
+STAMP := $(VENV)/.installed-$(EXTRAS)
+# pytest's workers: two cores are the smallest machine we aim at.
+WORKERS ?= 2
+
+.PHONY: demo test test-all lint types bench clean setup
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info

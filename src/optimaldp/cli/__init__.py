@@ -1,0 +1,40 @@
+"""The command line: a thin layer over the library.
+
+Each command has a module of its own that imports what it needs when it runs, so that ``optimaldp --help`` stays instant.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from optimaldp.errors import OptimalDPError
+
+app = typer.Typer(
+    name="optimaldp",
+    help="The best possible differentially private answer to a discrete question, with proofs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _about(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from optimaldp import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line: an error of ours becomes one line on standard error and exit code 2."""
+    from optimaldp.cli import commands  # noqa: F401  (registers the commands)
+
+    try:
+        app()
+    except OptimalDPError as error:
+        print(f"optimaldp: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,3 @@
+"""Every command, one import each: importing a command's module registers it."""
+
+from __future__ import annotations

@@ -1,0 +1,91 @@
+"""Every error that optimaldp raises on purpose, in one tree.
+
+A message says *what, with the value; the rule; the way out*. The parts are attributes too, so that a caller
+can build a message of its own. An error that is raised after data was read never holds a value from the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_SHOWN = 80  # characters of a bad value that a message quotes: enough to recognise it, never a screenful
+
+
+class OptimalDPError(Exception):
+    """The root of the tree: catch this to catch everything that optimaldp raises on purpose."""
+
+
+def shorten(value: Any) -> str:
+    """Return a one-line ``repr`` of *value*, cut to a readable length."""
+    text = value if isinstance(value, str) and not value else repr(value)
+    text = " ".join((text or "''").split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class InputError(OptimalDPError, ValueError):
+    """Something that the caller handed in breaks a rule. Nothing was read, sampled or spent."""
+
+    def __init__(self, field: str, value: Any, rule: str, remedy: str = "") -> None:
+        self.field = field
+        self.value = value
+        self.rule = rule
+        self.remedy = remedy
+        way_out = f" {remedy.rstrip('.')}." if remedy else ""
+        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}.{way_out}")
+
+
+class LevelError(InputError):
+    """A privacy level that is not one (a negative epsilon, a delta above 1, ...)."""
+
+
+class GraphError(InputError):
+    """A graph of datasets that cannot be built or used as asked."""
+
+
+class ProblemError(InputError):
+    """A design problem (graph, preferences, fixed values) or its file breaks a rule."""
+
+
+class MechanismError(InputError):
+    """A mechanism whose rows are not distributions, or that does not fit its graph."""
+
+
+class CertificateError(InputError):
+    """A certificate that does not prove what it claims."""
+
+
+class NotCertifiedError(OptimalDPError):
+    """Something that has not been certified was about to be sampled."""
+
+
+class ChannelError(InputError):
+    """A channel, prior or gain that breaks a rule."""
+
+
+class HistogramError(InputError):
+    """Counts, bins or a prior that cannot make a histogram."""
+
+
+class QuestionError(InputError):
+    """A question or predicate that cannot be asked, or not of this table."""
+
+
+class TableError(InputError):
+    """A source that cannot be opened or counted. The message never quotes a cell."""
+
+
+class LedgerError(OptimalDPError):
+    """A ledger that cannot be opened, was damaged, or does not fit the request."""
+
+
+class BudgetError(LedgerError):
+    """A spend that the budget does not cover. Nothing was sampled and nothing was spent."""
+
+
+class MissingExtraError(OptimalDPError, ImportError):
+    """An optional part is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed. It is an optional part: pip install 'optimaldp[{extra}]'.")

@@ -1,0 +1,73 @@
+"""The one home of ball arithmetic (python-flint): rigorous enclosures of real numbers.
+
+A ball carries its own error bound, so a comparison that comes out true *is* true. Every function here that
+gives a rational says on which side of the real number it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+Ball = arb
+
+WORKING_BITS = 128  # enough for 30 decimal digits with room for a few hundred operations
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with *bits* of precision inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def working_bits() -> int:
+    """The precision in force."""
+    return int(ctx.prec)
+
+
+def ball(number: Fraction | int) -> arb:
+    """Enclose a rational at the current precision."""
+    number = Fraction(number)
+    return arb(fmpq(number.numerator, number.denominator))
+
+
+def dyadic(point: arb) -> Fraction:
+    """The exact value of a ball without radius."""
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+
+
+def lower(enclosure: arb) -> Fraction:
+    """A rational that is certainly not above the real number."""
+    return dyadic(enclosure.lower())
+
+
+def upper(enclosure: arb) -> Fraction:
+    """A rational that is certainly not below the real number."""
+    return dyadic(enclosure.upper())
+
+
+def sign(number: Callable[[], arb], *, start_bits: int = 64, most_bits: int = 1 << 20) -> int:
+    """The sign of a real number that is known not to be 0, by raising the precision until it shows.
+
+    *number* is evaluated at the current precision. The caller must know that the number is not 0; the limit only
+    turns a broken promise into an error instead of an endless loop.
+    """
+    bits = start_bits
+    while bits <= most_bits:
+        with precision(bits):
+            value = number()
+            if value > 0:
+                return 1
+            if value < 0:
+                return -1
+        bits *= 2
+    raise ArithmeticError(f"two real numbers agree to {most_bits} bits: they are equal and were promised not to be")

@@ -1,0 +1,34 @@
+"""Which datasets are neighbours: the other half of every guarantee."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from optimaldp.errors import LevelError
+
+
+class Neighbours(StrEnum):
+    """The neighbour relation that a guarantee speaks of."""
+
+    SUBSTITUTION = "substitution"
+    ADD_REMOVE = "add-remove"
+
+    @property
+    def words(self) -> str:
+        """The relation in a sentence that a reader without the jargon understands."""
+        if self is Neighbours.SUBSTITUTION:
+            return "one person's record is replaced by another (the number of persons is public)"
+        return "one person appears or disappears (the number of persons is private)"
+
+
+def read_neighbours(value: str | Neighbours) -> Neighbours:
+    """Read a neighbour relation from its name."""
+    try:
+        return Neighbours(value)
+    except ValueError:
+        raise LevelError(
+            "neighbours",
+            value,
+            "is not a neighbour relation",
+            "use 'substitution' (one record replaced, n public) or 'add-remove' (one person more or less)",
+        ) from None

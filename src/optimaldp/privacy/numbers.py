@@ -1,0 +1,80 @@
+"""Exact numbers from what people type.
+
+A float is read by its shortest decimal (``0.1`` is 1/10, as its author meant); strings, ``Fraction`` and
+``Decimal`` are exact. Nothing here rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import InputError
+
+# Python's Fraction also takes "1_000" and " 1/3 "; files that others read should not depend on that.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+")
+_LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
+
+
+def read_number(value: Any, *, name: str, error: type[InputError] = InputError) -> Fraction:
+    """Read one finite number exactly.
+
+    >>> read_number(0.1, name="delta"), read_number("1/3", name="delta")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    if isinstance(value, bool):
+        raise error(name, value, "is not a number", "write 0.1, '1/3' or 1e-6")
+    if isinstance(value, (int, Fraction)):
+        return Fraction(value)
+    if isinstance(value, numbers.Integral):
+        return Fraction(int(value))
+    if isinstance(value, (float, numbers.Real)) and not isinstance(value, Decimal):
+        as_float = float(value)
+        if not math.isfinite(as_float):
+            raise error(name, value, "is not a finite number")
+        # A float32 of numpy means what its own shortest decimal says, hence str(value) and not repr(float(value)).
+        return Fraction(str(value))
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise error(name, value, "is not a finite number")
+        return Fraction(value)
+    if isinstance(value, str):
+        return _read_text(value, name=name, error=error)
+    raise error(name, value, "is not a number", "write 0.1, '1/3' or 1e-6")
+
+
+def _read_text(text: str, *, name: str, error: type[InputError]) -> Fraction:
+    stripped = text.strip()
+    if len(stripped) > _LONGEST or not _NUMBER.fullmatch(stripped):
+        raise error(name, text, "is not a number", "write 0.1, '1/3' or 1e-6")
+    try:
+        return Fraction(stripped)
+    except (ZeroDivisionError, ValueError):
+        raise error(name, text, "is not a number", "a denominator cannot be 0") from None
+
+
+def read_probability(value: Any, *, name: str, error: type[InputError] = InputError) -> Fraction:
+    """Read one number in [0, 1] exactly."""
+    number = read_number(value, name=name, error=error)
+    if not 0 <= number <= 1:
+        raise error(name, value, "is not a probability", "it must lie between 0 and 1")
+    return number
+
+
+def fraction_text(number: Fraction) -> str:
+    """Write *number* so that :func:`read_number` gives it back exactly, as a decimal where that is short.
+
+    >>> fraction_text(Fraction(1, 10)), fraction_text(Fraction(1, 3)), fraction_text(Fraction(1, 10**6))
+    ('0.1', '1/3', '1e-06')
+    """
+    if number.denominator == 1:
+        return str(number.numerator)
+    try:
+        shortest = repr(float(number))
+    except OverflowError:
+        return str(number)
+    return shortest if Fraction(shortest) == number else str(number)

@@ -1,0 +1,80 @@
+"""Samplers in which no floating-point number decides an answer.
+
+A draw compares a uniform real number, revealed bit by bit, with exact thresholds: rationals, or balls that are
+sharpened until they separate. It ends with probability 1, and the distribution is the stated one exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+
+from optimaldp.errors import MechanismError
+from optimaldp.privacy.balls import Ball, precision
+from optimaldp.sampling.bits import BitSource
+
+_FIRST_BITS = 64  # an undecided first word has probability at most (number of answers) / 2**64
+
+
+def uniform_below(bound: int, source: BitSource) -> int:
+    """An integer in ``[0, bound)``, each with probability exactly ``1 / bound``."""
+    if bound < 1:
+        raise MechanismError("bound", bound, "leaves nothing to choose from")
+    bits = (bound - 1).bit_length()
+    while True:
+        value = source.take(bits) if bits else 0
+        if value < bound:
+            return value
+
+
+def bernoulli(probability: Fraction, source: BitSource) -> bool:
+    """True with exactly the given rational probability."""
+    return uniform_below(probability.denominator, source) < probability.numerator
+
+
+def choose(probabilities: Sequence[Fraction | float], source: BitSource, *, first_bits: int = _FIRST_BITS) -> int:
+    """An index with exactly the given probabilities: rationals, or floats taken as the dyadic rationals they are."""
+    exact = [Fraction(p) for p in probabilities]
+    if any(p < 0 for p in exact) or sum(exact) != 1:
+        raise MechanismError("probabilities", [str(p) for p in exact], "do not sum to one")
+    ends = list(accumulate(exact))
+    value, bits = source.take(first_bits), first_bits
+    while True:
+        low, high = Fraction(value, 2**bits), Fraction(value + 1, 2**bits)
+        index = next(i for i, end in enumerate(ends) if low < end)
+        if high <= ends[index]:
+            return index
+        value, bits = 2 * value + source.take(1), bits + 1
+
+
+def choose_enclosed(
+    probabilities: Callable[[], Sequence[Ball]], source: BitSource, *, first_bits: int = _FIRST_BITS
+) -> int:
+    """An index with exactly the probabilities that *probabilities* encloses at the current precision.
+
+    It is called again at a higher precision when the bits drawn so far do not decide. The last answer takes what the others
+    leave, so its own enclosure is not used: put the likeliest answer last and the thresholds are sums of small numbers.
+    """
+    value, bits = source.take(first_bits), first_bits
+    working = 2 * first_bits
+    while True:
+        with precision(working):
+            index = _decide(probabilities(), value, bits)
+        if index is not None:
+            return index
+        more = max(8, bits // 2) if bits >= _FIRST_BITS else 1
+        value, bits = (value << more) | source.take(more), bits + more
+        working = max(working, 2 * bits + 64)
+
+
+def _decide(probabilities: Sequence[Ball], value: int, bits: int) -> int | None:
+    low, high = Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits
+    end = Ball(0)
+    for index, probability in enumerate(probabilities[:-1]):
+        end = end + probability
+        if high <= end:
+            return index
+        if not low >= end:
+            return None
+    return len(probabilities) - 1

@@ -1,0 +1,129 @@
+"""Preferences: for each dataset all answers, most wanted first. For two answers that is the true answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.dataset_graph import DatasetGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences:
+    """Which order of the answers each dataset wants.
+
+    ``orders`` lists the orders that occur, each as answer numbers; ``of`` holds for each dataset the number of its order.
+    """
+
+    answers: tuple[str, ...]
+    orders: tuple[tuple[int, ...], ...]
+    of: npt.NDArray[np.int32]
+
+    @staticmethod
+    def of_truth(answers: Sequence[str], truth: Any) -> Preferences:
+        """Two answers: an array that holds for each dataset the number (0 or 1) of its true answer."""
+        chosen = np.ascontiguousarray(truth, dtype=np.int32)
+        if len(answers) != 2:
+            raise ProblemError("truth", len(answers), "answers need a full order", "one answer is enough for two only")
+        return Preferences(tuple(answers), ((0, 1), (1, 0)), chosen)
+
+    @staticmethod
+    def read(
+        graph: DatasetGraph, prefers: Mapping[str, Any] | Callable[[str], Any], answers: Sequence[str] | None = None
+    ) -> Preferences:
+        """Read preferences from a mapping or function: to an answer (two answers only) or to a full order of them."""
+        wanted = [_lookup(prefers, name) for name in graph.names]
+        labels = _read_answers(answers if answers is not None else _mentioned(wanted))
+        orders: dict[tuple[int, ...], int] = {}
+        of = np.empty(len(graph), dtype=np.int32)
+        for vertex, item in enumerate(wanted):
+            order = _read_order(item, labels, graph.names[vertex])
+            of[vertex] = orders.setdefault(order, len(orders))
+        return Preferences(tuple(labels), tuple(orders), of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def order(self, vertex: int) -> tuple[int, ...]:
+        """The answers' numbers as *vertex* wants them."""
+        return self.orders[int(self.of[vertex])]
+
+    def words(self, vertex: int) -> tuple[str, ...]:
+        """The answers as *vertex* wants them."""
+        return tuple(self.answers[a] for a in self.order(vertex))
+
+    @cached_property
+    def favourites(self) -> npt.NDArray[np.int32]:
+        """The most wanted answer of each dataset."""
+        return np.array([order[0] for order in self.orders], dtype=np.int32)[self.of]
+
+    def dual(self) -> Preferences:
+        """The same preferences with the answers' order reversed everywhere: for two answers, swapped."""
+        return Preferences(self.answers, tuple(order[::-1] for order in self.orders), self.of)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Preferences) or self.answers != other.answers or len(self) != len(other):
+            return NotImplemented if not isinstance(other, Preferences) else False
+        return all(self.order(v) == other.order(v) for v in range(len(self)))
+
+    def __hash__(self) -> int:
+        return hash((self.answers, len(self)))
+
+    def __repr__(self) -> str:
+        return f"Preferences({len(self)} datasets, {len(self.answers)} answers, {len(self.orders)} orders)"
+
+
+def _lookup(prefers: Mapping[str, Any] | Callable[[str], Any], name: str) -> Any:
+    if callable(prefers):
+        return prefers(name)
+    try:
+        return prefers[name]
+    except KeyError:
+        raise ProblemError("prefers", name, "has no preference", "name its answer, or all answers in order") from None
+
+
+def _mentioned(wanted: Sequence[Any]) -> list[str]:
+    """The answers in order of appearance, when nobody listed them."""
+    found: dict[str, None] = {}
+    for item in wanted:
+        found.update(dict.fromkeys([_word(item)] if _is_word(item) else map(_word, item)))
+    return list(found)
+
+
+def _is_word(item: Any) -> bool:
+    return isinstance(item, (str, bool, int, np.bool_))
+
+
+def _word(item: Any) -> str:
+    if isinstance(item, (bool, np.bool_)):
+        return "yes" if item else "no"
+    return str(item)
+
+
+def _read_answers(answers: Sequence[Any]) -> list[str]:
+    labels = [_word(answer) for answer in answers]
+    if len(labels) < 2:
+        raise ProblemError("answers", labels, "leaves nothing to choose", "there must be two answers or more")
+    if len(set(labels)) < len(labels):
+        twice = next(answer for answer in labels if labels.count(answer) > 1)
+        raise ProblemError("answers", twice, "is listed twice", "answers are unique")
+    return labels
+
+
+def _read_order(item: Any, labels: list[str], vertex: str) -> tuple[int, ...]:
+    words = [_word(item)] if _is_word(item) else [_word(answer) for answer in item]
+    if unknown := [word for word in words if word not in labels]:
+        raise ProblemError(f"prefers[{vertex}]", unknown[0], f"is not one of the answers {labels}")
+    if _is_word(item):
+        if len(labels) != 2:
+            raise ProblemError(f"prefers[{vertex}]", item, "is not a full order", "list all answers, most wanted first")
+        words += [label for label in labels if label != words[0]]
+    if sorted(words) != sorted(labels):
+        raise ProblemError(f"prefers[{vertex}]", words, "does not list each answer once", f"the answers are {labels}")
+    return tuple(labels.index(word) for word in words)

@@ -1,0 +1,155 @@
+"""One look for all plots: colours that colour-blind readers tell apart, doubled by hatches, markers and dashes for grey print.
+
+Figures are made by the object interface of matplotlib, so nothing is registered in ``pyplot``, no window opens, no
+backend is chosen and no setting of the caller changes.
+
+>>> picture, axes = figure(title="Error by margin", x="margin", y="probability of a wrong answer")
+>>> _ = axes.plot([0, 1, 2], [1 / 3, 1 / 6, 1 / 12], **look(0).line_style(), label="optimal")
+>>> legend(axes)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, ordered so that neighbours in the list differ in lightness too.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
+HATCHES = ("", "//", "..", "xx", "\\\\", "--", "++", "oo")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+INK = "#222222"  # text and outlines
+FAINT = "#9A9A9A"  # grid lines, edges of graphs, reference lines
+
+SETTINGS: dict[Any, Any] = {
+    "font.size": 10.0,
+    "axes.titlesize": 11.0,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "grid.color": FAINT,
+    "grid.alpha": 0.4,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.0,
+    "figure.dpi": 120.0,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the i-th answer, series or region looks everywhere: by colour, and without colour."""
+
+    colour: str
+    hatch: str
+    marker: str
+    dashes: Any
+
+    def line_style(self) -> dict[str, Any]:
+        """Keywords for ``axes.plot``."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dashes, "markeredgecolor": INK}
+
+    def bar_style(self) -> dict[str, Any]:
+        """Keywords for ``axes.bar``, ``axes.barh`` and ``axes.fill_between``."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": INK, "linewidth": 0.8}
+
+    def point_style(self) -> dict[str, Any]:
+        """Keywords for ``axes.scatter``."""
+        return {"color": self.colour, "marker": self.marker, "edgecolors": INK, "linewidths": 0.8}
+
+
+def look(index: int) -> Look:
+    """The look of number *index*; from the ninth on colours return with other marks."""
+    turn = index + index // len(
+        PALETTE
+    )  # one place further per round, so that no pair of colour and mark repeats early
+    return Look(
+        PALETTE[index % len(PALETTE)],
+        HATCHES[turn % len(HATCHES)],
+        MARKERS[turn % len(MARKERS)],
+        DASHES[turn % len(DASHES)],
+    )
+
+
+def figure(
+    width: float = 6.4, height: float = 4.0, *, title: str = "", x: str = "", y: str = "", grid: bool = True
+) -> tuple[Figure, Axes]:
+    """A new figure with one pair of labelled axes, in inches; see :func:`panels` for several."""
+    picture, (axes,) = panels(1, width=width, height=height, grid=grid)
+    describe(axes, title=title, x=x, y=y)
+    return picture, axes
+
+
+def panels(
+    count: int, *, columns: int | None = None, width: float = 6.4, height: float = 4.0, grid: bool = True
+) -> tuple[Figure, tuple[Axes, ...]]:
+    """A new figure with *count* axes in reading order; *width* and *height* are of the whole figure."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    across = min(count, columns or count)
+    with matplotlib.rc_context(SETTINGS):
+        picture = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(picture)
+        axes = tuple(picture.add_subplot(-(-count // across), across, i + 1) for i in range(count))
+    for one in axes:
+        one.set_axisbelow(True)
+        one.grid(grid)
+    return picture, axes
+
+
+def describe(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
+    """Set the title and the axis labels."""
+    axes.set_title(title, loc="left", fontsize=SETTINGS["axes.titlesize"])
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+
+
+def legend(axes: Axes, **options: Any) -> None:
+    """A quiet legend of everything that has a label; nothing if nothing has."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=SETTINGS["font.size"] - 1, **options)
+
+
+def shades() -> Colormap:
+    """The colour map for probabilities and errors: monotone in lightness, so grey print keeps the order."""
+    import matplotlib
+
+    return matplotlib.colormaps["cividis"]
+
+
+def readable_on(colour: Any) -> str:
+    """Black or white, whichever can be read on *colour*."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#FFFFFF"
+
+
+def save(picture: Figure, path: str | Path) -> Path:
+    """Write a figure as PNG, SVG or PDF, by the ending of *path*.
+
+    **Guarantee.** The same figure gives the same bytes: no date is written, and names inside an SVG do not vary.
+    """
+    import matplotlib
+
+    target = Path(path)
+    undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    ending = target.suffix.lower()
+    if ending not in undated:
+        raise InputError("path", str(path), "is not a kind of picture that can be written", "use .png, .svg or .pdf")
+    with matplotlib.rc_context({"svg.hashsalt": "optimaldp"}):
+        picture.savefig(target, metadata=undated[ending])
+    return target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
+from optimaldp.graphs.edge_levels import number_levels, read_level
+from optimaldp.graphs.names import check_unique, numbers_of
 from optimaldp.privacy import Level
 
 Indices = npt.NDArray[np.int32]
+MOST_DATASETS = 2**31 - 1  # vertices are numbered by 32-bit integers
+_MANY_ARCS = 100_000  # from here on a linear sort repays loading scipy
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class DatasetGraph:
     """Datasets, which of them are neighbours, and what each pair of neighbours promises.
 
     Parallel edges mean that both levels hold. An edge of infinite epsilon is not the same as no edge: its delta still counts.
+    A graph may be made before its level is known (``levels`` is then empty); :meth:`with_level` sets it.
 
     >>> from optimaldp.privacy import level
     >>> DatasetGraph.from_edges(["a", "b"], [("a", "b")], level=level("ln(2)"))
@@ -45,38 +50,30 @@ class DatasetGraph:
     """
 
     def __init__(
-        self, names: Sequence[str], tails: Any, heads: Any, *, levels: Sequence[Level], level_of_edge: Any = None
+        self, names: Sequence[str], tails: Any, heads: Any, *, levels: Sequence[Level] = (), level_of_edge: Any = None
     ) -> None:
         """Make a graph from arrays of vertex numbers; see :meth:`from_edges` for names."""
+        if len(names) == 0:
+            raise GraphError("graph", "no datasets", "is empty", "name at least one dataset")
         self.names = names
-        self.tails: Indices = np.ascontiguousarray(tails, dtype=np.int32)
-        self.heads: Indices = np.ascontiguousarray(heads, dtype=np.int32)
+        self.tails = _numbers(tails, len(names), "dataset")
+        self.heads = _numbers(heads, len(names), "dataset")
         self.levels = tuple(levels)
         self.level_of_edge: Indices = (
             np.zeros(len(self.tails), dtype=np.int32)
             if level_of_edge is None
-            else np.ascontiguousarray(level_of_edge, dtype=np.int32)
+            else _numbers(level_of_edge, max(1, len(self.levels)), "level")
         )
         self._check()
 
     def _check(self) -> None:
-        count = len(self.names)
-        if count == 0:
-            raise GraphError("graph", "no datasets", "is empty", "name at least one dataset")
+        check_unique(self.names)
         if not len(self.tails) == len(self.heads) == len(self.level_of_edge):
             lengths = (len(self.tails), len(self.heads), len(self.level_of_edge))
             raise GraphError("edges", lengths, "are arrays of different lengths")
-        if len(self.tails) == 0:
-            return
-        low = min(int(self.tails.min()), int(self.heads.min()))
-        high = max(int(self.tails.max()), int(self.heads.max()))
-        if low < 0 or high >= count:
-            raise GraphError("edges", low if low < 0 else high, f"is not a dataset: they are numbered 0 to {count - 1}")
         if (loops := np.flatnonzero(self.tails == self.heads)).size:
             name = self.names[int(self.tails[loops[0]])]
             raise GraphError("edges", name, "is joined to itself", "a dataset is not its own neighbour")
-        if self.level_of_edge.min() < 0 or self.level_of_edge.max() >= len(self.levels):
-            raise GraphError("levels", int(self.level_of_edge.max()), f"is not one of {len(self.levels)} levels")
 
     @classmethod
     def from_edges(
@@ -84,23 +81,35 @@ class DatasetGraph:
     ) -> DatasetGraph:
         """Make a graph from named vertices and edges ``(u, v)`` or ``(u, v, level)``; *level* is the default level."""
         vertices = list(names)
-        number = {name: i for i, name in enumerate(vertices)}
-        if len(number) < len(vertices):
-            twice = next(name for i, name in enumerate(vertices) if number[name] != i)
-            raise GraphError("datasets", twice, "is named twice", "names are unique")
-        tails, heads, which = [], [], []
-        levels: dict[Level, int] = {}
-        for edge in edges:
-            chosen = edge[2] if len(edge) > 2 else level
-            if chosen is None:
-                raise GraphError("edges", tuple(edge[:2]), "has no privacy level", "give a default level")
-            for end in edge[:2]:
-                if end not in number:
-                    raise GraphError("edges", end, "is not a dataset of this graph", "name it among the datasets")
-            tails.append(number[edge[0]])
-            heads.append(number[edge[1]])
-            which.append(levels.setdefault(chosen, len(levels)))
-        return cls(vertices, tails, heads, levels=tuple(levels), level_of_edge=which)
+        check_unique(vertices)
+        number = numbers_of(vertices)
+        rows = [_read_edge(edge, number, level) for edge in edges]
+        given = [row[2] for row in rows if row[2] is not None]
+        if given and len(given) < len(rows):
+            bare = next(row for row in rows if row[2] is None)
+            pair = (vertices[bare[0]], vertices[bare[1]])
+            raise GraphError("edges", pair, "has no privacy level", "give a default level")
+        levels, which = number_levels(given)
+        tails, heads = [row[0] for row in rows], [row[1] for row in rows]
+        return cls(vertices, tails, heads, levels=levels, level_of_edge=which if given else None)
+
+    def with_level(self, level: Any) -> DatasetGraph:
+        """The same graph with one level on every edge: a :class:`Level`, an epsilon or a pair (epsilon, delta)."""
+        made = self.with_levels([read_level(level)])
+        if "arcs" in self.__dict__ and made.levels[0].reversed() == made.levels[0]:
+            # The arcs were sorted already, and one symmetric level needs no sorting.
+            made.__dict__["arcs"] = Arcs(self.arcs.first, self.arcs.heads, np.zeros_like(self.arcs.heads))
+        return made
+
+    def with_levels(self, levels: Sequence[Any], level_of_edge: Any = None) -> DatasetGraph:
+        """The same graph with other levels; *level_of_edge* says which of them each edge has (all the first if left out)."""
+        read = [read_level(level) for level in levels]
+        return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge)
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the level of every edge is known."""
+        return bool(self.levels) or self.edge_count == 0
 
     def __len__(self) -> int:
         return len(self.names)
@@ -110,9 +119,16 @@ class DatasetGraph:
         return len(self.tails)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def numbers(self) -> Mapping[str, int]:
         """The number of each named dataset."""
-        return {name: i for i, name in enumerate(self.names)}
+        return numbers_of(self.names)
+
+    def number(self, name: str) -> int:
+        """The number of one dataset, or an error that names it."""
+        try:
+            return self.numbers[name]
+        except KeyError:
+            raise GraphError("dataset", name, f"is not one of the {len(self)} datasets of this graph") from None
 
     @property
     def is_homogeneous(self) -> bool:
@@ -130,9 +146,7 @@ class DatasetGraph:
         """Every edge in both directions, as compressed sparse rows. Built once, without a Python loop."""
         back = self._backward_levels()[self.level_of_edge]
         tails = np.concatenate([self.tails, self.heads])
-        order = np.argsort(tails, kind="stable")
-        first = np.zeros(len(self) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tails, minlength=len(self)), out=first[1:])
+        first, order = _sort_by_tail(tails, len(self))
         heads = np.concatenate([self.heads, self.tails])[order]
         return Arcs(first, heads, np.concatenate([self.level_of_edge, back])[order])
 
@@ -149,12 +163,51 @@ class DatasetGraph:
 
     def edges(self) -> list[tuple[str, str, Level]]:
         """Every edge with its names and level, as written."""
-        return [
-            (self.names[u], self.names[v], self.levels[k])
-            for u, v, k in zip(self.tails.tolist(), self.heads.tolist(), self.level_of_edge.tolist())
-        ]
+        if not self.has_levels:
+            raise GraphError("graph", self, "has no privacy levels yet", "set them by with_level")
+        ends = zip(self.tails.tolist(), self.heads.tolist(), self.level_of_edge.tolist())
+        return [(self.names[u], self.names[v], self.levels[k]) for u, v, k in ends]
 
     def __repr__(self) -> str:
         distinct = list(dict.fromkeys(self.levels))
-        what = str(distinct[0]) if len(distinct) == 1 else f"{len(distinct)} levels"
+        what = str(distinct[0]) if len(distinct) == 1 else f"{len(distinct)} levels" if distinct else "no level yet"
         return f"DatasetGraph({len(self)} datasets, {self.edge_count} edges, {what})"
+
+
+def _numbers(values: Any, count: int, what: str) -> Indices:
+    """Numbers of datasets or levels as 32-bit integers, checked before they are cut to that size."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int32)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise GraphError("edges", array.dtype, "is not a row of whole numbers", f"give the number of each {what}")
+    if count > MOST_DATASETS:
+        raise GraphError("datasets", count, f"are more than {MOST_DATASETS}", "merge datasets by a quotient")
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= count:
+        raise GraphError("edges", low if low < 0 else high, f"is not a {what}: they are numbered 0 to {count - 1}")
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
+def _read_edge(edge: Sequence[Any], number: Mapping[str, int], level: Level | None) -> tuple[int, int, Level | None]:
+    if isinstance(edge, str) or len(edge) not in (2, 3):
+        raise GraphError("edges", edge, "is not an edge", "write (u, v) or (u, v, level)")
+    for end in edge[:2]:
+        if end not in number:
+            raise GraphError("edges", end, "is not a dataset of this graph", "name it among the datasets")
+    chosen = edge[2] if len(edge) > 2 else level
+    return number[edge[0]], number[edge[1]], None if chosen is None else read_level(chosen)
+
+
+def _sort_by_tail(tails: Indices, count: int) -> tuple[npt.NDArray[np.int64], Any]:
+    """Where each vertex' arcs begin, and the order that sorts arcs by where they start, stably."""
+    if len(tails) < _MANY_ARCS:
+        first = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tails, minlength=count), out=first[1:])
+        return first, np.argsort(tails, kind="stable")
+    from scipy.sparse import csr_array
+
+    # Transposing the incidence matrix (one row per arc) is a counting sort: linear, where argsort is not.
+    rows = np.arange(len(tails) + 1, dtype=np.int32 if len(tails) < MOST_DATASETS else np.int64)
+    columns = csr_array((np.ones(len(tails), dtype=np.int8), tails, rows), shape=(len(tails), count)).tocsc()
+    return columns.indptr.astype(np.int64), columns.indices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +28,26 @@ class Preferences:
     @staticmethod
     def of_truth(answers: Sequence[str], truth: Any) -> Preferences:
         """Two answers: an array that holds for each dataset the number (0 or 1) of its true answer."""
-        chosen = np.ascontiguousarray(truth, dtype=np.int32)
+        chosen = np.asarray(truth)
         if len(answers) != 2:
             raise ProblemError("truth", len(answers), "answers need a full order", "one answer is enough for two only")
-        return Preferences(tuple(answers), ((0, 1), (1, 0)), chosen)
+        if chosen.dtype.kind not in "iub" or (chosen.size and not 0 <= int(chosen.min()) <= int(chosen.max()) <= 1):
+            raise ProblemError(
+                "truth", chosen, "is not the number of an answer", "write 0 for the first, 1 for the second"
+            )
+        return Preferences(tuple(answers), ((0, 1), (1, 0)), np.ascontiguousarray(chosen, dtype=np.int32))
 
     @staticmethod
     def read(
         graph: DatasetGraph, prefers: Mapping[str, Any] | Callable[[str], Any], answers: Sequence[str] | None = None
     ) -> Preferences:
-        """Read preferences from a mapping or function: to an answer (two answers only) or to a full order of them."""
+        """Read preferences from a mapping or function: to an answer (two answers only) or to a full order of them.
+
+        A function that has a method ``preferences(graph)`` (as :data:`optimaldp.graphs.majority` has) is asked once for all.
+        """
+        at_once = getattr(prefers, "preferences", None)
+        if at_once is not None and answers is None and (whole := at_once(graph)) is not None:
+            return cast(Preferences, whole)
         wanted = [_lookup(prefers, name) for name in graph.names]
         labels = _read_answers(answers if answers is not None else _mentioned(wanted))
         orders: dict[tuple[int, ...], int] = {}

@@ -1,0 +1,114 @@
+"""The recursion behind both versions of the flip envelope: options that are flattened together by moving votes.
+
+To make an option k win, votes are moved one by one from a top option to k. After enough moves k is level with the tops, and
+the options that were overtaken on the way down are level with them too. A state is therefore a set of options that
+are level, the others as they were; its tops share what the others leave. Options with equal counts are alike, so a set is kept
+as *how many* of each distinct count it holds: never more than ``2**(options - 1)`` states, far fewer with ties.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from optimaldp.privacy.trajectory import Number
+
+Height = int | Fraction
+Taken = tuple[int, ...]
+
+
+class Water(Protocol):
+    """What distinguishes the versions: where the surface lies when votes are spread over some options."""
+
+    def surface(self, total: int, members: int) -> Height:
+        """The highest count among *members* options that share *total* votes as evenly as possible."""
+        ...
+
+    def floods(self, count: int, surface: Height) -> bool:
+        """Whether an option with this count is level with the options at the surface."""
+        ...
+
+    def shares(self, total: int, members: int) -> Number:
+        """How many times the probability of a top the *members* options get together."""
+        ...
+
+    def decay(self, moves: Height) -> Number:
+        """``e^(-epsilon moves)``."""
+        ...
+
+
+def flatten(counts: Sequence[int], water: Water) -> list[Number]:
+    """The probability of each option, in the order of *counts*."""
+    by_count = _Flattening(counts, water).probabilities()
+    return [by_count[count] for count in counts]
+
+
+class _Flattening:
+    def __init__(self, counts: Sequence[int], water: Water) -> None:
+        sizes = Counter(counts)
+        self._heights = sorted(sizes, reverse=True)
+        self._sizes = [sizes[height] for height in self._heights]
+        self._water = water
+        self._known: dict[Taken, Number] = {}
+        self._decays: dict[
+            Height, Number
+        ] = {}  # many sets need the same power, and an exponential is the costliest step
+
+    def probabilities(self) -> dict[int, Number]:
+        """Every distinct count with the probability of one option that has it."""
+        nothing: Taken = (0,) * len(self._heights)
+        start = self._close(nothing, 0)
+        top = self._top(start)
+        surface = self._heights[0]
+        result: dict[int, Number] = {}
+        for position, height in enumerate(self._heights):
+            if start[position]:
+                moves = surface - height  # 0 for a top; 1 for the lattice's "one below"
+                result[height] = top if moves == 0 else self._decay(moves) * top
+            else:
+                result[height] = self._lifted(start, position)
+        return result
+
+    def _top(self, taken: Taken) -> Number:
+        """The probability of a top once the options in *taken* are level: what the others leave, shared."""
+        if taken in self._known:
+            return self._known[taken]
+        rest = self._decay(0)  # one, as the kind of number in use: a bare 1 divided by an integer would be a float
+        for position, size in enumerate(self._sizes):
+            outside = size - taken[position]
+            if outside:
+                rest = rest - outside * self._lifted(taken, position)
+        total, members = self._totals(taken)
+        value = rest / self._water.shares(total, members)
+        self._known[taken] = value
+        return value
+
+    def _lifted(self, taken: Taken, position: int) -> Number:
+        """The probability of an option outside: it wins after being lifted to the surface, one factor for each move."""
+        lifted = self._close(taken, position)
+        moves = self._water.surface(*self._totals(lifted)) - self._heights[position]
+        return self._decay(moves) * self._top(lifted)
+
+    def _decay(self, moves: Height) -> Number:
+        if moves not in self._decays:
+            self._decays[moves] = self._water.decay(moves)
+        return self._decays[moves]
+
+    def _close(self, taken: Taken, position: int) -> Taken:
+        """Add one option at *position*, then in descending count every option that the sinking surface reaches."""
+        members = [*taken]
+        members[position] += 1
+        total, size = self._totals(members)
+        for index, height in enumerate(self._heights):
+            while members[index] < self._sizes[index]:
+                if not self._water.floods(height, self._water.surface(total, size)):
+                    return tuple(members)
+                members[index] += 1
+                total, size = total + height, size + 1
+        return tuple(members)
+
+    def _totals(self, taken: Sequence[int]) -> tuple[int, int]:
+        total = sum(number * height for number, height in zip(taken, self._heights) if number)
+        return total, sum(taken)

@@ -81,6 +81,13 @@ class LedgerError(OptimalDPError):
 class BudgetError(LedgerError):
     """A spend that the budget does not cover. Nothing was sampled and nothing was spent."""
 
+    def __init__(self, message: str, *, needs: Any = None, spent: Any = None, budget: Any = None, entries: int = 0) -> None:
+        self.needs = needs
+        self.spent = spent
+        self.budget = budget
+        self.entries = entries
+        super().__init__(f"{message.rstrip('.')}. Nothing was sampled and nothing was spent.")
+
 
 class MissingExtraError(OptimalDPError, ImportError):
     """An optional part is not installed."""

@@ -1,1 +1,32 @@
-"""Not empty for long."""
+"""Budgets that cannot be overspent: frozen entries, composition, a durable store.
+
+>>> from optimaldp.ledger import Budget
+>>> Budget(epsilon="ln(3)")
+Budget(epsilon ln(3))
+"""
+
+from optimaldp.ledger.budget import UNLIMITED, Budget
+from optimaldp.ledger.composition import Basic, Optimal, Planned
+from optimaldp.ledger.entry import Answer, Entry, Opening, Spend
+from optimaldp.ledger.history import History
+from optimaldp.ledger.ledger import Ledger, Reservation
+from optimaldp.ledger.opening import ledger_exists, open_ledger
+from optimaldp.ledger.remaining import Remaining
+
+__all__ = [
+    "UNLIMITED",
+    "Answer",
+    "Basic",
+    "Budget",
+    "Entry",
+    "History",
+    "Ledger",
+    "Opening",
+    "Optimal",
+    "Planned",
+    "Remaining",
+    "Reservation",
+    "Spend",
+    "ledger_exists",
+    "open_ledger",
+]

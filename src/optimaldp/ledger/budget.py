@@ -1,0 +1,85 @@
+"""A budget: how much privacy all answers about one data set may cost together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import LevelError
+from optimaldp.privacy.epsilon import INFINITE, Epsilon
+from optimaldp.privacy.levels import ApproximateDP, Bound, Level
+from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.results import Result
+
+
+@dataclass(frozen=True, repr=False)
+class Budget(Result):
+    """The (epsilon, delta) that everything released from one data set must keep together.
+
+    **Guarantee.** Both numbers are kept exactly as they were written, and comparing or adding them never rounds.
+
+    >>> Budget(epsilon=3, delta=1e-6)
+    Budget(epsilon 3, delta 1e-06)
+    """
+
+    epsilon: Epsilon
+    delta: Fraction
+
+    def __init__(self, epsilon: Any, delta: Any = 0) -> None:
+        object.__setattr__(self, "epsilon", Epsilon.read(epsilon))
+        object.__setattr__(self, "delta", read_probability(delta, name="delta", error=LevelError))
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether nothing is ever refused: a ledger that only keeps the record."""
+        return self.epsilon.infinite
+
+    def covers(self, spent: Bound) -> bool:
+        """Whether *spent* stays within both numbers."""
+        return self.unlimited or (spent.epsilon <= self.epsilon and spent.delta <= self.delta)
+
+    def summary(self) -> str:
+        return "Budget(no limit)" if self.unlimited else f"Budget({budget_words(self.epsilon, self.delta)})"
+
+    def to_document(self) -> dict[str, Any]:
+        return {"epsilon": str(self.epsilon), "delta": fraction_text(self.delta)}
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> Budget:
+        """Read a budget back from :meth:`to_document`."""
+        return Budget(epsilon=document["epsilon"], delta=document["delta"])
+
+
+UNLIMITED = Budget(epsilon=INFINITE, delta=1)
+
+
+def budget_words(epsilon: Epsilon, delta: Fraction) -> str:
+    """``epsilon 0.5`` or ``epsilon 0.5, delta 1e-06``: delta is named only when there is one."""
+    return f"epsilon {readable(epsilon)}" + (f", delta {fraction_text(delta)}" if delta else "")
+
+
+def readable(epsilon: Epsilon) -> str:
+    """An epsilon for a message: exact where that is short, else its value to a few digits."""
+    text = str(epsilon)
+    return text if len(text) <= 16 else f"about {float(epsilon):.6g}"
+
+
+def single_bound(level: Level) -> Bound:
+    """The one (epsilon, delta) of a level that a ledger can add up."""
+    if not isinstance(level, ApproximateDP) or not level.is_single:
+        raise LevelError("level", str(level), "is not a single (epsilon, delta)", "spend one epsilon and one delta")
+    bound = level.forward[0]
+    if bound.epsilon.infinite:
+        raise LevelError("epsilon", "inf", "promises nothing that could be added up", "spend a finite epsilon")
+    return bound
+
+
+def difference(total: Epsilon, part: Epsilon) -> Epsilon | None:
+    """``total - part`` where that is again an exact epsilon, else ``None`` (its value can still be shown as a decimal)."""
+    if total.infinite:
+        return total
+    (plain, ratio), (less, factor) = total.finite_parts(), part.finite_parts()
+    if plain >= less and ratio >= factor:
+        return Epsilon(plain - less, ratio / factor)
+    return None

@@ -1,0 +1,133 @@
+"""Reading a ledger: every row is checked against the one before, and the account follows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from optimaldp.errors import LedgerError
+from optimaldp.ledger.account import Account
+from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, OtherVersionError, Spend, hash_of, read_entry
+from optimaldp.ledger.store import Row, Store
+from optimaldp.privacy.levels import Bound
+
+Asked = tuple[str, Bound, str | None, tuple[tuple[str, Bound], ...], str]
+"""What makes two questions the same: text, level, part, personal levels and the code of the data version."""
+
+
+def asked(spend: Spend) -> Asked | None:
+    """The key under which an answer can be found again; ``None`` if the data version was not told."""
+    return None if spend.data is None else (spend.question, spend.bound, spend.part, spend.personal, spend.data)
+
+
+@dataclass
+class Chain:
+    """The entries read so far.
+
+    **Guarantee.** Every entry in it is unchanged, in its place and of a version that is understood: anything else raises
+    :class:`LedgerError` and leaves the chain as it was before that row.
+    """
+
+    location: str
+    entries: list[Entry] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    answers: dict[int, Answer] = field(default_factory=dict)
+    answered: dict[Asked, Answer] = field(default_factory=dict)
+
+    @property
+    def last(self) -> int:
+        return len(self.entries)
+
+    @property
+    def head(self) -> str:
+        return self.hashes[-1] if self.hashes else BEGINNING
+
+    @property
+    def account(self) -> Account:
+        return self._account
+
+    @property
+    def opening(self) -> Opening:
+        return self._account.opening
+
+    def follow(self, rows: Iterable[Row]) -> None:
+        """Read further rows, each checked before it counts."""
+        for row in rows:
+            self._accept(self._checked(row))
+            self.hashes.append(row.hash)
+
+    def _checked(self, row: Row) -> Entry:
+        if row.sequence != self.last + 1:
+            raise self._damaged(self.last + 1, f"it is missing (entry {row.sequence} follows)")
+        try:
+            intact = hash_of(row.text) == row.hash
+        except (UnicodeEncodeError, AttributeError):
+            intact = False
+        if not intact:
+            raise self._damaged(row.sequence, "its text does not have the hash that was stored with it")
+        entry = self._read(row)
+        if entry.sequence != row.sequence:
+            raise self._damaged(row.sequence, f"it says that it is entry {entry.sequence}")
+        if entry.previous != self.head:
+            raise self._damaged(row.sequence, "it does not follow the entry before it")
+        return entry
+
+    def _read(self, row: Row) -> Entry:
+        try:
+            return read_entry(row.text)
+        except OtherVersionError as error:
+            raise OtherVersionError(
+                f"ledger {self.location!r}, entry {row.sequence}: {error} Nothing was changed."
+            ) from None
+        except LedgerError as error:
+            raise self._damaged(row.sequence, str(error).rstrip(".")) from None
+
+    def _accept(self, entry: Entry) -> None:
+        if isinstance(entry, Opening) != (self.last == 0):
+            raise self._damaged(entry.sequence, "a ledger has one opening, and it is the first entry")
+        if isinstance(entry, Opening):
+            self._account = Account(entry)
+        elif isinstance(entry, Spend):
+            self._account.charge(entry)
+        elif isinstance(entry, Answer):
+            self._answer(entry)
+        self.entries.append(entry)
+
+    def _answer(self, entry: Answer) -> None:
+        spend = self.entries[entry.spend - 1] if 0 < entry.spend <= self.last else None
+        if not isinstance(spend, Spend) or entry.spend in self.answers:
+            raise self._damaged(entry.sequence, f"it answers entry {entry.spend}, which does not wait for an answer")
+        self.answers[entry.spend] = entry
+        key = asked(spend)
+        if key is not None:
+            self.answered[key] = entry
+
+    def _damaged(self, sequence: int, what: str) -> LedgerError:
+        return LedgerError(
+            f"ledger {self.location!r} is damaged at entry {sequence}: {what}. "
+            "It was left as it is; restore a copy and run optimaldp ledger verify."
+        )
+
+
+def read_whole(store: Store) -> Chain:
+    """Read all entries and compare the end with the note beside the store."""
+    damage = store.damage()
+    if damage:
+        raise LedgerError(
+            f"ledger {store.location!r} is damaged ({'; '.join(damage)[:200]}). "
+            "It was left as it is; restore a copy and run optimaldp ledger verify."
+        )
+    chain = Chain(store.location)
+    for attempt in range(4):
+        noted = store.remembered_head()  # before the rows: a note is never ahead of what was committed when it was read
+        chain.follow(store.rows(chain.last))
+        if not chain.entries:
+            raise LedgerError(f"ledger {store.location!r} is damaged: it has no entries at all.")
+        if noted is None or (noted[0] <= chain.last and chain.hashes[noted[0] - 1] == noted[1]):
+            return chain
+        time.sleep(0.01 * attempt)  # the note is not locked: another process may have been writing it just now
+    raise LedgerError(
+        f"ledger {store.location!r} ends at entry {chain.last}, but it had reached entry {noted[0] if noted else 0} with another "
+        "hash: entries were lost. It was left as it is; restore the ledger with its -wal file, or a copy."
+    )

@@ -1,0 +1,208 @@
+"""The embedded store: one SQLite file, with a write-ahead log, immediate transactions and full synchronisation."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from optimaldp.errors import LedgerError
+from optimaldp.ledger.entry import FORMAT_VERSION
+from optimaldp.ledger.head_note import HeadNote
+from optimaldp.ledger.store import Row, Store
+
+_APPLICATION = 0x4F445031  # "ODP1": tells a ledger from any other SQLite file
+_WAIT_SECONDS = 60.0  # how long to wait for other processes; each of them holds the lock for about a millisecond
+_SCHEMA = """
+CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
+CREATE TABLE keys (secret BLOB NOT NULL) STRICT;
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries never change'); END;
+CREATE TRIGGER entries_last BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
+"""
+
+
+class SQLiteStore(Store):
+    """Entries in one file. Several processes and threads may share it; a network file system may not hold it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, readonly: bool = False) -> None:
+        self._path = Path(path)
+        self.location = str(path)
+        self._readonly = readonly
+        self._lock = threading.RLock()
+        self._head = HeadNote(Path(f"{self._path}-head"), readonly=readonly)
+        with self._explained():
+            self._connect()
+            self._check_format()
+
+    @staticmethod
+    def create(path: str | os.PathLike[str], first: Row) -> bool:
+        """Make a new ledger file that holds *first*; False if the file is there already.
+
+        The file appears under its name only when it is complete (a hard link to a finished file), so that no other process ever
+        meets half a ledger, and of several that create at once exactly one wins.
+        """
+        target = Path(path)
+        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
+        try:
+            _write_new_file(draft, first)
+            os.link(draft, target)
+        except FileExistsError:
+            return False
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerError(f"ledger {str(path)!r} cannot be created ({_reason(error)}). Check the folder.") from None
+        finally:
+            draft.unlink(missing_ok=True)
+        _synchronise_folder(target.parent)
+        return True
+
+    def append(self, after: int, decide: Callable[[Sequence[Row]], Row]) -> Row:
+        with self._lock, self._explained(), self._immediate() as connection:
+            row = decide(_read(connection, after))
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (row.sequence, row.text, row.hash))
+        return row
+
+    def rows(self, after: int) -> Sequence[Row]:
+        with self._lock, self._explained():
+            return _read(self._connected(), after)
+
+    def secret(self) -> bytes:
+        with self._lock, self._explained():
+            row = self._connected().execute("SELECT secret FROM keys").fetchone()
+        if row is None:
+            raise LedgerError(f"ledger {self.location!r} is damaged: its key is missing.")
+        return bytes(row[0])
+
+    def damage(self) -> list[str]:
+        with self._lock, self._explained():
+            found = [str(line) for (line,) in self._connected().execute("PRAGMA integrity_check(20)")]
+        return [] if found == ["ok"] else found
+
+    def remember_head(self, row: Row) -> None:
+        self._head.write(row.sequence, row.hash)
+
+    def remembered_head(self) -> tuple[int, str] | None:
+        return self._head.read()
+
+    def close(self) -> None:
+        with self._lock:
+            self._head.close()
+            if self._process == os.getpid():
+                self._connection.close()
+
+    def _connect(self) -> None:
+        if not self._path.exists():
+            raise LedgerError(
+                f"ledger {self.location!r} does not exist. Create it with odp.open or optimaldp ledger create."
+            )
+        if self._path.stat().st_size == 0:
+            raise LedgerError(f"ledger {self.location!r} is an empty file: it was truncated or is not a ledger.")
+        self._process = os.getpid()
+        self._connection = sqlite3.connect(
+            self._address(), uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF"):
+            self._connection.execute(f"PRAGMA {setting}")
+
+    def _address(self) -> str:
+        address = f"{self._path.absolute().as_uri()}?mode={'ro' if self._readonly else 'rw'}"
+        # A finished ledger in a folder where nothing can be written has no log, and SQLite could not make one: read it as it is.
+        no_log = not Path(f"{self._path}-wal").exists()
+        return (
+            address + "&immutable=1"
+            if self._readonly and no_log and not os.access(self._path.parent, os.W_OK)
+            else address
+        )
+
+    def _connected(self) -> sqlite3.Connection:
+        # SQLite connections must not cross a fork: the child makes its own and leaves the parent's alone.
+        if self._process != os.getpid():
+            self._connect()
+        return self._connection
+
+    def _check_format(self) -> None:
+        connection = self._connected()
+        if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise LedgerError(f"{self.location!r} is not a ledger of optimaldp.")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != FORMAT_VERSION:
+            raise LedgerError(
+                f"ledger {self.location!r} has format {version}, and this optimaldp knows format {FORMAT_VERSION}. "
+                "Use the optimaldp that wrote it, or a later one. Nothing was changed."
+            )
+
+    @contextmanager
+    def _immediate(self) -> Iterator[sqlite3.Connection]:
+        connection = self._connected()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise LedgerError(f"ledger {self.location!r}: {_reason(error)}") from None
+
+
+def _read(connection: sqlite3.Connection, after: int) -> list[Row]:
+    found = connection.execute(
+        "SELECT sequence, text, hash FROM entries WHERE sequence > ? ORDER BY sequence", (after,)
+    )
+    return [Row(*values) for values in found]
+
+
+def _write_new_file(path: Path, first: Row) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # answers are for whom the steward chooses
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("BEGIN")
+        for statement in _SCHEMA.strip().splitlines():
+            connection.execute(statement)
+        connection.execute("INSERT INTO keys VALUES (?)", (secrets.token_bytes(32),))
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (first.sequence, first.text, first.hash))
+        connection.execute(f"PRAGMA application_id={_APPLICATION}")
+        connection.execute(f"PRAGMA user_version={FORMAT_VERSION}")
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode=WAL")
+    finally:
+        connection.close()
+
+
+def _synchronise_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+_REASONS = {
+    "SQLITE_FULL": "the disk is full. Nothing was written; make room and ask again.",
+    "SQLITE_READONLY": "it is read-only. Nothing was written; give this user the right to write the file and its folder.",
+    "SQLITE_CANTOPEN": "it cannot be opened. Check the path and the rights on the file and its folder.",
+    "SQLITE_BUSY": f"other processes held it for {_WAIT_SECONDS:g} seconds. Nothing was written; ask again.",
+    "SQLITE_NOTADB": "it is damaged or not a ledger at all (not an SQLite file). It was left as it is; restore a copy.",
+    "SQLITE_CORRUPT": "it is damaged. It was left as it is; restore a copy and run optimaldp ledger verify.",
+    "SQLITE_IOERR": "the disk reported an error. Nothing was sampled; check the disk and run optimaldp ledger verify.",
+}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or "the system gave no reason"
+    name = str(getattr(error, "sqlite_errorname", ""))
+    for known, words in _REASONS.items():
+        if name.startswith(known):
+            return words
+    return f"SQLite refused ({' '.join(str(error).split())}). It was left as it is."

@@ -1,1 +1,7 @@
-"""Not empty for long."""
+"""What a design yields: a mechanism, with the certificate that the referee checks."""
+
+from optimaldp.mechanisms.certificate import BoundTree, Certificate, DualProof, EventConstraint
+from optimaldp.mechanisms.mechanism import Mechanism
+from optimaldp.mechanisms.rows import SharedRows, TwoSides
+
+__all__ = ["BoundTree", "Certificate", "DualProof", "EventConstraint", "Mechanism", "SharedRows", "TwoSides"]

@@ -1,0 +1,54 @@
+"""Run a loop as plain Python while the input is small, and compiled when it is large."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+# Below this many elementary steps plain Python ends before numba has been imported (about 0.5 s).
+COMPILE_FROM = 200_000
+
+
+class Kernel:
+    """A loop in two forms of the same source. Functions that it calls are named in *calls* and compiled with it."""
+
+    def __init__(self, source: Callable[..., Any], *calls: Callable[..., Any]) -> None:
+        self.plain = source
+        self._calls = calls
+
+    def __call__(self, work: int, *arguments: Any) -> Any:
+        """Run on *arguments*; *work* is roughly the number of elementary steps."""
+        return (self.compiled() if work >= COMPILE_FROM else self.plain)(*arguments)
+
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled form: numba is imported here, on first use."""
+        return _compile(self.plain, *self._calls)
+
+
+def _code(function: Callable[..., Any]) -> bytes:
+    code = function.__code__  # type: ignore[attr-defined]
+    return repr((code.co_code, code.co_consts, code.co_names)).encode()
+
+
+@cache
+def _compile(source: Callable[..., Any], *calls: Callable[..., Any], inline: str = "never") -> Callable[..., Any]:
+    from numba import njit
+
+    assert isinstance(source, FunctionType)
+    scope = dict(source.__globals__)
+    done: list[Callable[..., Any]] = []
+    for inner in calls:
+        # Later functions may call earlier ones, so each is compiled with those before it.
+        # Inlined, because an array that crosses a call is counted atomically: that was a third of Dijkstra's time.
+        scope[inner.__name__] = _compile(inner, *done, inline="always")
+        done.append(inner)
+    copy = FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
+    # numba's cache looks at this function's own file only: the code of what it calls must be part of its name.
+    stamp = zlib.crc32(b"".join(_code(inner) for inner in calls))
+    copy.__qualname__ = f"{source.__qualname__}_{stamp:08x}"
+    copy.__module__ = source.__module__
+    result: Callable[..., Any] = njit(copy, cache=True, nogil=True, error_model="numpy", inline=inline)
+    return result

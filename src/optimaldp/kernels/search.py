@@ -1,0 +1,45 @@
+"""Breadth-first search from many sources, inside regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.kernels.compiled import Kernel
+
+
+def _breadth_first(first: Any, heads: Any, region: Any, distance: Any, queue: Any, filled: int) -> None:
+    """Extend *distance* from the *filled* vertices of *queue*, whose distance is 0, inside their regions."""
+    start = 0
+    while start < filled:
+        u = queue[start]
+        start += 1
+        step = distance[u] + 1
+        own = region[u]
+        for arc in range(first[u], first[u + 1]):
+            v = heads[arc]
+            if distance[v] < 0 and region[v] == own:
+                distance[v] = step
+                queue[filled] = v
+                filled += 1
+
+
+_BREADTH_FIRST = Kernel(_breadth_first)
+
+
+def breadth_first(
+    first: npt.NDArray[np.int64],
+    heads: npt.NDArray[np.int32],
+    region: npt.NDArray[np.int32],
+    sources: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.int32]:
+    """Steps from the nearest source inside the own region; -1 where there is none."""
+    found = np.flatnonzero(sources).astype(np.int32)
+    distance = np.full(len(region), -1, dtype=np.int32)
+    distance[found] = 0
+    queue = np.empty(len(region), dtype=np.int32)
+    queue[: len(found)] = found
+    _BREADTH_FIRST(len(heads), first, heads, region, distance, queue, len(found))
+    return distance

@@ -1,0 +1,123 @@
+"""A mechanism: one distribution over the answers for each dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.errors import MechanismError
+from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.preferences import Preferences
+from optimaldp.mechanisms.rows import Rows, SharedRows
+from optimaldp.privacy.numbers import read_probability
+from optimaldp.results import Result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism(Result):
+    """For each dataset of a graph, the probability of each answer. It claims nothing by itself: the referee does.
+
+    >>> from optimaldp import graphs, level
+    >>> pair = graphs.line(2, level=level("ln(2)"))
+    >>> Mechanism.read(pair, {"0": "yes", "1": "no"}, {"0": {"yes": "2/3", "no": "1/3"}, "1": {"yes": "1/3", "no": "2/3"}})
+    Mechanism(2 datasets × 2 answers)
+    """
+
+    graph: DatasetGraph
+    preferences: Preferences
+    rows: Rows
+
+    @staticmethod
+    def read(graph: DatasetGraph, prefers: Any, rows: Mapping[str, Mapping[str, Any]]) -> Mechanism:
+        """Read a mechanism from names and numbers; an answer that a row leaves out has probability 0."""
+        preferences = prefers if isinstance(prefers, Preferences) else Preferences.read(graph, prefers)
+        if unknown := [name for name in rows if name not in graph.numbers]:
+            raise MechanismError("mechanism", unknown[0], "is not a dataset of this graph")
+        return Mechanism(
+            graph,
+            preferences,
+            SharedRows.from_rows([read_row(name, rows, preferences.answers) for name in graph.names]),
+        )
+
+    @property
+    def datasets(self) -> Any:
+        """The names of the datasets."""
+        return self.graph.names
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.preferences.answers
+
+    def row(self, dataset: str) -> dict[str, Fraction]:
+        """The exact distribution of one dataset, its favourite answer first."""
+        try:
+            vertex = self.graph.numbers[dataset]
+        except KeyError:
+            raise MechanismError("dataset", dataset, "is not a dataset of this mechanism") from None
+        exact = self.rows.row(vertex)
+        return {self.answers[a]: exact[a] for a in self.preferences.order(vertex)}
+
+    __getitem__ = row
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.graph.names)
+
+    def prefix_sums(self, vertex: int) -> tuple[Fraction, ...]:
+        """The probability of the k most wanted answers of a dataset, for k = 1 to all."""
+        exact, total, sums = self.rows.row(vertex), Fraction(0), []
+        for answer in self.preferences.order(vertex):
+            total += exact[answer]
+            sums.append(total)
+        return tuple(sums)
+
+    def to_array(self) -> npt.NDArray[np.float64]:
+        """All probabilities in floating point: a row for each dataset, answers in their fixed order."""
+        return self.rows.floats()
+
+    def to_frame(self) -> Any:
+        """All probabilities as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_array(), index=list(self.graph.names), columns=list(self.answers))
+
+    def summary(self) -> str:
+        return f"Mechanism({len(self)} datasets × {len(self.answers)} answers)"
+
+    def to_document(self) -> dict[str, Any]:
+        from optimaldp.mechanisms.documents import mechanism_document
+
+        return mechanism_document(self)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the graph of datasets, each coloured by its distribution."""
+        from optimaldp.plots.graphs import plot_graph
+
+        return plot_graph(self.graph, self.preferences, mechanism=self, **options)
+
+
+def read_row(name: str, rows: Mapping[str, Mapping[str, Any]], answers: tuple[str, ...]) -> tuple[Fraction, ...]:
+    """Read and check one distribution."""
+    if name not in rows:
+        raise MechanismError("mechanism", name, "has no row", "every dataset needs a distribution")
+    given = rows[name]
+    if not isinstance(given, Mapping):
+        raise MechanismError(f"mechanism[{name}]", given, "is not an object of answers and probabilities")
+    if unknown := [answer for answer in given if answer not in answers]:
+        raise MechanismError(f"mechanism[{name}]", unknown[0], f"is not one of the answers {list(answers)}")
+    row = tuple(
+        read_probability(given.get(answer, 0), name=f"mechanism[{name}][{answer}]", error=MechanismError)
+        for answer in answers
+    )
+    if sum(row) != 1:
+        raise MechanismError(
+            f"mechanism[{name}]", str(sum(row)), "is what its row sums to", "a row sums to one exactly"
+        )
+    return row

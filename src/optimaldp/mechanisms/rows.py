@@ -1,0 +1,81 @@
+"""How the distributions of a mechanism are kept: exactly, and small.
+
+Two forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different row
+is kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which stands for an exact dyadic rational.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+Row = tuple[Fraction, ...]
+
+SURE_SIDE = -(2.0**-1022)  # stands for probability 1: see side_to_fraction
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRows:
+    """Each different distribution once (answers in their fixed order), and for each dataset which one it has."""
+
+    rows: tuple[Row, ...]
+    of: npt.NDArray[np.int32]
+
+    @staticmethod
+    def from_rows(rows: list[Row]) -> SharedRows:
+        """Keep equal rows once."""
+        number: dict[Row, int] = {}
+        of = np.array([number.setdefault(row, len(number)) for row in rows], dtype=np.int32)
+        return SharedRows(tuple(number), of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def row(self, vertex: int) -> Row:
+        return self.rows[int(self.of[vertex])]
+
+    def floats(self) -> npt.NDArray[np.float64]:
+        """All rows in floating point, for display and plots."""
+        table = np.array([[float(p) for p in row] for row in self.rows])
+        return table[self.of]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """Two answers: for each dataset the *side* of the probability of its favourite answer.
+
+    A side is the probability itself up to 1/2 and minus its complement above, so that both ends keep their precision. What it
+    stands for is that dyadic rational, exactly.
+    """
+
+    sides: npt.NDArray[np.float64]
+    favourites: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+    def row(self, vertex: int) -> Row:
+        wanted = side_to_fraction(float(self.sides[vertex]))
+        return (wanted, 1 - wanted) if self.favourites[vertex] == 0 else (1 - wanted, wanted)
+
+    def floats(self) -> npt.NDArray[np.float64]:
+        """All rows in floating point, for display and plots."""
+        high = self.sides < 0
+        small = np.where(self.sides == SURE_SIDE, 0.0, np.abs(self.sides))
+        wanted = np.where(high, 1.0 - small, small)
+        other = np.where(high, small, 1.0 - small)
+        first = np.where(self.favourites == 0, wanted, other)
+        return np.stack([first, np.where(self.favourites == 0, other, wanted)], axis=1)
+
+
+Rows = SharedRows | TwoSides
+
+
+def side_to_fraction(side: float) -> Fraction:
+    """The exact probability that a side stands for."""
+    if side == SURE_SIDE:
+        return Fraction(1)
+    return Fraction(side) if side >= 0 else 1 + Fraction(side)

@@ -1,3 +1,5 @@
 """Every command, one import each: importing a command's module registers it."""
 
 from __future__ import annotations
+
+from optimaldp.cli import ledger  # noqa: F401

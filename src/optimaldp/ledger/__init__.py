@@ -12,6 +12,7 @@ from optimaldp.ledger.history import History
 from optimaldp.ledger.ledger import Ledger, Reservation
 from optimaldp.ledger.opening import ledger_exists, open_ledger
 from optimaldp.ledger.remaining import Remaining
+from optimaldp.ledger.verify import LedgerVerdict, verify_ledger
 
 __all__ = [
     "UNLIMITED",
@@ -21,6 +22,7 @@ __all__ = [
     "Entry",
     "History",
     "Ledger",
+    "LedgerVerdict",
     "Opening",
     "Optimal",
     "Planned",
@@ -29,4 +31,5 @@ __all__ = [
     "Spend",
     "ledger_exists",
     "open_ledger",
+    "verify_ledger",
 ]

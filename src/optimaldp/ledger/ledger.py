@@ -151,6 +151,12 @@ class Ledger:
             self._refresh()
             return tuple(self._chain.entries)
 
+    def hashes(self) -> Sequence[str]:
+        """The hash of every entry, in order."""
+        with self._lock:
+            self._refresh()
+            return tuple(self._chain.hashes)
+
     def code_of(self, data_version: str) -> str:
         """The keyed code of a data version: equal for equal versions, and useless without the ledger's own key."""
         return hmac.new(self._secret, data_version.encode("utf-8"), hashlib.sha256).hexdigest()
@@ -195,7 +201,7 @@ class Ledger:
 
         with self._lock:
             row = self._store.append(self._chain.last, decide)
-            self._chain.follow([row])
+            self._chain.extend(made, row)
         self._store.remember_head(row)
         return made
 

@@ -6,6 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+
+# No test is timed: the first example of a test may load scipy or compile a kernel.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
 VECTORS = Path(__file__).parent / "vectors"
 
 

@@ -25,6 +25,16 @@ class Preferences:
     orders: tuple[tuple[int, ...], ...]
     of: npt.NDArray[np.int32]
 
+    def __post_init__(self) -> None:
+        everything = list(range(len(self.answers)))
+        for i, order in enumerate(self.orders):
+            if sorted(order) != everything:
+                raise ProblemError("orders", order, f"does not name each of {len(self.answers)} answers once")
+            if order in self.orders[:i]:  # regions are told apart by the number of their order
+                raise ProblemError("orders", order, "is listed twice", "list each order once")
+        if len(self.of) and not 0 <= int(self.of.min()) <= int(self.of.max()) < len(self.orders):
+            raise ProblemError("of", int(self.of.max()), f"is not one of {len(self.orders)} orders")
+
     @staticmethod
     def of_truth(answers: Sequence[str], truth: Any) -> Preferences:
         """Two answers: an array that holds for each dataset the number (0 or 1) of its true answer."""
@@ -78,9 +88,12 @@ class Preferences:
         return Preferences(self.answers, tuple(order[::-1] for order in self.orders), self.of)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Preferences) or self.answers != other.answers or len(self) != len(other):
-            return NotImplemented if not isinstance(other, Preferences) else False
-        return all(self.order(v) == other.order(v) for v in range(len(self)))
+        if not isinstance(other, Preferences):
+            return NotImplemented
+        if self.answers != other.answers or len(self) != len(other):
+            return False
+        same = np.array([[mine == theirs for theirs in other.orders] for mine in self.orders], dtype=bool)
+        return bool(same[self.of, other.of].all())
 
     def __hash__(self) -> int:
         return hash((self.answers, len(self)))

@@ -120,18 +120,18 @@ def read_whole(store: Store) -> Chain:
     damage = store.damage()
     if damage:
         raise LedgerError(
-            f"ledger {store.location!r} is damaged ({'; '.join(damage)[:200]}). "
+            f"ledger {store.location!r} is damaged ({' '.join('; '.join(damage).split())[:160]}). "
             "It was left as it is; restore a copy and run optimaldp ledger verify."
         )
     chain = Chain(store.location)
-    for attempt in range(4):
+    for attempt in range(3):
         noted = store.remembered_head()  # before the rows: a note is never ahead of what was committed when it was read
         chain.follow(store.rows(chain.last))
         if not chain.entries:
             raise LedgerError(f"ledger {store.location!r} is damaged: it has no entries at all.")
         if noted is None or (noted[0] <= chain.last and chain.hashes[noted[0] - 1] == noted[1]):
             return chain
-        time.sleep(0.01 * attempt)  # the note is not locked: another process may have been writing it just now
+        time.sleep(0.004 * attempt)  # the note is not locked: another process may have been writing it just now
     raise LedgerError(
         f"ledger {store.location!r} ends at entry {chain.last}, but it had reached entry {noted[0] if noted else 0} with another "
         "hash: entries were lost. It was left as it is; restore the ledger with its -wal file, or a copy."

@@ -78,7 +78,10 @@ class SQLiteStore(Store):
 
     def damage(self) -> list[str]:
         with self._lock, self._explained():
-            found = [str(line) for (line,) in self._connected().execute("PRAGMA integrity_check(20)")]
+            connection = self._connected()
+            if self._path.stat().st_size % connection.execute("PRAGMA page_size").fetchone()[0]:
+                return ["its last page is incomplete"]  # SQLite would read the missing bytes as zeros
+            found = [str(line) for (line,) in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
     def remember_head(self, row: Row) -> None:
@@ -104,6 +107,8 @@ class SQLiteStore(Store):
         self._connection = sqlite3.connect(
             self._address(), uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
+        # A damaged text must reach the check of its hash instead of ending in a decoding error that quotes it.
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF"):
             self._connection.execute(f"PRAGMA {setting}")
 
@@ -150,6 +155,8 @@ class SQLiteStore(Store):
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError:  # SQLite's own message about a damaged file may quote its bytes
+            raise LedgerError(f"ledger {self.location!r}: {_REASONS['SQLITE_CORRUPT']}") from None
         except sqlite3.Error as error:
             raise LedgerError(f"ledger {self.location!r}: {_reason(error)}") from None
 

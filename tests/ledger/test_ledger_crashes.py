@@ -1,0 +1,164 @@
+"""Processes that ask at once and processes that die: the total is never below what was released."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from ledger.conftest import make, spend
+
+from optimaldp.errors import BudgetError
+from optimaldp.ledger import Ledger, open_ledger, verify_ledger
+from optimaldp.privacy import Epsilon
+from optimaldp.privacy.levels import Bound
+
+GREEDY = """
+import sys
+from optimaldp.errors import BudgetError
+from optimaldp.ledger import Budget, open_ledger
+from optimaldp.privacy import level
+ledger = open_ledger(sys.argv[1], dataset="survey", budget=Budget(4))
+sys.stdin.readline()
+granted = 0
+try:
+    while True:
+        ledger.reserve(question="q", level=level(0.1), neighbours="substitution").record("yes")
+        granted += 1
+except BudgetError:
+    print(granted)
+"""
+
+
+def test_eight_processes_at_once_never_overspend(location: str) -> None:
+    """They create the ledger together, too: one of them wins, and all use the same."""
+    words = [sys.executable, "-c", GREEDY, location]
+    children = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    outputs = [child.communicate("go\n", timeout=120)[0] for child in children]
+    granted = [int(output) for output in outputs]
+    ledger = open_ledger(location)
+    assert sum(granted) == 40
+    assert ledger.spent() == Bound(Epsilon.read(4), Fraction(0))
+    assert len(ledger.history()) == 40
+    assert verify_ledger(location).intact
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Fork a child that does *work* and leaves without any clean-up."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(1)
+    return child
+
+
+def kill_after(child: int, seconds: float) -> None:
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def released(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
+
+
+def release_for_ever(ledger_file: Path, log: Path) -> None:
+    """Reserve, release (a byte in the log, which survives a kill as a published answer does), record."""
+    out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    ledger = open_ledger(ledger_file)
+    while True:
+        reservation = spend(ledger, 0.01, data_version="v1")
+        os.write(out, b"x")
+        reservation.record("yes")
+
+
+def kill_many_times(tmp_path: Path, times: int) -> tuple[int, int]:
+    file, log = tmp_path / "survey.ledger", tmp_path / "released"
+    make(file, 10_000).close()
+    chance = random.Random(7)
+    for _ in range(times):
+        child = in_child(lambda: release_for_ever(file, log))
+        kill_after(child, chance.uniform(0.0, 0.06))
+        assert spent_entries(open_ledger(file)) >= released(log)
+        assert verify_ledger(file).intact
+    return released(log), spent_entries(open_ledger(file))
+
+
+def spent_entries(ledger: Ledger) -> int:
+    total = ledger.spent().epsilon.finite_parts()[0] / Fraction(1, 100)
+    assert total == len(ledger.history())
+    return int(total)
+
+
+def test_kill_at_random_instants_loses_budget_never_privacy(tmp_path: Path) -> None:
+    answers, spends = kill_many_times(tmp_path, 20)
+    assert 20 < answers <= spends <= answers + 20  # it did work between the kills, and a kill loses one spend at most
+
+
+@pytest.mark.slow
+def test_kill_three_hundred_times(tmp_path: Path) -> None:
+    answers, spends = kill_many_times(tmp_path, 300)
+    assert 300 < answers <= spends <= answers + 300
+
+
+def test_the_crash_check_sees_a_wrong_order(file: Path, tmp_path: Path) -> None:
+    """The wrong twin: a process that releases before it reserves, and dies in between."""
+    log = tmp_path / "released"
+    make(file, 10).close()
+
+    def released_too_early() -> None:
+        os.write(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), b"x")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    os.waitpid(in_child(released_too_early), 0)
+    assert spent_entries(open_ledger(file)) < released(log)
+
+
+def test_a_kill_while_ledgers_are_created_leaves_none_half_made(tmp_path: Path) -> None:
+    chance = random.Random(3)
+
+    def create_for_ever(start: int) -> None:
+        for number in range(start, start + 10_000):
+            make(tmp_path / f"{number}.ledger").close()
+
+    for attempt in range(8):
+        kill_after(in_child(lambda start=attempt * 10_000: create_for_ever(start)), chance.uniform(0.02, 0.05))  # type: ignore[misc]
+    made = list(tmp_path.glob("[0-9]*.ledger"))
+    assert made
+    assert all(verify_ledger(path).intact for path in made)
+
+
+def test_a_forked_child_uses_its_own_connection(location: str) -> None:
+    ledger = make(location, 1)
+    spend(ledger, 0.1)
+
+    def ask() -> None:
+        spend(ledger, 0.2)
+        os._exit(0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(in_child(ask), 0)[1]) == 0
+    spend(ledger, 0.3)
+    assert str(ledger.spent().epsilon) == "0.6"
+    with pytest.raises(BudgetError):
+        spend(ledger, 0.5)
+
+
+def test_a_clock_that_goes_backwards_changes_nothing(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([f"20{year}-01-01T00:00:00.000+00:00" for year in range(40, 10, -1)])
+    monkeypatch.setattr("optimaldp.ledger.ledger._now", lambda: next(times))
+    ledger = make(location, 1)
+    for answer in ("first", "second", "third"):
+        spend(ledger, 0.1, data_version="v1").record(answer)
+    again = open_ledger(location)
+    assert [line.answer for line in again.history()] == ["first", "second", "third"]
+    assert [line.time for line in again.history()] == sorted((line.time for line in again.history()), reverse=True)
+    assert verify_ledger(location).intact

@@ -13,6 +13,7 @@ from optimaldp.graphs.morphisms import BrokenEdge, Morphism, PullBack, find_brok
 from optimaldp.graphs.names import FunctionNames, NumberNames
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.graphs.quotient import counts, orbits, quotient
+from optimaldp.graphs.readers import from_arrays, from_networkx, from_sparse, to_networkx
 from optimaldp.graphs.regions import (
     boundary,
     components,
@@ -43,6 +44,9 @@ __all__ = [
     "crossing_edges",
     "distances",
     "find_broken_edge",
+    "from_arrays",
+    "from_networkx",
+    "from_sparse",
     "grid",
     "group_counts",
     "histogram_lattice",
@@ -62,6 +66,7 @@ __all__ = [
     "quotient",
     "regions",
     "ring",
+    "to_networkx",
     "touching",
     "values",
     "votes",

@@ -1,0 +1,115 @@
+"""Many draws at once, for simulation: 64-bit words against integer thresholds, and the rare undecided word by the scalar path.
+
+A word w stands for the uniform reals in ``[w, w + 1) / 2**64``. Where no threshold lies inside that interval the word
+decides the draw; otherwise more bits are drawn behind it. So the result has exactly the stated distribution, as a
+single draw has.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from optimaldp.errors import MechanismError
+from optimaldp.privacy.balls import Ball, lower, precision, upper
+from optimaldp.sampling.bits import BitSource, SystemBits
+from optimaldp.sampling.exact import choose, choose_enclosed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.uint64]
+
+Probabilities = Sequence[Fraction] | Callable[[], Sequence[Ball]]
+
+_WORD = 64
+_CHUNK = 1 << 17  # words at once: one megabyte, so that memory stays flat for any number of draws
+
+
+def draw_many(
+    probabilities: Probabilities,
+    size: int,
+    *,
+    words: Callable[[int], Words] | None = None,
+    source: BitSource | None = None,
+) -> NDArray[np.intp]:
+    """*size* independent indices with exactly the given probabilities: rationals, or a function that encloses them in balls.
+
+    **Guarantee.** The same distribution as :func:`choose` and :func:`choose_enclosed`, index by index. For
+    simulation: a release is one draw, and many draws from one dataset are many releases.
+
+    >>> draw_many([Fraction(1), Fraction(0)], 3).tolist()
+    [0, 0, 0]
+    """
+    import numpy as np
+
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise MechanismError("size", size, "is not a number of draws", "it must be 0 or more")
+    certain, possible = _thresholds(probabilities)
+    fetch, rest = words or system_words, source or SystemBits()
+    drawn = np.empty(size, dtype=np.intp)
+    for start, count in _chunks(size):
+        chunk = fetch(count)
+        index = np.searchsorted(certain, chunk, side="right")
+        open_words = np.flatnonzero(index != np.searchsorted(possible, chunk, side="right"))
+        for position in open_words:
+            index[position] = _finish(probabilities, int(chunk[position]), rest)
+        drawn[start : start + count] = index
+    return drawn
+
+
+def system_words(count: int) -> Words:
+    """*count* random 64-bit words from the operating system."""
+    import numpy as np
+
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def _chunks(size: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, size, _CHUNK):
+        yield start, min(_CHUNK, size - start)
+
+
+def _thresholds(probabilities: Probabilities) -> tuple[Words, Words]:
+    """For every inner threshold: from which word on a draw is certainly above it, and from which word on possibly."""
+    if callable(probabilities):
+        with precision(2 * _WORD):
+            ends = [(lower(end), upper(end)) for end in accumulate(probabilities()[:-1])]
+    else:
+        choose(probabilities, SystemBits())  # refuses what is no distribution
+        ends = [(end, end) for end in accumulate(probabilities[:-1])]
+    certain = [math.ceil(high * 2**_WORD) for _, high in ends]
+    possible = [max(0, math.floor(low * 2**_WORD)) for low, _ in ends]
+    return _sorted_words(certain), _sorted_words(possible)
+
+
+def _sorted_words(values: list[int]) -> Words:
+    """A threshold of 2**64 lies above every word; balls may overlap by their radius, and a search needs order."""
+    import numpy as np
+
+    return np.array([value for value in accumulate(values, max) if value < 2**_WORD], dtype=np.uint64)
+
+
+def _finish(probabilities: Probabilities, word: int, source: BitSource) -> int:
+    begun = _Begun(word, source)
+    return choose_enclosed(probabilities, begun) if callable(probabilities) else choose(probabilities, begun)
+
+
+class _Begun:
+    """Bits of which the first word is known already."""
+
+    def __init__(self, word: int, source: BitSource) -> None:
+        self._word: int | None = word
+        self._source = source
+
+    def take(self, count: int) -> int:
+        if self._word is None:
+            return self._source.take(count)
+        word, self._word = self._word, None
+        assert count == _WORD, "the scalar samplers begin with one word"
+        return word

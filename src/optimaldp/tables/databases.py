@@ -1,0 +1,80 @@
+"""Database files and servers, named by a URL."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from optimaldp.errors import TableError
+from optimaldp.tables.files import version_of
+from optimaldp.tables.safety import quietly
+from optimaldp.tables.sources import Source, wrap
+
+_EXAMPLE = "write for example duckdb:///survey.db?table=answers"
+
+
+def open_url(url: str) -> Source:
+    """``duckdb:///file.db?table=t``, ``postgres://user@host/base?table=t&schema=s``, or another Ibis URL with a table."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    named = dict(query)
+    name, schema = named.get("table"), named.get("schema")
+    rest = [(key, value) for key, value in query if key not in ("table", "schema")]
+    shown = without_password(url)
+    if not name:
+        raise TableError("data", shown, "names no table", _EXAMPLE)
+    if parts.scheme == "duckdb":
+        return _open_duckdb(url, name, schema)
+    scheme = "postgres" if parts.scheme == "postgresql" else parts.scheme
+    bare = urlunsplit((scheme, parts.netloc, parts.path, urlencode(rest), ""))
+    connection = quietly(shown, "opened", lambda: _connect(bare), remedy="check the address, the user and the database")
+    return _table(connection, name, schema, f"{scheme} table {name} at {parts.hostname or 'this machine'}", None)
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    shown = f"{user.split(':')[0]}{at}{host}" if at else host
+    hidden = [(key, "…" if "pass" in key.lower() else value) for key, value in parse_qsl(parts.query)]
+    return urlunsplit((parts.scheme, shown, parts.path, urlencode(hidden, safe="…"), ""))
+
+
+def _connect(url: str) -> Any:
+    import ibis
+
+    return ibis.connect(url)
+
+
+def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
+    path = _duckdb_path(url)
+
+    def connect() -> Any:
+        import ibis
+
+        return ibis.duckdb.connect(path, read_only=True)
+
+    remedy = "check that it is a DuckDB database and that no other program writes to it"
+    connection = quietly(path, "opened", connect, remedy=remedy)
+    logs = [f"{path}.wal"] if os.path.exists(f"{path}.wal") else []
+    token = f"{version_of([path, *logs])}:{schema or ''}:{name}"
+    return _table(connection, name, schema, f"table {name} of DuckDB file {path}", token)
+
+
+def _duckdb_path(url: str) -> str:
+    """The file: absolute or relative, whether it was written with two, three or four slashes."""
+    written = url.split("?")[0].removeprefix("duckdb://")
+    bare = written.lstrip("/")
+    for path in (written, bare, f"/{bare}"):
+        if os.path.isfile(path):
+            return path
+    raise TableError("data", url, "names a DuckDB file that does not exist", _EXAMPLE)
+
+
+def _table(connection: Any, name: str, schema: str | None, words: str, token: str | None) -> Source:
+    names = quietly(words, "opened", lambda: connection.list_tables(database=schema))
+    if name not in names:
+        known = f"the tables are {', '.join(sorted(names)[:20])}" if names else "there are no tables"
+        raise TableError("table", name, "does not exist", known)
+    return wrap(lambda: connection.table(name, database=schema), words, token=token)

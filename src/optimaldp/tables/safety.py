@@ -1,0 +1,40 @@
+"""Engine errors may quote cells (a CSV reader quotes the whole line): they are replaced by errors that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from optimaldp.errors import MissingExtraError, OptimalDPError, TableError
+
+Answer = TypeVar("Answer")
+
+
+def quietly(described: str, doing: str, work: Callable[[], Answer], *, remedy: str = "") -> Answer:
+    """Run *work* on data; an error of the engine becomes one that names only the source and the error's type.
+
+    **Guarantee.** The new error has neither a cause nor a context: nothing that the engine said can be reached from it.
+    """
+    try:
+        return work()
+    except OptimalDPError:
+        raise
+    except ImportError as error:
+        missing: Exception = _missing(error)
+    except Exception as error:
+        missing = _replacement(described, doing, type(error).__name__, remedy)
+    # Outside of the except block: even with "from None" the engine's error would stay reachable as the context.
+    raise missing
+
+
+def _replacement(described: str, doing: str, name: str, remedy: str) -> TableError:
+    rule = f"could not be {doing}: the engine reported {name}; its words are withheld because they may quote cells"
+    return TableError("data", described, rule, remedy)
+
+
+def _missing(error: ImportError) -> Exception:
+    package = (error.name or "a package").split(".")[0]
+    extra = {"pyspark": "spark", "psycopg": "postgres", "psycopg2": "postgres"}.get(package)
+    if extra:
+        return MissingExtraError(package, extra)
+    return TableError("data", package, "is not installed, but this source needs it", "install it with pip")

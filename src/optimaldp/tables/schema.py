@@ -1,0 +1,119 @@
+"""What is public about a table: the names and types of its columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from optimaldp.errors import QuestionError
+from optimaldp.questions.tally import Option
+
+Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
+
+_WORDS: dict[Kind, str] = {
+    "text": "text",
+    "whole": "whole numbers",
+    "real": "numbers",
+    "truth": "true or false",
+    "date": "dates",
+    "time": "points in time",
+    "other": "values of another kind",
+}
+
+
+def kind_words(kind: Kind) -> str:
+    """A kind of value in words."""
+    return _WORDS[kind]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """The type of a column: its kind, the engine's name for it, and the options that it lists, if it lists any."""
+
+    kind: Kind
+    name: str
+    options: tuple[Option, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self.kind]
+
+    @property
+    def largest_whole(self) -> float:
+        """What bounds the size of every value of a whole-number type before any is read."""
+        bits = int("".join(letter for letter in self.name if letter.isdigit()) or 64)
+        return 2.0**bits if self.name.startswith("u") else 2.0 ** (bits - 1)
+
+    @property
+    def is_float(self) -> bool:
+        return self.name.startswith("float")
+
+    @property
+    def zoned(self) -> bool:
+        return self.name.startswith("timestamp('")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table in their order.
+
+    >>> schema = Schema((("age", ColumnType("whole", "int64")),))
+    >>> schema.find("AGE")
+    'age'
+    """
+
+    columns: tuple[tuple[str, ColumnType], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> ColumnType:
+        return dict(self.columns)[self.find(name)]
+
+    def find(self, name: str, *, field: str = "column", exactly: bool = False) -> str:
+        """The table's own spelling of a column's name: exact, or the only one that differs in case alone."""
+        if name in self.names:
+            return name
+        similar = [] if exactly else [own for own in self.names if own.casefold() == name.casefold()]
+        if len(similar) == 1:
+            return similar[0]
+        rule = "could be several columns" if similar else "is not a column of the table"
+        raise QuestionError(field, name, rule, self._way_out(name, similar))
+
+    def _way_out(self, name: str, similar: list[str]) -> str:
+        if similar:
+            return f"write it exactly and in double quotes: {', '.join(similar)}"
+        close = difflib.get_close_matches(name, self.names, n=1)
+        if close:
+            return f"did you mean {close[0]}? (text goes into single quotes)"
+        return f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
+
+
+def column_type(dtype: Any, options: tuple[Option, ...] | None = None) -> ColumnType:
+    """The column type for a data type of Ibis; booleans list their options themselves."""
+    kind = _kind(dtype)
+    if kind == "truth":
+        options = (False, True)
+    return ColumnType(kind, str(dtype).lstrip("!"), options)
+
+
+def _kind(dtype: Any) -> Kind:
+    tests: tuple[tuple[str, Kind], ...] = (
+        ("is_boolean", "truth"),
+        ("is_integer", "whole"),
+        ("is_floating", "real"),
+        ("is_decimal", "real"),
+        ("is_string", "text"),
+        ("is_date", "date"),
+        ("is_timestamp", "time"),
+    )
+    return next((kind for test, kind in tests if getattr(dtype, test)()), "other")

@@ -1,0 +1,215 @@
+"""Typed terms: what a predicate is made of, checked before anything is read and built as Ibis expressions afterwards.
+
+A term must not fail on some rows and succeed on others, because the failure itself would tell something about those rows.
+So sums of whole numbers are computed exactly where the types prove that they fit, and in double precision otherwise; a double
+that could overflow or underflow is cut off first; dividing by zero gives NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.tables.schema import ColumnType, Kind
+
+Build = Callable[[Any], Any]
+"""From an Ibis table to an Ibis value."""
+
+# Doubles beyond these are NULL (or 0) in arithmetic: some engines raise an error on overflow and underflow, others do not.
+HUGE, TINY = 1e100, 1e-100
+_EDGE = 1e290  # a result whose bound stays below needs no cutting off
+_FITS = 2.0**62  # whole numbers below stay whole
+_WHOLE_DOUBLE = 2.0**52  # from here on every double is a whole number
+
+
+@dataclass(frozen=True)
+class Term:
+    """A typed part of a predicate. *largest* and *smallest* bound the size of its nonzero values, by type alone."""
+
+    kind: Kind
+    build: Build
+    text: str
+    largest: float = math.inf
+    smallest: float = 0.0
+    literal: Any = None
+    zoned: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind in ("whole", "real")
+
+
+def column_term(name: str, column: ColumnType, text: str) -> Term:
+    """A column. Numbers that are not whole come as doubles, whatever the engine stores."""
+    if column.kind == "whole":
+        return Term("whole", lambda table: table[name], text, column.largest_whole, 1.0)
+    if column.kind == "real":
+        return Term("real", lambda table: as_double(table[name]), text)
+    return Term(column.kind, lambda table: table[name], text, zoned=column.zoned)
+
+
+def as_double(value: Any) -> Any:
+    """A number column as doubles; a decimal of unlimited size is cut off first, because the cast could fail."""
+    dtype = value.type()
+    if dtype.is_decimal() and (dtype.precision is None or dtype.precision > 300):
+        return _cut_decimal(value)
+    return value if dtype.is_float64() else value.cast("float64")
+
+
+def _cut_decimal(value: Any) -> Any:
+    import ibis
+
+    size = value.abs()
+    in_range = (size <= ibis.literal(10**30)) & (size >= ibis.literal(1) / ibis.literal(10**18).cast(value.type()))
+    return ibis.cases((in_range, value.cast("float64")), (size <= 1, ibis.literal(0.0, "float64")))
+
+
+def number_term(value: int | float, text: str) -> Term:
+    """A number that the caller wrote."""
+    whole = isinstance(value, int) and abs(value) < 2**63
+    if value and not 1e-90 <= abs(value) <= 1e90:
+        raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
+    size = float(abs(value))
+    if whole:
+        return Term("whole", _literal(int(value), "int64"), text, size, size or 1.0, int(value))
+    return Term("real", _literal(float(value), "float64"), text, size, size or 1.0, float(value))
+
+
+def literal_term(kind: Kind, value: Any, dtype: str, text: str) -> Term:
+    """Text, true, false, a date or a point in time that the caller wrote."""
+    return Term(kind, _literal(value, dtype), text, literal=value)
+
+
+def _literal(value: Any, dtype: str) -> Build:
+    def build(_: Any) -> Any:
+        import ibis
+
+        return ibis.literal(value, type=dtype)
+
+    return build
+
+
+def real(term: Term) -> Term:
+    """The same number as a double."""
+    if term.kind == "real":
+        return term
+    if term.literal is not None:
+        return replace(number_term(float(term.literal), term.text), kind="real")
+    return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
+
+
+def cut(term: Term) -> Term:
+    """The same double without what could overflow (NULL) or underflow (0); NaN becomes NULL too."""
+    if term.literal is not None or (term.largest <= HUGE and term.smallest >= TINY):
+        return term
+
+    def build(table: Any) -> Any:
+        import ibis
+
+        value = term.build(table)
+        size = value.abs()
+        return ibis.cases((size < TINY, ibis.literal(0.0, "float64")), (size <= HUGE, value))
+
+    return replace(term, build=build, largest=HUGE, smallest=TINY)
+
+
+def plus(left: Term, right: Term, text: str, *, minus: bool = False) -> Term:
+    """Sum or difference: exact for whole numbers that fit, else of doubles."""
+    combine: Callable[[Any, Any], Any] = (lambda a, b: a - b) if minus else (lambda a, b: a + b)
+    largest = left.largest + right.largest
+    if _whole(left, right) and largest < _FITS:
+        return _combined("whole", combine, long(left), long(right), text, largest, 1.0)
+    left, right = _safe(left, right, largest, 1.0)
+    # The difference of two unequal doubles is at least a unit in the last place of the smaller bound.
+    smallest = min(left.smallest, right.smallest) * 1e-17
+    return _combined("real", combine, left, right, text, left.largest + right.largest, smallest)
+
+
+def times(left: Term, right: Term, text: str) -> Term:
+    """Product: exact for whole numbers that fit, else of doubles."""
+    largest, smallest = left.largest * right.largest, left.smallest * right.smallest
+    if _whole(left, right) and largest < _FITS:
+        return _combined("whole", lambda a, b: a * b, long(left), long(right), text, largest, 1.0)
+    left, right = _safe(left, right, largest, smallest)
+    bounds = left.largest * right.largest, left.smallest * right.smallest
+    return _combined("real", lambda a, b: a * b, left, right, text, *bounds)
+
+
+def divided(left: Term, right: Term, text: str) -> Term:
+    """Quotient of doubles; NULL where the divisor is zero."""
+    if right.literal == 0:
+        raise QuestionError("predicate", text, "divides by zero")
+    left, right = cut(real(left)), cut(real(right))
+    bounds = left.largest / right.smallest, left.smallest / right.largest
+    return _combined("real", lambda a, b: a / b.nullif(0.0), left, right, text, *bounds)
+
+
+def remainder(left: Term, right: Term, text: str) -> Term:
+    """Remainder of whole numbers (with the sign of the first); NULL where the divisor is zero."""
+    if right.literal is None or right.literal == 0 or not _whole(left, right):
+        rule = "takes the remainder of something else than a whole number by a fixed whole number"
+        raise QuestionError("predicate", text, rule, "write for example: number % 2 = 0")
+    if left.largest > 2.0**63:
+        raise QuestionError("predicate", text, "takes the remainder of numbers that do not fit into 64 bits")
+    # A divisor of -1 overflows on the smallest number; the remainder does not depend on the divisor's sign.
+    divisor = number_term(abs(right.literal), right.text)
+    size = max(1.0, float(divisor.literal))
+    return _combined("whole", lambda a, b: a % b, long(left), divisor, text, size, 1.0)
+
+
+def negated(term: Term, text: str) -> Term:
+    if term.literal is not None:
+        return number_term(-term.literal, text)
+    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
+    return replace(safe, text=text, build=lambda table: -safe.build(table))
+
+
+def size_of(term: Term, text: str) -> Term:
+    """The absolute value."""
+    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
+    return replace(safe, text=text, literal=None, build=lambda table: safe.build(table).abs())
+
+
+def rounded(term: Term, digits: int, text: str) -> Term:
+    """Rounded half away from zero, by the same double-precision steps on every engine."""
+    if term.kind == "whole":
+        return term
+    scale = 10.0**digits
+    safe = cut(term)
+
+    def build(table: Any) -> Any:
+        import ibis
+
+        value = safe.build(table)
+        size = value.abs() * scale
+        near = (size + 0.5).floor().cast("float64") / scale
+        # A double that large is whole already, and its floor might not fit the engine's integers.
+        result = ibis.cases((size < _WHOLE_DOUBLE, near), else_=value.abs())
+        return ibis.cases((value < 0, -result), else_=result)
+
+    return Term("real", build, text, safe.largest + 1, 1 / scale)
+
+
+def long(term: Term) -> Term:
+    """The same whole number with 64 bits, so that the engine's narrower types cannot overflow."""
+    if term.literal is not None:
+        return term
+    return replace(term, build=lambda table: term.build(table).cast("int64"))
+
+
+def _whole(*terms: Term) -> bool:
+    return all(term.kind == "whole" for term in terms)
+
+
+def _safe(left: Term, right: Term, largest: float, smallest: float) -> tuple[Term, Term]:
+    left, right = real(left), real(right)
+    return (left, right) if largest < _EDGE and smallest > 1 / _EDGE else (cut(left), cut(right))
+
+
+def _combined(
+    kind: Kind, combine: Callable[[Any, Any], Any], left: Term, right: Term, text: str, largest: float, smallest: float
+) -> Term:
+    return Term(kind, lambda table: combine(left.build(table), right.build(table)), text, largest, smallest)

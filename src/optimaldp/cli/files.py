@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import InputError
+from optimaldp.json_text import read_json_text
 
 
 def read_text(path: str) -> str:
@@ -23,24 +22,4 @@ def read_text(path: str) -> str:
 
 def read_json(path: str) -> Any:
     """Read JSON; numbers with a point come as ``Decimal``, so that their decimal text is what counts."""
-    text = read_text(path)
-    try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError("file", path, f"is not JSON ({error.msg} at {where})") from None
-    except RecursionError:
-        raise InputError("file", path, "is nested too deeply") from None
-
-
-def _no_constant(name: str) -> Any:
-    raise InputError("number", name, "is not a finite number", "write 'inf' as a string for an infinite epsilon")
-
-
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError("file", twice, "appears twice in one object", "names are unique")
-    return found
+    return read_json_text(read_text(path), source=path)

@@ -14,6 +14,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.privacy.levels import Bound
+
 ROOT = -1  # the predecessor of a dataset whose own value is given
 FREE = -2  # no given value reaches this dataset: the bound is 1
 
@@ -30,11 +32,15 @@ class BoundTree:
 
 @dataclass(frozen=True)
 class EventConstraint:
-    """``P_head(event) <= e^epsilon P_tail(event) + delta``, at the strictest bound that holds from tail to head."""
+    """``P_head(event) <= e^epsilon P_tail(event) + delta``, one promise that holds from tail to head.
+
+    *bound* names the (epsilon, delta) where there are several and none is the strictest; left out, it is the strictest.
+    """
 
     tail: int
     head: int
     event: Event
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, eq=False)

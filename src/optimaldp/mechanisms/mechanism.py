@@ -44,6 +44,14 @@ class Mechanism(Result):
             SharedRows.from_rows([read_row(name, rows, preferences.answers) for name in graph.names]),
         )
 
+    @staticmethod
+    def from_json(text: str) -> Mechanism:
+        """Read what :meth:`to_json` wrote, exactly."""
+        from optimaldp.json_text import read_json_text
+        from optimaldp.mechanisms.documents import read_mechanism
+
+        return read_mechanism(read_json_text(text))[0]
+
     @property
     def datasets(self) -> Any:
         """The names of the datasets."""

@@ -1,7 +1,8 @@
 """How the distributions of a mechanism are kept: exactly, and small.
 
 Two forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different row
-is kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which stands for an exact dyadic rational.
+is kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which stands for
+an exact dyadic rational.
 """
 
 from __future__ import annotations

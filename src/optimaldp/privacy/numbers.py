@@ -41,6 +41,8 @@ def read_number(value: Any, *, name: str, error: type[InputError] = InputError) 
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise error(name, value, "is not a finite number")
+        if abs(value.adjusted()) > _LONGEST:  # 1e999999999 is short to write and endless to expand
+            raise error(name, value, "is too large or too small to be meant", "write 0.1, '1/3' or 1e-6")
         return Fraction(value)
     if isinstance(value, str):
         return _read_text(value, name=name, error=error)
@@ -51,8 +53,10 @@ def _read_text(text: str, *, name: str, error: type[InputError]) -> Fraction:
     stripped = text.strip()
     if len(stripped) > _LONGEST or not _NUMBER.fullmatch(stripped):
         raise error(name, text, "is not a number", "write 0.1, '1/3' or 1e-6")
+    above, _, under = stripped.partition("/")
     try:
-        return Fraction(stripped)
+        # By way of Decimal: Python refuses to read whole numbers of more than 4300 digits, and exact rows grow longer.
+        return Fraction(Decimal(above)) / Fraction(Decimal(under or 1))
     except (ZeroDivisionError, ValueError):
         raise error(name, text, "is not a number", "a denominator cannot be 0") from None
 
@@ -72,9 +76,14 @@ def fraction_text(number: Fraction) -> str:
     ('0.1', '1/3', '1e-06')
     """
     if number.denominator == 1:
-        return str(number.numerator)
+        return str(Decimal(number.numerator))
     try:
         shortest = repr(float(number))
     except OverflowError:
-        return str(number)
-    return shortest if Fraction(shortest) == number else str(number)
+        return _ratio_text(number)
+    return shortest if Fraction(shortest) == number else _ratio_text(number)
+
+
+def _ratio_text(number: Fraction) -> str:
+    """``p/q`` with all digits; ``str`` itself refuses more than 4300 of them."""
+    return f"{Decimal(number.numerator)}/{Decimal(number.denominator)}"

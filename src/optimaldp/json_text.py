@@ -1,0 +1,78 @@
+"""JSON text in which numbers are decimals: what is read is what the text says, and nothing passes through a float."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import InputError
+from optimaldp.privacy.numbers import fraction_text
+
+
+def json_text(document: Any, *, indent: int | None = None) -> str:
+    """Write JSON; a ``Decimal`` becomes a number with all its digits, a ``Fraction`` an exact string.
+
+    >>> json_text({"yes": Decimal("0.90000000000000000001"), "no": Fraction(1, 3)})
+    '{"yes": 0.90000000000000000001, "no": "1/3"}'
+    """
+    return "".join(_parts(document, indent, "\n"))
+
+
+def read_json_text(text: str, *, source: str = "text") -> Any:
+    """Read JSON; numbers with a point come as ``Decimal``, so that their decimal text is what counts.
+
+    A name that occurs twice in one object is refused. Errors name the *source*: a path, for instance.
+    """
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError("file", source, f"is not JSON ({error.msg} at {where})") from None
+    except RecursionError:
+        raise InputError("file", source, "is nested too deeply") from None
+    except InputError:
+        raise
+    except (ValueError, ArithmeticError):  # a whole number of more than some thousand digits, an endless exponent
+        raise InputError("file", source, "holds a number with too many digits", "write a ratio or a decimal") from None
+
+
+def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
+    if isinstance(value, Decimal):
+        yield str(value)
+    elif isinstance(value, Fraction):
+        yield json.dumps(fraction_text(value))
+    elif isinstance(value, Mapping) and value:
+        heads = [json.dumps(str(name), ensure_ascii=False) + ": " for name in value]
+        yield from _nested("{}", heads, list(value.values()), indent, newline)
+    elif isinstance(value, (list, tuple)) and value:
+        # A list of plain things stays on one line: edges and rows are read side by side.
+        flat = indent is None or not any(isinstance(item, (list, tuple, Mapping)) for item in value)
+        yield from _nested("[]", [""] * len(value), list(value), None if flat else indent, newline)
+    else:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def _nested(brackets: str, heads: list[str], values: list[Any], indent: int | None, newline: str) -> Iterator[str]:
+    inner = newline if indent is None else newline + " " * indent
+    yield brackets[0]
+    for i, (head, value) in enumerate(zip(heads, values)):
+        yield ("" if i == 0 else ", ") if indent is None else ("" if i == 0 else ",") + inner
+        yield head
+        yield from _parts(value, indent, inner)
+    yield brackets[1] if indent is None else newline + brackets[1]
+
+
+def _no_constant(name: str) -> Any:
+    raise InputError("number", name, "is not a finite number", "write 'inf' as a string for an infinite epsilon")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("file", twice, "appears twice in one object", "names are unique")
+    return found

@@ -1,0 +1,239 @@
+"""Problems, mechanisms and designs as JSON files, read strictly and written exactly.
+
+What is written here and read back is the same object: exact numbers are strings such as ``"9/10"`` or ``"ln(2)"``. Numbers that
+a file holds as JSON numbers are read by their decimal text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optimaldp.errors import MechanismError, ProblemError
+from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.edge_levels import number_levels
+from optimaldp.graphs.preferences import Preferences
+from optimaldp.graphs.problem import Problem, Row, read_fixed
+from optimaldp.mechanisms.certificate import Certificate
+from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
+from optimaldp.mechanisms.level_documents import level_document, read_level
+from optimaldp.mechanisms.mechanism import Mechanism
+from optimaldp.mechanisms.rows import SharedRows
+from optimaldp.privacy import Level
+from optimaldp.privacy.numbers import fraction_text
+
+_PROBLEM_FIELDS = ("answers", "privacy", "edges", "prefers", "fixed", "boundary")
+_DESIGN_FIELDS = ("status", "route", "mechanism", "certificate", "witness", "gap", "statement", "reason")
+
+
+def read_problem(document: Any) -> Problem:
+    """Read a design problem.
+
+    >>> read_problem({"answers": ["yes", "no"], "privacy": {"epsilon": "ln(2)"}, "edges": [["a", "b"]],
+    ...               "prefers": {"a": "yes", "b": "no"}, "boundary": "balanced"})
+    Problem(2 datasets, 2 answers, boundary balanced)
+    """
+    _check_fields(document, _PROBLEM_FIELDS, required=("answers", "edges", "prefers"))
+    if "fixed" in document and "boundary" in document:
+        raise ProblemError("boundary", document["boundary"], "was given together with fixed", "give one of them")
+    answers = _read_words(document["answers"], "answers")
+    graph, preferences = _read_graph(document, answers)
+    rule = document.get("boundary")
+    if "boundary" in document and not isinstance(rule, str):
+        raise ProblemError("boundary", rule, "is not the name of a rule", 'write "balanced"')
+    return Problem(graph, preferences, _read_given(document, graph, preferences), rule)
+
+
+def read_mechanism(document: Any) -> tuple[Mechanism, Certificate | None]:
+    """Read a mechanism with its graph, and its certificate if it has one; the answers may be left out."""
+    _check_fields(document, _PROBLEM_FIELDS + _DESIGN_FIELDS, required=("mechanism", "edges", "prefers"))
+    rows = document["mechanism"]
+    if not isinstance(rows, Mapping):
+        raise MechanismError("mechanism", rows, "is not an object of datasets and distributions")
+    answers = _read_words(document["answers"], "answers") if "answers" in document else _answers_of(rows)
+    graph, preferences = _read_graph(document, answers)
+    mechanism = Mechanism.read(graph, preferences, rows)
+    certificate = document.get("certificate")
+    return mechanism, None if certificate is None else read_certificate(certificate, graph, answers)
+
+
+def read_given(document: Mapping[str, Any], mechanism: Mechanism) -> dict[int, Row] | None:
+    """The distributions that a design was given (``fixed``), or ``None`` if the file does not say."""
+    if "fixed" not in document:
+        return None
+    return _read_given(document, mechanism.graph, mechanism.preferences)
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Write a problem such that :func:`read_problem` gives it back."""
+    document = _graph_document(problem.graph, problem.preferences)
+    return document | _given_document(problem)
+
+
+def mechanism_document(mechanism: Mechanism, *, rows: Iterable[Sequence[Any]] | None = None) -> dict[str, Any]:
+    """Write a mechanism with its graph, exactly; *rows* (one per dataset) replaces the numbers as they are written."""
+    document = _graph_document(mechanism.graph, mechanism.preferences)
+    document["mechanism"] = _rows_document(mechanism, rows)
+    return document
+
+
+def design_document(
+    *,
+    status: str,
+    route: str | None = None,
+    problem: Problem | None = None,
+    mechanism: Mechanism | None = None,
+    certificate: Certificate | None = None,
+    witness: Any = None,
+    rows: Iterable[Sequence[Any]] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Write what a design found, with everything that :func:`read_mechanism` needs to check it.
+
+    *rows* are the numbers to print (see :func:`optimaldp.mechanisms.decimals.printable`); left out, they are exact strings.
+    """
+    document: dict[str, Any] = {"status": status}
+    if route is not None:
+        document["route"] = route
+    if mechanism is not None:
+        document |= _graph_document(mechanism.graph, mechanism.preferences)
+    elif problem is not None:
+        document |= _graph_document(problem.graph, problem.preferences)
+    if problem is not None:
+        document |= _given_document(problem)
+    if mechanism is not None:
+        document["mechanism"] = _rows_document(mechanism, rows)
+    if certificate is not None and mechanism is not None:
+        document["certificate"] = certificate_document(certificate, mechanism.graph, mechanism.answers)
+    if witness is not None:
+        document["witness"] = witness
+    return document | more
+
+
+def _check_fields(document: Any, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:
+    if not isinstance(document, Mapping):
+        raise ProblemError("file", document, "is not an object", "a problem or mechanism is a JSON object")
+    if unknown := [field for field in document if field not in known]:
+        raise ProblemError("file", unknown[0], "is an unknown field", f"the fields are {', '.join(known)}")
+    if missing := [field for field in required if field not in document]:
+        raise ProblemError(missing[0], list(document), "are the fields given, and it is not among them")
+
+
+def _read_words(words: Any, name: str) -> list[str]:
+    if not isinstance(words, list):
+        raise ProblemError(name, words, "is not a list of words")
+    for word in words:
+        if not isinstance(word, str):
+            raise ProblemError(name, word, "is not a word", "answers are strings")
+    return words
+
+
+def _answers_of(rows: Mapping[str, Any]) -> list[str]:
+    found: dict[str, None] = {}
+    for row in rows.values():
+        found.update(dict.fromkeys(row if isinstance(row, Mapping) else ()))
+    return list(found)
+
+
+def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[DatasetGraph, Preferences]:
+    prefers = _read_prefers(document["prefers"])
+    default = read_level(document["privacy"], name="privacy") if document.get("privacy") is not None else None
+    edges = document["edges"]
+    if not isinstance(edges, list):
+        raise ProblemError("edges", edges, "is not a list", 'write [["a", "b"], ["b", "c"]]')
+    number = {name: i for i, name in enumerate(prefers)}
+    tails, heads, given = _read_edges(edges, number, default)
+    levels, which = number_levels(given)
+    if not levels and default is not None:
+        levels = (default,)
+    graph = DatasetGraph(list(prefers), tails, heads, levels=levels, level_of_edge=which if given else None)
+    return graph, Preferences.read(graph, prefers, answers)
+
+
+def _read_prefers(prefers: Any) -> Mapping[str, Any]:
+    if not isinstance(prefers, Mapping):
+        raise ProblemError("prefers", prefers, "is not an object of datasets and preferences")
+    if not prefers:
+        raise ProblemError("prefers", {}, "names no dataset", "a graph needs at least one")
+    for name, order in prefers.items():
+        if not isinstance(order, str):
+            _read_words(order, f"prefers[{name}]")
+    return prefers
+
+
+def _read_edges(
+    edges: list[Any], number: Mapping[str, int], default: Level | None
+) -> tuple[list[int], list[int], list[Level]]:
+    tails, heads, levels = [], [], []
+    for i, edge in enumerate(edges):
+        if not isinstance(edge, list) or len(edge) not in (2, 3):
+            raise ProblemError(f"edges[{i}]", edge, "is not an edge", 'write ["a", "b"] or ["a", "b", {"epsilon": …}]')
+        tails.append(_end(edge[0], number, i))
+        heads.append(_end(edge[1], number, i))
+        level = read_level(edge[2], name=f"edges[{i}]") if len(edge) == 3 else default
+        if level is None:
+            raise ProblemError(f"edges[{i}]", edge, "has no privacy level", "give it one, or a default in privacy")
+        levels.append(level)
+    return tails, heads, levels
+
+
+def _end(name: Any, number: Mapping[str, int], i: int) -> int:
+    if not isinstance(name, str):
+        raise ProblemError(f"edges[{i}]", name, "is not the name of a dataset", "names are strings")
+    try:
+        return number[name]
+    except KeyError:
+        raise ProblemError(f"edges[{i}]", name, "is not a dataset of this graph", "name it in prefers") from None
+
+
+def _read_given(document: Mapping[str, Any], graph: DatasetGraph, preferences: Preferences) -> dict[int, Row]:
+    fixed = document.get("fixed", {})
+    if not isinstance(fixed, Mapping):
+        raise ProblemError("fixed", fixed, "is not an object of datasets and distributions")
+    return read_fixed(graph, preferences.answers, fixed)
+
+
+def _graph_document(graph: DatasetGraph, preferences: Preferences) -> dict[str, Any]:
+    """The answers, the commonest level as the default, the edges with their own level where it differs, the preferences."""
+    document: dict[str, Any] = {"answers": list(preferences.answers)}
+    default = -1
+    if graph.levels:
+        default = int(np.bincount(graph.level_of_edge, minlength=len(graph.levels)).argmax())
+        document["privacy"] = level_document(graph.levels[default])
+    written = [level_document(level) for level in graph.levels]
+    ends = zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist())
+    names = list(graph.names)
+    document["edges"] = [[names[u], names[v]] if k == default else [names[u], names[v], written[k]] for u, v, k in ends]
+    words = [_order_document(preferences, order) for order in preferences.orders]
+    document["prefers"] = {name: words[k] for name, k in zip(names, preferences.of.tolist())}
+    return document
+
+
+def _order_document(preferences: Preferences, order: tuple[int, ...]) -> str | list[str]:
+    words = [preferences.answers[answer] for answer in order]
+    return words[0] if len(words) == 2 else words
+
+
+def _given_document(problem: Problem) -> dict[str, Any]:
+    if problem.boundary is not None:
+        return {"boundary": problem.boundary}
+    names = problem.graph.names
+    return {"fixed": {names[v]: _row_document(problem.answers, row) for v, row in problem.fixed.items()}}
+
+
+def _rows_document(mechanism: Mechanism, rows: Iterable[Sequence[Any]] | None) -> dict[str, Any]:
+    if rows is not None:
+        return {name: dict(zip(mechanism.answers, row)) for name, row in zip(mechanism.datasets, rows)}
+    if isinstance(mechanism.rows, SharedRows):
+        written = [_row_document(mechanism.answers, row) for row in mechanism.rows.rows]
+        return {name: written[k] for name, k in zip(mechanism.datasets, mechanism.rows.of.tolist())}
+    return {
+        name: _row_document(mechanism.answers, mechanism.rows.row(vertex))
+        for vertex, name in enumerate(mechanism.datasets)
+    }
+
+
+def _row_document(answers: tuple[str, ...], row: Row) -> dict[str, str]:
+    return {answer: fraction_text(probability) for answer, probability in zip(answers, row)}

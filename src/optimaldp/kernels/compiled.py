@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 # Below this many elementary steps plain Python ends before numba has been imported (about 0.5 s).
 COMPILE_FROM = 200_000
@@ -29,12 +29,14 @@ class Kernel:
 
 
 def _code(function: Callable[..., Any]) -> bytes:
-    code = function.__code__  # type: ignore[attr-defined]
+    code = function.__code__
     return repr((code.co_code, code.co_consts, code.co_names)).encode()
 
 
 @cache
-def _compile(source: Callable[..., Any], *calls: Callable[..., Any], inline: str = "never") -> Callable[..., Any]:
+def _compile(
+    source: Callable[..., Any], *calls: Callable[..., Any], inline: Literal["never", "always"] = "never"
+) -> Callable[..., Any]:
     from numba import njit
 
     assert isinstance(source, FunctionType)

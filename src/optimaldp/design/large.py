@@ -1,0 +1,205 @@
+"""Two answers on graphs of millions of datasets: compiled, in floats that are rounded to the safe side.
+
+Every value is an exact dyadic rational that is private as it stands (see :mod:`optimaldp.kernels.steps`); given values are
+rounded down to the nearest float of the dataset's own answer.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.design.balanced import STATEMENT as BALANCED
+from optimaldp.design.balanced import need_two_answers
+from optimaldp.design.boundaries import balanced_value
+from optimaldp.design.outcome import Outcome, Route, Status
+from optimaldp.errors import ProblemError
+from optimaldp.graphs import DatasetGraph, crossing_edges
+from optimaldp.graphs.problem import Problem
+from optimaldp.kernels.crossing import first_clash, seed_crossing
+from optimaldp.kernels.dijkstra import inside_regions, propagate
+from optimaldp.kernels.steps import SURE
+from optimaldp.mechanisms import BoundTree, Certificate, TwoSides
+from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.mechanisms.rows import side_to_fraction
+from optimaldp.privacy import ApproximateDP, Bound, Level
+
+_STATEMENT = "greatest among the private mechanisms with the same given values (dominance order), up to rounding"
+_ROUNDING = (
+    1e-9  # a given value that is lowered by less than this was lowered by rounding; the referee has the last word
+)
+
+Sides = npt.NDArray[np.float64]
+
+
+def design_large_balanced(problem: Problem) -> Outcome:
+    """The balanced mechanism, heterogeneous levels."""
+    need_two_answers(problem)
+    graph, preferences = problem.graph, problem.preferences
+    label = np.full(len(graph), SURE)
+    crossing = crossing_edges(graph, preferences)
+    used = np.unique(graph.level_of_edge[crossing])
+    start = np.zeros(max(1, len(graph.levels)))
+    start[used] = [-float_above(1 - balanced_value(graph.levels[k])) for k in used]
+    for ends in (graph.tails[crossing], graph.heads[crossing]):
+        # All balanced values are at least 1/2, so their sides are negative and order like the probabilities.
+        np.minimum.at(label, ends, start[graph.level_of_edge[crossing]])
+    boundary = label != SURE
+    predecessor = np.full(len(graph), FREE, dtype=np.int32)
+    nothing = np.zeros(len(graph), dtype=bool)
+    _search(graph, preferences.of, label, predecessor, nothing)
+    predecessor[boundary] = ROOT
+    return _outcome(problem, label, (predecessor, predecessor), boundary, BALANCED)
+
+
+def design_large_fixed(problem: Problem) -> Outcome:
+    """Given values. Where they meet every edge between the regions one search inside the regions is enough."""
+    graph, preferences = problem.graph, problem.preferences
+    given = np.zeros(len(graph), dtype=bool)
+    given[list(problem.fixed)] = True
+    crossing = crossing_edges(graph, preferences)
+    if not (given[graph.tails] | given[graph.heads])[crossing].all():
+        return _two_searches(problem, given)
+    label = _given_sides(problem, preferences.favourites)
+    predecessor = np.full(len(graph), FREE, dtype=np.int32)
+    lowered = seed_crossing(
+        graph.arcs.first, graph.arcs.heads, graph.arcs.levels, preferences.of, level_table(graph.arc_levels),
+        label, predecessor, given,
+    )  # fmt: skip
+    inside = _search(graph, preferences.of, label, predecessor, given)
+    lowered = np.where(lowered >= 0, lowered, inside)
+    predecessor[given] = ROOT
+    if (witness := _conflict(problem, label, lowered, preferences.of)) is not None:
+        return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
+    return _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT)
+
+
+def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
+    """One search for each answer over the whole graph; then look at the edges that nothing given touches."""
+    graph, preferences = problem.graph, problem.preferences
+    labels, trees = [], []
+    everywhere = np.zeros(len(graph), dtype=np.int32)
+    for answer in (0, 1):
+        label = _given_sides(problem, np.full(len(graph), answer))
+        predecessor = np.full(len(graph), FREE, dtype=np.int32)
+        lowered = _search(graph, everywhere, label, predecessor, given)
+        predecessor[given] = ROOT
+        if (witness := _conflict(problem, label, lowered, everywhere)) is not None:
+            return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
+        labels.append(label)
+        trees.append(predecessor)
+    label = np.where(preferences.favourites == 0, labels[0], labels[1])
+    clash = first_clash(
+        graph.arcs.first, graph.arcs.heads, graph.arcs.levels, preferences.of, level_table(graph.arc_levels), label
+    )
+    if clash is None:
+        return _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT)
+    names = [graph.names[v] for v in clash]
+    reason = f"{names[0]} and {names[1]} cannot both have the most that each of them can have for its own answer"
+    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, witness={"reason": reason, "conflict": names})
+
+
+def _given_sides(problem: Problem, answer: npt.NDArray[Any]) -> Sides:
+    """The sides of the given probabilities of one answer each; everything else is free."""
+    label = np.full(len(problem.graph), SURE)
+    for vertex, row in problem.fixed.items():
+        label[vertex] = side_below(row[int(answer[vertex])])
+    return label
+
+
+def _search(
+    graph: DatasetGraph,
+    region: npt.NDArray[np.int32],
+    label: Sides,
+    predecessor: npt.NDArray[np.int32],
+    given: npt.NDArray[np.bool_],
+) -> npt.NDArray[np.int32]:
+    arcs = graph.arcs
+    levels = inside_regions(arcs.first, arcs.heads, arcs.levels, region)
+    return propagate(arcs.first, arcs.heads, levels, level_table(graph.arc_levels), label, predecessor, given)
+
+
+def _outcome(
+    problem: Problem,
+    label: Sides,
+    predecessors: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
+    given: npt.NDArray[np.bool_],
+    statement: str,
+) -> Outcome:
+    rows = TwoSides(label, problem.preferences.favourites)
+    trees = tuple(BoundTree((answer,), predecessors[answer]) for answer in (0, 1))
+    return Outcome(Status.OPTIMAL, Route.DIJKSTRA, rows, Certificate(given, trees, statement=statement))
+
+
+def _conflict(
+    problem: Problem, label: Sides, lowered: npt.NDArray[np.int32], region: npt.NDArray[np.int32]
+) -> dict[str, Any] | None:
+    """A given value that another one forbids by more than rounding."""
+    graph = problem.graph
+    for vertex in np.flatnonzero(lowered >= 0).tolist():
+        u = int(lowered[vertex])
+        start = side_to_fraction(float(label[u]))
+        start = start if region[u] == region[vertex] else 1 - start
+        allowed = max(level.step_below(start, bits=64) for level in _levels_between(graph, u, vertex))
+        given = side_to_fraction(float(label[vertex]))
+        if given - allowed > _ROUNDING * min(given, 1 - allowed):
+            names = [graph.names[u], graph.names[vertex]]
+            return {
+                "reason": f"next to {names[0]}, {names[1]} may give its answer at most {float(allowed):.12g}, "
+                f"but {float(given):.12g} is given",
+                "path": names,
+                "bound": float(allowed),
+                "given": float(given),
+            }
+    return None
+
+
+def _levels_between(graph: DatasetGraph, u: int, v: int) -> list[Level]:
+    arcs = graph.arcs
+    found = range(int(arcs.first[u]), int(arcs.first[u + 1]))
+    return [graph.arc_levels[int(arcs.levels[arc])] for arc in found if arcs.heads[arc] == v]
+
+
+def level_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[Any], ...]:
+    """The levels as arrays for the kernels: spans, growth, delta, decay, back_delta, each rounded to the safe side."""
+    spans, rows = [0], []
+    for level in levels:
+        if not isinstance(level, ApproximateDP):
+            raise ProblemError(
+                "privacy", str(level), "is not supported on a graph of this size", "use (epsilon, delta)"
+            )
+        last = (level.forward[-1], level.backward[-1])
+        for ahead, back in zip_longest(level.forward, level.backward):
+            rows.append(_table_row(ahead or last[0], back or last[1]))
+        spans.append(len(rows))
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return (np.array(spans, dtype=np.int64), *(np.ascontiguousarray(column) for column in columns))
+
+
+def _table_row(ahead: Bound, back: Bound) -> tuple[float, float, float, float]:
+    growth = math.inf if ahead.epsilon.infinite else float_below(ahead.epsilon.ratio_below(bits=64))
+    decay = 0.0 if back.epsilon.infinite else float_above(1 / back.epsilon.ratio_below(bits=64))
+    return growth, float_below(ahead.delta), decay, float_below(back.delta)
+
+
+def side_below(probability: Fraction) -> float:
+    """The side of the largest float probability that is not above *probability*."""
+    if probability == 1:
+        return SURE
+    return float_below(probability) if probability < Fraction(1, 2) else -float_above(1 - probability)
+
+
+def float_below(number: Fraction) -> float:
+    """The largest float that is not above *number*."""
+    value = float(number)
+    return value if Fraction(value) <= number else math.nextafter(value, -math.inf)
+
+
+def float_above(number: Fraction) -> float:
+    """The smallest float that is not below *number*."""
+    return -float_below(-number)

@@ -1,0 +1,41 @@
+"""What every route of the designer yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from optimaldp.mechanisms import Certificate
+from optimaldp.mechanisms.rows import Rows
+
+
+class Status(StrEnum):
+    """Whether there is a best mechanism."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    NO_OPTIMUM = "no-optimum"
+
+
+class Route(StrEnum):
+    """How the answer was found."""
+
+    CLOSED_FORM = "closed-form"
+    DIJKSTRA = "dijkstra"
+    ENVELOPE = "envelope"
+    LINEAR_PROGRAM = "linear-program"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one route, before it is dressed for the user.
+
+    ``rows`` is the optimum when there is one; without one it is an undominated private mechanism, or ``None`` if none was made.
+    """
+
+    status: Status
+    route: Route
+    rows: Rows | None = None
+    certificate: Certificate | None = None
+    witness: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,95 @@
+"""Which of two mechanisms is better: the dominance order, and expected utilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from optimaldp.errors import MechanismError
+from optimaldp.mechanisms.mechanism import Mechanism
+from optimaldp.privacy.numbers import read_number
+
+Utility = Callable[[str, str], Fraction | int]
+
+
+class Relation(StrEnum):
+    """How the first mechanism stands to the second."""
+
+    BETTER = "≥"
+    WORSE = "≤"
+    EQUAL = "="
+    INCOMPARABLE = "incomparable"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The relation, with a dataset where the first is strictly better and one where it is strictly worse, if any."""
+
+    relation: Relation
+    better_at: str | None
+    worse_at: str | None
+
+
+def compare(first: Mechanism, second: Mechanism) -> Comparison:
+    """Compare prefix sums along every dataset's own preference: dominance is at least as large everywhere."""
+    if first.preferences != second.preferences or list(first.datasets) != list(second.datasets):
+        raise MechanismError("mechanisms", "two", "cannot be compared: they are not about the same datasets and wishes")
+    better = worse = None
+    for vertex, name in enumerate(first.datasets):
+        pairs = list(zip(first.prefix_sums(vertex), second.prefix_sums(vertex)))
+        if better is None and any(a > b for a, b in pairs):
+            better = name
+        if worse is None and any(a < b for a, b in pairs):
+            worse = name
+    relation = {
+        (False, False): Relation.EQUAL,
+        (True, False): Relation.BETTER,
+        (False, True): Relation.WORSE,
+        (True, True): Relation.INCOMPARABLE,
+    }[better is not None, worse is not None]
+    return Comparison(relation, better, worse)
+
+
+def hamming(wanted: str, given: str) -> Fraction:
+    """1 for the favourite answer, 0 for any other: its expectation is the probability of being right."""
+    return Fraction(int(wanted == given))
+
+
+def minus_distance(wanted: str, given: str) -> Fraction:
+    """Minus the absolute difference of answers that are numbers."""
+    return -abs(_number(wanted) - _number(given))
+
+
+def minus_squared_distance(wanted: str, given: str) -> Fraction:
+    """Minus the squared difference of answers that are numbers."""
+    return -((_number(wanted) - _number(given)) ** 2)
+
+
+def _number(answer: str) -> Fraction:
+    return read_number(answer, name="answer", error=MechanismError)
+
+
+def expected_utility(
+    mechanism: Mechanism, utility: Utility = hamming, *, prior: Mapping[str, Fraction] | None = None
+) -> Fraction:
+    """The mean of ``utility(favourite answer, given answer)``, exactly; datasets are equally likely without a *prior*.
+
+    The utility must be *order-reasonable*: no dataset may value a less wanted answer more (otherwise dominance says nothing
+    about it, and an error says where).
+    """
+    total = Fraction(0)
+    count = len(mechanism.datasets)
+    for vertex, name in enumerate(mechanism.datasets):
+        words = mechanism.preferences.words(vertex)
+        worth = [Fraction(utility(words[0], word)) for word in words]
+        if fault := next((k for k in range(1, len(worth)) if worth[k] > worth[k - 1]), None):
+            raise MechanismError(
+                "utility", float(worth[fault]), f"at {name} for {words[fault]} is above the more wanted {words[fault - 1]}",
+                "a utility must not increase along the preference",
+            )  # fmt: skip
+        row = mechanism.row(name)
+        weight = Fraction(1, count) if prior is None else Fraction(prior.get(name, 0))
+        total += weight * sum((row[word] * value for word, value in zip(words, worth)), Fraction(0))
+    return total

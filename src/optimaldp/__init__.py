@@ -5,7 +5,9 @@ Names load on first use, so that ``import optimaldp`` costs next to nothing.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -18,6 +20,20 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "all_of": ("optimaldp.privacy", "all_of"),
     "directed": ("optimaldp.privacy", "directed"),
     "Epsilon": ("optimaldp.privacy", "Epsilon"),
+    "questions": ("optimaldp.questions", None),
+    "count": ("optimaldp.questions.thresholds", "count"),
+    "share": ("optimaldp.questions.thresholds", "share"),
+    "majority": ("optimaldp.questions.thresholds", "majority"),
+    "any_": ("optimaldp.questions.thresholds", "any_"),
+    "all_": ("optimaldp.questions.thresholds", "all_"),
+    "compare": ("optimaldp.questions.choices", "compare"),
+    "winner": ("optimaldp.questions.choices", "winner"),
+    "histogram": ("optimaldp.questions.choices", "histogram"),
+    "median": ("optimaldp.questions.quantiles", "median"),
+    "quantile": ("optimaldp.questions.quantiles", "quantile"),
+    "release": ("optimaldp.release", "release"),
+    "release_many": ("optimaldp.release", "release_many"),
+    "preview": ("optimaldp.preview", "preview"),
 }
 
 __all__ = ["__version__", *_NAMES]
@@ -36,3 +52,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """``optimaldp.release`` is the function of that name, also after its module of the same name was imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _NAMES.get(name, ("", None))[1] is not None:
+            return  # the import system would put the module in the function's place
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,123 @@
+"""Flips against breadth-first search over all tables of small universes, for both neighbour relations."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from small_tables import ADD_REMOVE, SUBSTITUTION, searched, states
+
+from optimaldp.errors import QuestionError
+from optimaldp.privacy import Neighbours
+from optimaldp.questions import flips, parse
+from optimaldp.questions.base import Question
+
+
+def check(question: Question, cells: int, *, most: int, room: int) -> None:
+    """Compare up to *most* persons; under add/remove the search may walk through up to *room* persons more."""
+    for neighbours in Neighbours:
+        size = most + (room if neighbours is ADD_REMOVE else 0)
+        truth = searched(cells, size, neighbours, question.truth)
+        wrong = [s for s in states(cells, most) if question.flips(s, neighbours) != truth[s]]
+        assert not wrong, f"{question} under {neighbours}: {wrong[:3]}"
+
+
+COMPARISONS = [">=", ">", "<=", "<"]
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("bound", ["-1", "0", "1", "2.5", "4", "9"])
+def test_count(comparison: str, bound: str) -> None:
+    check(parse(f"count(p) {comparison} {bound}"), 2, most=6, room=12)
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+@pytest.mark.parametrize("bound", ["0", "1/10", "1/3", "0.5", "0.7", "9/10", "1"])
+def test_share(comparison: str, bound: str) -> None:
+    check(parse(f"share(p) {comparison} {bound}"), 2, most=6, room=60)
+
+
+@pytest.mark.parametrize("text", ["majority(p)", "any(p)", "all(p)"])
+def test_words(text: str) -> None:
+    check(parse(text), 2, most=8, room=10)
+
+
+def test_compare_with_other_values() -> None:
+    check(parse("compare(c, 'a', 'b')"), 3, most=7, room=9)
+
+
+@pytest.mark.parametrize("options", [1, 2, 3, 4])
+def test_winner(options: int) -> None:
+    listed = ", ".join(f"'{i}'" for i in range(options))
+    question = parse(f"winner(c, [{listed}])")
+    check(question, options, most=6 if options < 4 else 5, room=7 if options < 4 else 6)
+
+
+@pytest.mark.parametrize("rank", ["0", "0.1", "1/3", "0.5", "0.75", "1"])
+@pytest.mark.parametrize("edges", ["[0, 1]", "[0, 1, 2]", "[0, 1, 2, 3]"])
+def test_quantile(rank: str, edges: str) -> None:
+    question = parse(f"quantile(c, {rank}, bins={edges})")
+    bins = edges.count(",")
+    check(question, bins, most=5, room=10 if bins == 3 else 50)
+
+
+BOTH = [
+    "count(p) >= 2 and count(q) >= 3",
+    "count(p) >= 2 and count(q) <= 1",
+    "count(p) < 2 and count(q) <= 1",
+    "count(p) <= -1 and count(q) >= 1",
+    "share(p) >= 0.5 and share(q) > 0.5",
+    "share(p) >= 0.75 and share(q) >= 0.75",
+    "share(p) >= 0.9 and share(q) > 2/3",
+    "share(p) <= 0.2 and share(q) >= 2/3",
+    "share(p) < 1/3 and count(q) >= 2",
+    "share(p) >= 1 and count(q) <= 2",
+    "all(p) and any(q)",
+    "majority(p) and majority(q)",
+]
+
+
+@pytest.mark.parametrize("text", BOTH)
+def test_two_thresholds_under_substitution(text: str) -> None:
+    question = parse(text)
+    truth = searched(4, 6, SUBSTITUTION, question.truth)
+    wrong = [s for s in states(4, 6) if question.flips(s, SUBSTITUTION) != truth[s]]
+    assert not wrong, wrong[:3]
+
+
+@pytest.mark.parametrize("text", BOTH)
+def test_two_thresholds_under_add_remove(text: str) -> None:
+    question = parse(text)
+    truth = searched(4, 13, ADD_REMOVE, question.truth)
+    # A way that leaves the searched universe may be missing from the search: then its result is larger than the room.
+    wrong = []
+    for state in states(4, 4):
+        ours, theirs = question.flips(state, ADD_REMOVE), truth[state]
+        if ours != theirs and (theirs <= 13 - sum(state) or ours > theirs):
+            wrong.append((state, ours, theirs))
+    assert not wrong, wrong[:3]
+
+
+def test_large_counts_are_instant_and_exact() -> None:
+    n = 10**9
+    assert flips("count(p) >= 1", [n, 0]) == n
+    assert flips("share(p) >= 0.3", [3 * n, 7 * n], neighbours="add-remove") == 1
+    assert flips("share(p) >= 0.75 and share(q) >= 0.75", [0, n, n, 0], neighbours="add-remove") > n // 2
+    assert flips("share(p) >= 0.9 and share(q) >= 0.8", [n, n, n, n], neighbours="add-remove") < 4 * n
+
+
+def test_what_cannot_flip() -> None:
+    assert flips("count(p) >= 0", [3, 4]) == math.inf
+    assert flips("count(p) >= 8", [3, 4]) == math.inf
+    assert flips("count(p) >= 8", [3, 4], neighbours="add-remove") == 5
+    assert flips("share(p) >= 0", [3, 4], neighbours="add-remove") == math.inf
+    assert flips("winner(c, ['only'])", [3]) == math.inf
+    assert flips("winner(c, ['a', 'b'])", [0, 0]) == math.inf
+    assert flips("winner(c, ['a', 'b'])", [0, 0], neighbours="add-remove") == 1
+    assert flips("median(c, bins=[0, 1])", [5]) == math.inf
+
+
+@pytest.mark.parametrize("counts", [[1], [1, 2, 3], [-1, 2], [1.0, 2], [True, 2]])
+def test_counts_are_checked_and_never_quoted(counts: list[int]) -> None:
+    with pytest.raises(QuestionError):
+        flips("count(p) >= 1", counts)

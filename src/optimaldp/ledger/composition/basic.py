@@ -20,14 +20,14 @@ def add(first: Bound, second: Bound) -> Bound:
     return Bound(first.epsilon + second.epsilon, min(Fraction(1), first.delta + second.delta))
 
 
-def basic(levels: Iterable[Bound]) -> Bound:
+def compose_basic(levels: Iterable[Bound]) -> Bound:
     """The exact sum of levels.
 
     **Guarantee.** Mechanisms of these levels, each chosen after seeing the answers of the ones before, keep the returned level
     together.
 
     >>> from optimaldp.privacy import Epsilon
-    >>> str(basic([Bound(Epsilon.read(0.1), Fraction(0))] * 3))
+    >>> str(compose_basic([Bound(Epsilon.read(0.1), Fraction(0))] * 3))
     '(0.3, 0)'
     """
     total = NOTHING

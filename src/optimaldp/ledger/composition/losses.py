@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import MissingExtraError
-from optimaldp.ledger.composition.basic import basic
+from optimaldp.ledger.composition.basic import compose_basic
 from optimaldp.privacy.balls import precision, upper
 from optimaldp.privacy.epsilon import INFINITE, ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
@@ -25,7 +25,7 @@ _CELLS = 200_000  # of the grid at most: a convolution of that length takes a fr
 _UP = 1 + 1e-12  # more than all roundings of a few float operations together
 
 
-def losses(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
+def compose_losses(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
     """An epsilon that mechanisms of these *levels* (level: how many) keep together at a total *delta*.
 
     **Guarantee.** Never below the true value, and never above the plain sum where that applies: epsilons are rounded up to
@@ -33,13 +33,13 @@ def losses(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
     The mechanisms may be chosen adaptively, and in any order; the list of levels may not.
 
     >>> tenth = Bound(Epsilon.read(0.1), Fraction(0))
-    >>> 1.3 < float(losses({tenth: 50, Bound(Epsilon.read(0.5), Fraction(0)): 2}, Fraction(1, 10**6))) < 6
+    >>> 1.3 < float(compose_losses({tenth: 50, Bound(Epsilon.read(0.5), Fraction(0)): 2}, Fraction(1, 10**6))) < 6
     True
     """
     used = {bound: count for bound, count in levels.items() if count > 0}
     if not used:
         return ZERO
-    total = basic(Bound(b.epsilon * n, b.delta * n) for b, n in used.items())
+    total = compose_basic(Bound(b.epsilon * n, b.delta * n) for b, n in used.items())
     plain_sum = total.epsilon if total.delta <= delta else INFINITE
     if any(bound.epsilon.infinite for bound in used):
         return plain_sum

@@ -27,14 +27,14 @@ _BITS = 192
 
 
 @lru_cache(maxsize=4096)
-def optimal(level: Bound, count: int, delta: Fraction) -> Epsilon:
+def compose_optimal(level: Bound, count: int, delta: Fraction) -> Epsilon:
     """The least epsilon that *count* mechanisms of one *level* keep together at a total *delta*.
 
     **Guarantee.** Never below the true value; equal to it when ``e^epsilon`` is rational and the numbers are small, else above
     it by a relative ``2**-100`` or less in ``e^epsilon``. The mechanisms, and how many of the *count* are used, may be chosen
     adaptively; the level may not. Infinite when *delta* is too small for any epsilon.
 
-    >>> optimal(Bound(Epsilon.read("ln(2)"), Fraction(0)), 2, Fraction(1, 5))
+    >>> compose_optimal(Bound(Epsilon.read("ln(2)"), Fraction(0)), 2, Fraction(1, 5))
     Epsilon(ln(11/5))
     """
     if count < 0:
@@ -85,15 +85,15 @@ def _binomials(count: int) -> Iterator[tuple[int, int]]:
         ways = ways * (count - lies) // (lies + 1)
 
 
-def most(level: Bound, epsilon: Epsilon, delta: Fraction, *, limit: int = 1 << 20) -> int:
+def most_spends(level: Bound, epsilon: Epsilon, delta: Fraction, *, limit: int = 1 << 20) -> int:
     """How many mechanisms of one *level* fit into a total (*epsilon*, *delta*); *limit* if there is no end before it."""
     low, high = 0, 1
-    while high < limit and optimal(level, high, delta) <= epsilon:
+    while high < limit and compose_optimal(level, high, delta) <= epsilon:
         low, high = high, 2 * high
     high = min(high, limit)
     while high - low > 1:
         middle = (low + high) // 2
-        if optimal(level, middle, delta) <= epsilon:
+        if compose_optimal(level, middle, delta) <= epsilon:
             low = middle
         else:
             high = middle

@@ -17,8 +17,8 @@ from typing import Any
 from optimaldp.errors import InputError, LedgerError
 from optimaldp.ledger.budget import Budget, budget_words, readable, single_bound
 from optimaldp.ledger.composition.basic import NOTHING, add
-from optimaldp.ledger.composition.losses import losses
-from optimaldp.ledger.composition.optimal import optimal
+from optimaldp.ledger.composition.losses import compose_losses
+from optimaldp.ledger.composition.optimal import compose_optimal
 from optimaldp.privacy.levels import Bound, level
 
 Document = dict[str, Any]
@@ -90,7 +90,9 @@ class Optimal(Rule):
         object.__setattr__(self, "bound", _bound(epsilon, delta))
 
     def spent(self, tally: Tally, budget: Budget) -> Bound:
-        return Bound(optimal(self.bound, tally.count, budget.delta), budget.delta if tally.count else Fraction(0))
+        return Bound(
+            compose_optimal(self.bound, tally.count, budget.delta), budget.delta if tally.count else Fraction(0)
+        )
 
     def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
         if bound.epsilon > self.bound.epsilon or bound.delta > self.bound.delta:
@@ -98,7 +100,7 @@ class Optimal(Rule):
                 f"this ledger composes spends of at most {budget_words(self.bound.epsilon, self.bound.delta)}, and one of "
                 f"{budget_words(bound.epsilon, bound.delta)} was asked for. Nothing was sampled and nothing was spent."
             )
-        return budget.unlimited or optimal(self.bound, tally.count + 1, budget.delta) <= budget.epsilon
+        return budget.unlimited or compose_optimal(self.bound, tally.count + 1, budget.delta) <= budget.epsilon
 
     def to_document(self) -> Document:
         return {"rule": self.name, **Budget(self.bound.epsilon, self.bound.delta).to_document()}
@@ -128,7 +130,7 @@ class Planned(Rule):
         )
 
     def check(self, budget: Budget) -> None:
-        needs = losses(dict(self.plan), budget.delta)
+        needs = compose_losses(dict(self.plan), budget.delta)
         if needs > budget.epsilon:
             raise LedgerError(
                 f"the plan needs epsilon {readable(needs)} at delta {budget.to_document()['delta']}, and the budget is "
@@ -136,7 +138,7 @@ class Planned(Rule):
             )
 
     def spent(self, tally: Tally, budget: Budget) -> Bound:
-        return Bound(losses(tally.levels, budget.delta), budget.delta if tally.count else Fraction(0))
+        return Bound(compose_losses(tally.levels, budget.delta), budget.delta if tally.count else Fraction(0))
 
     def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
         planned = dict(self.plan)

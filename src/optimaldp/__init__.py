@@ -16,6 +16,8 @@ __version__ = "0.1.0"
 _NAMES: dict[str, tuple[str, str | None]] = {
     "graphs": ("optimaldp.graphs", None),
     "errors": ("optimaldp.errors", None),
+    "histograms": ("optimaldp.histograms", None),
+    "private_histogram": ("optimaldp.histograms", "private_histogram"),
     "level": ("optimaldp.privacy", "level"),
     "all_of": ("optimaldp.privacy", "all_of"),
     "directed": ("optimaldp.privacy", "directed"),

@@ -1,1 +1,58 @@
-"""Not empty for long."""
+"""Whole histograms with the least possible error (paper 002): lattice counts, noise, remaps, the error itself, finite
+optima."""
+
+from optimaldp.histograms.error import (
+    epsilon_for_error,
+    error_ball,
+    exact_error,
+    large_epsilon_error,
+    many_bins_error,
+    normaliser,
+    optimal_error,
+    small_epsilon_error,
+)
+from optimaldp.histograms.laplace import LaplaceNoise, laplace_noise
+from optimaldp.histograms.lattice import (
+    ball_size,
+    constraint_graph,
+    distances_from,
+    ehrhart_numerator,
+    ehrhart_polynomial,
+    sphere_size,
+)
+from optimaldp.histograms.margins import TwoWayTable, two_way_table
+from optimaldp.histograms.noise import HistogramNoise, histogram_noise
+from optimaldp.histograms.priors import dirichlet, multinomial, read_prior
+from optimaldp.histograms.release import HistogramRelease, private_histogram
+from optimaldp.histograms.remaps import ball_map, project, round_share
+
+__all__ = [
+    "HistogramNoise",
+    "HistogramRelease",
+    "LaplaceNoise",
+    "TwoWayTable",
+    "ball_map",
+    "ball_size",
+    "constraint_graph",
+    "dirichlet",
+    "distances_from",
+    "ehrhart_numerator",
+    "ehrhart_polynomial",
+    "epsilon_for_error",
+    "error_ball",
+    "exact_error",
+    "histogram_noise",
+    "laplace_noise",
+    "large_epsilon_error",
+    "many_bins_error",
+    "multinomial",
+    "normaliser",
+    "optimal_error",
+    "private_histogram",
+    "project",
+    "read_prior",
+    "round_share",
+    "small_epsilon_error",
+    "sphere_size",
+    "two_way_table",
+]

@@ -1,0 +1,143 @@
+"""``optimaldp histogram``: the least possible error of a private histogram, or one private histogram."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from optimaldp.cli import app
+from optimaldp.errors import HistogramError
+
+if TYPE_CHECKING:
+    from optimaldp.histograms import HistogramRelease
+
+
+@app.command()
+def histogram(
+    epsilon: str = typer.Option(..., help="The privacy level: 0.5, 1/2 or 'ln(2)'. There is no default."),
+    counts: str | None = typer.Option(
+        None, help="A JSON list of counts (a file, or - for standard input): release it."
+    ),
+    bins: str | None = typer.Option(
+        None, metavar="K", help="A number of bins: print the least possible error; with --counts, check it."
+    ),
+    neighbours: str = typer.Option(
+        "substitution",
+        help="'substitution' (one record replaced, the total is public) or 'add-remove' (it is private).",
+    ),
+    prior: str | None = typer.Option(
+        None, help="Public belief: flat, uniform, a JSON list of probabilities, or dirichlet:[1, 2, 3]."
+    ),
+    remap: str | None = typer.Option(None, help="projection (default), bayes (default with a prior), ball, none."),
+    plot: str | None = typer.Option(None, help="Also draw a picture into this file (.png, .svg, .pdf)."),
+) -> None:
+    """Release counts with the least expected error (--counts), or say what that error is (--bins)."""
+    size = None if bins is None else _read_size(bins)
+    if counts is not None:
+        _release(epsilon, counts, size, neighbours, prior, remap, plot)
+    elif size is not None:
+        _least_error(epsilon, size, neighbours, prior, remap, plot)
+    else:
+        raise HistogramError(
+            "counts", "nothing", "was given", "pass --counts FILE to release, or --bins K for the error"
+        )
+
+
+def _read_size(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise HistogramError("bins", text, "is not a number of bins", "write an integer from 2 on") from None
+
+
+def _release(
+    epsilon: str, path: str, bins: int | None, neighbours: str, prior: str | None, remap: str | None, plot: str | None
+) -> None:
+    from optimaldp.cli.files import read_json
+    from optimaldp.histograms import private_histogram
+
+    table = read_json(path)
+    if not isinstance(table, list):
+        raise HistogramError("counts", type(table).__name__, "is not a JSON list", "write [5, 0, 12, 3]")
+    if bins is not None and bins != len(table):
+        raise HistogramError(
+            "bins", bins, f"does not match the list of {len(table)} counts", "leave out --bins, or correct it"
+        )
+    release = private_histogram(table, epsilon=epsilon, neighbours=neighbours, prior=_read_prior(prior), remap=remap)
+    if plot is not None:
+        _save(release.plot(), plot)
+    typer.echo(json.dumps(list(release.counts)))
+    _explain(release)
+
+
+def _explain(release: HistogramRelease) -> None:
+    """On a terminal, say on standard error what was promised: standard output holds the list alone."""
+    if sys.stdout.isatty():
+        typer.echo(release.statement(), err=True)
+
+
+def _least_error(
+    epsilon: str, bins: int, neighbours: str, prior: str | None, remap: str | None, plot: str | None
+) -> None:
+    if neighbours != "substitution" or prior is not None or remap is not None:
+        given = neighbours if neighbours != "substitution" else prior or remap
+        raise HistogramError(
+            "bins",
+            given,
+            "does not go with --bins alone",
+            "the least error is that of replaced records and many persons",
+        )
+    from optimaldp.histograms import histogram_noise
+
+    noise = histogram_noise(bins, epsilon=epsilon)
+    if plot is not None:
+        from optimaldp.plots.histograms import draw_error_curve
+
+        _save(draw_error_curve(bins, epsilon=noise.epsilon), plot)
+    typer.echo(json.dumps(_error_document(noise)))
+
+
+def _error_document(noise: Any) -> dict[str, Any]:
+    from optimaldp.histograms import exact_error, many_bins_error, optimal_error
+
+    document: dict[str, Any] = {
+        "optimal_error": optimal_error(noise.bins, epsilon=noise.epsilon),
+        "bins": noise.bins,
+        "epsilon": str(noise.epsilon),
+        "neighbours": noise.to_document()["neighbours"],
+        "error_quantile_95": noise.error_quantile("0.95"),
+        "bin_quantile_95": noise.bin_quantile("0.95"),
+        "many_bins_limit": many_bins_error(noise.bins, epsilon=noise.epsilon),
+    }
+    if noise.epsilon.exact_ratio is not None and noise.bins <= 100:
+        document["exact"] = str(exact_error(noise.bins, epsilon=noise.epsilon))
+    return document
+
+
+def _read_prior(text: str | None) -> Any:
+    if text is None or text in ("flat", "uniform"):
+        return text
+    from optimaldp.histograms import dirichlet
+
+    kind, _, rest = text.partition(":") if text.startswith("dirichlet:") else ("", "", text)
+    try:
+        values = json.loads(rest, parse_float=str)
+    except json.JSONDecodeError:
+        values = None
+    if not isinstance(values, list):
+        raise HistogramError("prior", text, "is not a prior", "write flat, uniform, '[0.2, 0.8]' or 'dirichlet:[1, 2]'")
+    return dirichlet(values) if kind else values
+
+
+def _save(figure: Any, path: str) -> None:
+    from optimaldp.plots.style import save
+
+    try:
+        save(figure, path)
+    except OSError:
+        raise HistogramError(
+            "plot", path, "cannot be written", "name a .png, .svg or .pdf in a folder that exists"
+        ) from None

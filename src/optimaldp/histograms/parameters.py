@@ -1,0 +1,63 @@
+"""Reading what every part of this package is given: a number of bins, an epsilon, and theta = e^-epsilon."""
+
+from __future__ import annotations
+
+import numbers
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import HistogramError, LevelError
+from optimaldp.privacy.balls import Ball
+from optimaldp.privacy.epsilon import Epsilon
+
+# A Fraction where e^epsilon is rational, else a ball at the current precision. They share their arithmetic but no type.
+Number = Any
+
+_MOST_BINS = 10**7  # two bitmaps and a table of 64-bit integers for this many bins still fit a small machine
+
+
+def read_bins(value: Any) -> int:
+    """Read a number of bins: an integer from 2 on."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise HistogramError("bins", value, "is not a number of bins", "write an integer from 2 on")
+    bins = int(value)
+    if bins < 2:
+        raise HistogramError(
+            "bins", bins, "is too few", "with one bin and a public total there is nothing to hide; name at least two"
+        )
+    if bins > _MOST_BINS:
+        raise HistogramError("bins", bins, f"is more than {_MOST_BINS}", "merge bins or release several histograms")
+    return bins
+
+
+def read_level(epsilon: Any) -> Epsilon:
+    """Read an epsilon that noise can keep: positive and finite."""
+    level = Epsilon.read(epsilon)
+    if level.infinite:
+        raise LevelError("epsilon", epsilon, "promises no privacy", "name a finite epsilon, such as 1 or 'ln(3)'")
+    if level.is_zero:
+        raise LevelError("epsilon", epsilon, "needs noise without bound", "name a positive epsilon, such as 0.1")
+    return level
+
+
+def theta(epsilon: Epsilon) -> Number:
+    """``e^-epsilon``: a ``Fraction`` if it is rational, else a ball at the current precision."""
+    if epsilon.exact_ratio is not None:
+        return 1 / epsilon.exact_ratio
+    return 1 / epsilon.exp()
+
+
+def theta_ball(epsilon: Epsilon) -> Ball:
+    """``e^-epsilon`` as a ball at the current precision."""
+    return 1 / epsilon.exp()
+
+
+def epsilon_of(theta_value: Fraction) -> Epsilon:
+    """The epsilon whose theta is the given rational number.
+
+    >>> epsilon_of(Fraction(1, 2))
+    Epsilon(ln(2))
+    """
+    if not 0 < theta_value < 1:
+        raise HistogramError("theta", str(theta_value), "does not lie strictly between 0 and 1")
+    return Epsilon(Fraction(0), 1 / theta_value)

@@ -1,0 +1,73 @@
+"""The command, as a shell sees it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+RUN = [sys.executable, "-c", "from optimaldp.cli import main; main()", "histogram"]
+
+
+def run(*arguments, stdin=""):
+    return subprocess.run([*RUN, *arguments], input=stdin, capture_output=True, text=True, check=False)
+
+
+def test_least_error():
+    found = run("--epsilon", "ln(2)", "--bins", "3")
+    document = json.loads(found.stdout)
+    assert document["exact"] == "72/13"
+    assert abs(document["optimal_error"] - 72 / 13) < 1e-12
+    assert document["neighbours"] == "substitution"
+
+
+def test_release(tmp_path):
+    path, picture = tmp_path / "counts.json", tmp_path / "bars.png"
+    path.write_text("[5, 0, 12, 3]")
+    found = run("--epsilon", "0.5", "--counts", str(path), "--plot", str(picture))
+    counts = json.loads(found.stdout)
+    assert sum(counts) == 20
+    assert min(counts) >= 0
+    assert picture.stat().st_size > 1000
+    assert found.stderr == ""
+
+
+@pytest.mark.parametrize("prior", ["flat", "uniform", "[0.2, 0.3, 0.5]", "dirichlet:[1, 2, 0.5]"])
+def test_priors(prior):
+    found = run("--epsilon", "1", "--counts", "-", "--prior", prior, stdin="[5, 6, 9]")
+    assert sum(json.loads(found.stdout)) == 20
+
+
+def test_neighbours_and_no_remap():
+    found = run("--epsilon", "1", "--counts", "-", "--neighbours", "add-remove", "--remap", "none", stdin="[0, 0]")
+    assert len(json.loads(found.stdout)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (["--epsilon", "0", "--bins", "3"], ""),
+        (["--epsilon", "inf", "--bins", "3"], ""),
+        (["--epsilon", "1", "--bins", "1"], ""),
+        (["--epsilon", "1", "--bins", "three"], ""),
+        (["--epsilon", "1"], ""),
+        (["--epsilon", "1", "--bins", "3", "--plot", "picture.txt"], ""),
+        (["--epsilon", "1", "--bins", "3", "--remap", "bayes"], ""),
+        (["--epsilon", "1", "--counts", "-"], "[5, -1]"),
+        (["--epsilon", "1", "--counts", "-"], "[5, 1.5]"),
+        (["--epsilon", "1", "--counts", "-"], "[0, 0]"),
+        (["--epsilon", "1", "--counts", "-"], '{"a": 1}'),
+        (["--epsilon", "1", "--counts", "-"], "[1, 2"),
+        (["--epsilon", "1", "--counts", "-", "--bins", "3"], "[1, 2]"),
+        (["--epsilon", "1", "--counts", "-", "--prior", "[0, 1]"], "[1, 2]"),
+        (["--epsilon", "1", "--counts", "-", "--prior", "great"], "[1, 2]"),
+        (["--epsilon", "1", "--counts", "no-such-file.json"], ""),
+    ],
+)
+def test_bad_input_is_one_line(arguments, stdin):
+    found = run(*arguments, stdin=stdin)
+    assert found.returncode == 2
+    assert len(found.stderr.strip().splitlines()) == 1
+    assert found.stdout == ""

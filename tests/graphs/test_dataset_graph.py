@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from optimaldp.errors import GraphError
 from optimaldp.graphs import DatasetGraph, FunctionNames, NumberNames, hypercube, votes
 from optimaldp.graphs import dataset_graph as module
+from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.names import LazyNames, ProductNames, RowNames
+from optimaldp.kernels.arcs import both_directions
 from optimaldp.privacy import directed, level
 
 ONE, TWO = level("ln(2)"), level("ln(3)", "0.1")
@@ -47,14 +49,26 @@ def test_arcs_hold_every_edge_in_both_directions(drawn):
 @given(edge_lists())
 def test_the_linear_sort_gives_the_same_arcs(drawn):
     count, edges = drawn
-    tails = np.array([end for e, _ in edges for end in e], dtype=np.int32)
-    small = module._sort_by_tail(tails, count)
-    patch = pytest.MonkeyPatch()
-    with patch.context() as changed:
-        changed.setattr(module, "_MANY_ARCS", 0)
-        large = module._sort_by_tail(tails, count)
-    assert small[0].tolist() == large[0].tolist()
-    assert small[1].tolist() == large[1].tolist()
+    tails, heads = [e[0] for e, _ in edges], [e[1] for e, _ in edges]
+    graph = DatasetGraph(NumberNames(count), tails, heads, levels=LEVELS, level_of_edge=[k for _, k in edges])
+    small = graph._sort_arcs()
+    large = both_directions(graph.tails, graph.heads, graph.level_of_edge, graph._backward_levels(), count)
+    assert [small.first.tolist(), small.heads.tolist(), small.levels.tolist()] == [part.tolist() for part in large]
+
+
+def test_a_graph_of_many_arcs_takes_the_linear_sort():
+    graph = hypercube(16)
+    assert 2 * graph.edge_count >= module._MANY_ARCS
+    small = graph._sort_arcs()
+    assert np.array_equal(graph.arcs.heads, small.heads)
+    assert np.array_equal(graph.arcs.first, small.first)
+
+
+@given(st.lists(st.integers(0, 40)), st.sampled_from([41, 10**9]))
+def test_first_occurrences_by_table_and_by_sorting_agree(codes, bound):
+    values, first = first_of_each(np.array(codes, dtype=np.int64), bound)
+    assert dict(zip(values.tolist(), first.tolist())) == {code: codes.index(code) for code in codes}
+    assert values.tolist() == sorted(set(codes))
 
 
 def test_a_graph_without_level_gets_one_later():

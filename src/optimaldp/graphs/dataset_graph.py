@@ -17,7 +17,7 @@ from optimaldp.privacy import Level
 
 Indices = npt.NDArray[np.int32]
 MOST_DATASETS = 2**31 - 1  # vertices are numbered by 32-bit integers
-_MANY_ARCS = 100_000  # from here on a linear sort repays loading scipy
+_MANY_ARCS = 1_000_000  # from here on a linear sort repays loading the compiler
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,20 @@ class DatasetGraph:
     @cached_property
     def arcs(self) -> Arcs:
         """Every edge in both directions, as compressed sparse rows. Built once, without a Python loop."""
-        back = self._backward_levels()[self.level_of_edge]
+        if 2 * self.edge_count < _MANY_ARCS:
+            return self._sort_arcs()
+        from optimaldp.kernels.arcs import both_directions
+
+        return Arcs(*both_directions(self.tails, self.heads, self.level_of_edge, self._backward_levels(), len(self)))
+
+    def _sort_arcs(self) -> Arcs:
+        """The arcs of a small graph, without loading a compiler."""
         tails = np.concatenate([self.tails, self.heads])
-        first, order = _sort_by_tail(tails, len(self))
-        heads = np.concatenate([self.heads, self.tails])[order]
-        return Arcs(first, heads, np.concatenate([self.level_of_edge, back])[order])
+        order = np.argsort(tails, kind="stable")
+        first = np.zeros(len(self) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tails, minlength=len(self)), out=first[1:])
+        levels = np.concatenate([self.level_of_edge, self._backward_levels()[self.level_of_edge]])
+        return Arcs(first, np.concatenate([self.heads, self.tails])[order], levels[order])
 
     def _backward_levels(self) -> Indices:
         """For each level the index in :attr:`arc_levels` of the same level walked backwards."""
@@ -197,17 +206,3 @@ def _read_edge(edge: Sequence[Any], number: Mapping[str, int], level: Level | No
             raise GraphError("edges", end, "is not a dataset of this graph", "name it among the datasets")
     chosen = edge[2] if len(edge) > 2 else level
     return number[edge[0]], number[edge[1]], None if chosen is None else read_level(chosen)
-
-
-def _sort_by_tail(tails: Indices, count: int) -> tuple[npt.NDArray[np.int64], Any]:
-    """Where each vertex' arcs begin, and the order that sorts arcs by where they start, stably."""
-    if len(tails) < _MANY_ARCS:
-        first = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(np.bincount(tails, minlength=count), out=first[1:])
-        return first, np.argsort(tails, kind="stable")
-    from scipy.sparse import csr_array
-
-    # Transposing the incidence matrix (one row per arc) is a counting sort: linear, where argsort is not.
-    rows = np.arange(len(tails) + 1, dtype=np.int32 if len(tails) < MOST_DATASETS else np.int64)
-    columns = csr_array((np.ones(len(tails), dtype=np.int8), tails, rows), shape=(len(tails), count)).tocsc()
-    return columns.indptr.astype(np.int64), columns.indices

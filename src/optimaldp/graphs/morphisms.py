@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import DatasetGraph, Indices
+from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.privacy import ApproximateDP, Level, all_of
 
@@ -161,7 +162,7 @@ def find_broken_edge(source: DatasetGraph, target: DatasetGraph, of: Indices) ->
 
     Where one of the graphs has no levels yet, only neighbours are compared. There is no Python loop over edges.
     """
-    edges = np.flatnonzero(of[source.tails] != of[source.heads])
+    edges = _different_images(source, target, of)
     tails, heads = of[source.tails[edges]], of[source.heads[edges]]
     keys, levels = _sorted_arcs(target)
     wanted = tails.astype(np.int64) * len(target) + heads
@@ -179,22 +180,31 @@ def find_broken_edge(source: DatasetGraph, target: DatasetGraph, of: Indices) ->
     return _broken(source, target, of, edge, reason)
 
 
+def _different_images(source: DatasetGraph, target: DatasetGraph, of: Indices) -> npt.NDArray[np.int64]:
+    """One edge, the first, for each pair of image and level; those that go to a point are left out."""
+    tails, heads = of[source.tails].astype(np.int64), of[source.heads]
+    kinds = max(1, len(source.levels))
+    _, edges = first_of_each((tails * len(target) + heads) * kinds + source.level_of_edge, len(target) ** 2 * kinds)
+    edges = np.sort(edges)
+    different: npt.NDArray[np.bool_] = of[source.tails[edges]] != of[source.heads[edges]]
+    return edges[different]
+
+
 def _looser(
     wanted: tuple[Level, ...], given: tuple[Level, ...], own: Indices, levels: Indices, low: Any, high: Any
 ) -> int | None:
     """The first edge whose level is not implied by all the levels ``low : high`` of its image together."""
     implied = np.array([[one.implies(need) for one in given] for need in wanted], dtype=bool)
     unsure = np.flatnonzero(~implied[own, levels[low]])
-    # What is left has parallel edges or fails: decided once per pair of level and image.
-    _, once = np.unique(own[unsure] * np.int64(len(levels) + 1) + low[unsure], return_index=True)
-    for edge in unsure[np.sort(once)].tolist():
+    for edge in unsure.tolist():  # parallel edges, or a failure
         together = [given[k] for k in levels[int(low[edge]) : int(high[edge])].tolist()]
-        if not _together(together, wanted[int(own[edge])]):
+        if not imply_together(together, wanted[int(own[edge])]):
             return int(edge)
     return None
 
 
-def _together(given: list[Level], wanted: Level) -> bool:
+def imply_together(given: list[Level], wanted: Level) -> bool:
+    """Whether parallel edges of levels *given* promise at least *wanted*."""
     if any(one.implies(wanted) for one in given):
         return True
     plain = [one for one in given if isinstance(one, ApproximateDP)]

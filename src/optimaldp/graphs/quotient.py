@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import DatasetGraph, Indices
+from optimaldp.graphs.distinct import first_of_each
+from optimaldp.graphs.families.lattice import compositions, ranks
 from optimaldp.graphs.families.products import YES
-from optimaldp.graphs.morphisms import Morphism, find_broken_edge, morphism
+from optimaldp.graphs.morphisms import Morphism, find_broken_edge, imply_together, morphism
 from optimaldp.graphs.names import LazyNames, NumberNames, ProductNames, RowNames
 from optimaldp.privacy import Level
 
@@ -49,8 +51,9 @@ def merge(graph: DatasetGraph, names: Sequence[str], of: Indices) -> Morphism:
     swap = tails > heads
     levels = np.where(swap, graph._backward_levels()[levels], levels)
     tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
-    codes = (tails.astype(np.int64) * len(names) + heads) * max(1, len(graph.arc_levels)) + levels
-    _, first = np.unique(codes, return_index=True)
+    kinds = max(1, len(graph.arc_levels))
+    codes = (tails.astype(np.int64) * len(names) + heads) * kinds + levels
+    _, first = first_of_each(codes, len(names) ** 2 * kinds)
     tails, heads, levels = tails[first], heads[first], levels[first]
     needed = _needed(tails, heads, levels, graph.arc_levels)
     used, number = np.unique(levels[needed], return_inverse=True)
@@ -81,11 +84,11 @@ def _needed(tails: Indices, heads: Indices, levels: Indices, known: tuple[Level,
 
 
 def _strictest(levels: list[Level]) -> list[bool]:
-    """Which levels no other one implies; of two that imply each other the first stays."""
+    """Which levels the others, as far as they stay, do not imply together."""
     kept = [True] * len(levels)
     for i, one in enumerate(levels):
-        others = (kept[j] and other.implies(one) for j, other in enumerate(levels) if j != i)
-        kept[i] = not any(others)
+        others = [other for j, other in enumerate(levels) if j != i and kept[j]]
+        kept[i] = not imply_together(others, one)
     return kept
 
 
@@ -123,16 +126,12 @@ def counts(graph: DatasetGraph) -> Morphism:
     names = graph.names
     if not isinstance(names, ProductNames) or any(tuple(part) != tuple(names.parts[0]) for part in names.parts):
         raise GraphError("graph", graph, "has no persons with the same values", "use quotient with labels of your own")
-    symbols = tuple(names.parts[0])
-    table = np.zeros((len(graph), len(symbols)), dtype=np.int32)
-    for digit in names.coordinates().T:
-        table[np.arange(len(graph)), digit] += 1
+    symbols, persons = tuple(names.parts[0]), len(names.parts)
     if len(symbols) == 2:
         # Votes count those for yes; bits and other pairs count the second symbol, so that '0' is nobody.
-        column = table[:, 0 if symbols[0] == YES else 1]
-        return merge(graph, NumberNames(len(names.parts) + 1), column)
-    rows, of = np.unique(table, axis=0, return_inverse=True)
-    return merge(graph, RowNames(rows), of.reshape(-1).astype(np.int32))
+        return merge(graph, NumberNames(persons + 1), names.occurrences(0 if symbols[0] == YES else 1))
+    table = np.stack([names.occurrences(digit) for digit in range(len(symbols))], axis=1)
+    return merge(graph, RowNames(compositions(len(symbols), persons)), ranks(table).astype(np.int32))
 
 
 def orbits(graph: DatasetGraph, *symmetries: Mapping[str, str] | Callable[[str], str] | npt.NDArray[Any]) -> Morphism:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from optimaldp.errors import GraphError, ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.families.products import NO, YES
@@ -32,10 +30,7 @@ class Majority:
         names = graph.names
         if not isinstance(names, ProductNames) or names.separator or any(tuple(p) != (YES, NO) for p in names.parts):
             return None
-        against = np.zeros(1, dtype=np.int32)
-        for _ in names.parts:  # the last part runs fastest: each person doubles the array
-            against = (against[:, None] + np.array([0, 1], dtype=np.int32)).ravel()
-        return Preferences.of_truth(self.answers, 2 * against >= len(names.parts))
+        return Preferences.of_truth(self.answers, 2 * names.occurrences(0) <= len(names.parts))
 
     def __repr__(self) -> str:
         return "majority"

@@ -74,6 +74,16 @@ class TableError(InputError):
     """A source that cannot be opened or counted. The message never quotes a cell."""
 
 
+class ReleaseError(OptimalDPError):
+    """Something unforeseen went wrong after data was read. Only the kind of error is told: its words might hold data."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"the release stopped on an unforeseen {kind} after data was read, whose words are withheld. No answer was given."
+        )
+
+
 class LedgerError(OptimalDPError):
     """A ledger that cannot be opened, was damaged, or does not fit the request."""
 
@@ -81,7 +91,9 @@ class LedgerError(OptimalDPError):
 class BudgetError(LedgerError):
     """A spend that the budget does not cover. Nothing was sampled and nothing was spent."""
 
-    def __init__(self, message: str, *, needs: Any = None, spent: Any = None, budget: Any = None, entries: int = 0) -> None:
+    def __init__(
+        self, message: str, *, needs: Any = None, spent: Any = None, budget: Any = None, entries: int = 0
+    ) -> None:
         self.needs = needs
         self.spent = spent
         self.budget = budget

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
 from optimaldp.certify.exponentials import Exponentials, close, smaller
-from optimaldp.errors import NotCertifiedError
+from optimaldp.certify.verdicts import Certified, Verdict, same
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision
 
 _BITS = 256
-_AGREE = 100  # bits to which an enclosure that is shown must be known, counted from its own size
 _EXACT_WORK = 60  # distances times answers that are checked exactly: a few milliseconds
 _FAR_WORK = 120  # distances times answers at which the closed form is checked
 
@@ -40,32 +38,8 @@ class Distances(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What the referee found: public words. Only a passed verdict lets a sampler run."""
-
-    private: bool
-    checks: tuple[str, ...]
-    failure: str = ""
-
-    def __str__(self) -> str:
-        return "certified" if self.private else f"not certified: {self.failure}"
-
-
-@dataclass(frozen=True)
-class Certified:
-    """A mechanism with the verdict that passed it: the only thing that a release samples from."""
-
-    mechanism: Distances
-    verdict: Verdict
-
-    def __post_init__(self) -> None:
-        if not self.verdict.private:
-            raise NotCertifiedError(f"the mechanism is {self.verdict}. Nothing was sampled and nothing was spent.")
-
-
 @lru_cache(maxsize=256)
-def certified(mechanism: Distances) -> Certified:
+def certified(mechanism: Distances) -> Certified[Distances]:
     """The mechanism with its verdict, or :class:`NotCertifiedError`. The same mechanism is examined once."""
     return Certified(mechanism, examine(mechanism))
 
@@ -151,19 +125,13 @@ def _shown(mechanism: Distances, rows: _ChainRows, truth: int, distance: int, de
         along = _along(list(mechanism.enclosures(truth, distance)), truth)
         whole, floor = rows.whole.ball(), _floor(mechanism.level)
         return len(along) == len(derived) and all(
-            _same(shown, value.ball() / whole, floor) for shown, value in zip(along, derived)
+            same(shown, value.ball() / whole, floor) for shown, value in zip(along, derived)
         )
 
 
 def _along(row: list[Ball], truth: int) -> list[Ball]:
     """In preference order: the true answer first, the others in their public order."""
     return [row[truth], *row[:truth], *row[truth + 1 :]]
-
-
-def _same(a: Ball, b: Ball, floor: Ball) -> bool:
-    """Whether two enclosures of one number are both sharp, measured by its own size: a 0 in place of e^-1000 is a breach."""
-    size = a.abs_upper() + b.abs_upper()
-    return bool(a.overlaps(b)) and bool((a - b).abs_upper() <= Ball(2) ** (-_AGREE) * size + floor)
 
 
 def _floor(level: ApproximateDP) -> Ball:
@@ -185,7 +153,7 @@ def _far(mechanism: Distances) -> str:
                 continue
             for more, wanted in ((0, walks), (1, [steps.walk(0, 1, left) for left in walks])):
                 shown = _remainders(mechanism, 2 ** (power + 1) + more)
-                if not all(_same(shown[k - 1], left, _floor(level)) for k, left in zip(ranks, wanted)):
+                if not all(same(shown[k - 1], left, _floor(level)) for k, left in zip(ranks, wanted)):
                     return f"the distribution at distance 2^{power + 1} + {more} is not the one that was derived"
     return ""
 

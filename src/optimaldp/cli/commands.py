@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from optimaldp.cli import histogram, ledger  # noqa: F401
+from optimaldp.cli import histogram, ledger, release  # noqa: F401

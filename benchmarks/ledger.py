@@ -1,0 +1,115 @@
+"""The ledger against a bare SQLite insert that is just as durable, and what composition costs."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from benchmarks.report import Row, at_most
+from optimaldp.ledger import Budget, Ledger, open_ledger
+from optimaldp.ledger.composition import compose_optimal
+from optimaldp.privacy import Epsilon, level
+from optimaldp.privacy.levels import Bound
+
+_SPENDS = 300
+_ROUNDS = 5
+_WANTED_PER_SECOND = 500
+
+
+def rows() -> Iterator[Row]:
+    # In the working folder, not in a temporary file system: that may be memory, where durability costs nothing.
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        yield from _spending(Path(folder))
+        yield _opening(Path(folder))
+    yield _composing()
+
+
+def _spending(folder: Path) -> Iterator[Row]:
+    bare = _bare_insert(folder / "bare.db")
+    ledger = open_ledger(folder / "survey.ledger", dataset="survey", budget=Budget(1_000_000))
+    reserve, cycle = _reserve(ledger), _reserve_and_record(ledger)
+    # Turn by turn, so that a busy disk disturbs all alike; the best round of each counts.
+    times = [(_seconds(bare), _seconds(reserve), _seconds(cycle)) for _ in range(_ROUNDS)]
+    theirs, ours, whole = (min(column) / _SPENDS for column in zip(*times))
+    note = f"{1 / ours:,.0f} durable spends per second"
+    yield at_most("spend (reserve durably)", ours, "bare SQLite insert, WAL, full sync", theirs, 3, note=note)
+    note = f"{1 / whole:,.0f} per second; two durable commits"
+    yield at_most("spend and record the answer", whole, "bare SQLite insert, WAL, full sync", theirs, 3, note=note)
+    yield at_most("spend and record the answer", whole, f"{_WANTED_PER_SECOND} per second", 1 / _WANTED_PER_SECOND, 1)
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    for _ in range(_SPENDS):
+        work()
+    return time.perf_counter() - start
+
+
+def _bare_insert(path: Path) -> Callable[[], None]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT, hash TEXT)")
+    text, digest = "x" * 360, "0" * 64  # as long as an entry
+
+    def insert() -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO entries (text, hash) VALUES (?, ?)", (text, digest))
+        connection.execute("COMMIT")
+
+    return insert
+
+
+def _reserve(ledger: Ledger) -> Callable[[], None]:
+    cost = level(0.01)
+
+    def reserve() -> None:
+        ledger.reserve(question="majority(smokes = 'yes')", level=cost, neighbours="substitution", data_version="1")
+
+    return reserve
+
+
+def _reserve_and_record(ledger: Ledger) -> Callable[[], None]:
+    cost = level(0.01)
+
+    def reserve_and_record() -> None:
+        question = "majority(smokes = 'yes')"
+        reservation = ledger.reserve(question=question, level=cost, neighbours="substitution", data_version="1")
+        reservation.record("yes", {"claim": "(0.01, 0)-DP"})
+
+    return reserve_and_record
+
+
+def _opening(folder: Path) -> Row:
+    """Open the ledger that was just filled, every hash checked, against reading the same rows without looking at them."""
+    start = time.perf_counter()
+    with open_ledger(folder / "survey.ledger") as ledger:
+        ours = time.perf_counter() - start
+        entries = len(ledger.entries())
+    connection = sqlite3.connect(folder / "survey.ledger")
+    start = time.perf_counter()
+    connection.execute("SELECT sequence, text, hash FROM entries").fetchall()
+    theirs = time.perf_counter() - start
+    note = f"{entries:,} entries, {1e6 * ours / entries:.0f} µs each"
+    return Row("open and check a ledger", ours, "SELECT of the same rows", theirs, "-", None, note=note)
+
+
+def _composing() -> Row:
+    """The exact closed form of 1,000 spends against dp-accounting's convolution of the same."""
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as distributions
+
+    bound, delta = Bound(Epsilon.read(0.01), Fraction(0)), Fraction(1, 10**6)
+    start = time.perf_counter()
+    exact = float(compose_optimal.__wrapped__(bound, 1000, delta))
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    one = distributions.from_privacy_parameters(common.DifferentialPrivacyParameters(0.01, 0.0), 1e-4)
+    convolved = one.self_compose(1000).get_epsilon_for_delta(1e-6)
+    theirs = time.perf_counter() - start
+    note = f"epsilon {exact:.6f} (exact, rounded up) and {convolved:.6f}"
+    return Row("compose 1,000 equal levels", ours, "dp-accounting", theirs, "-", None, note=note)

@@ -1,0 +1,45 @@
+"""Floats on a known side of an exact number: the referee's directed rounding."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from optimaldp.privacy.balls import ball, precision, upper
+
+UNIT = 2.0**-53  # the relative error of one floating-point operation
+
+
+def float_below(number: Fraction) -> float:
+    """The largest float not above *number*."""
+    nearest = _nearest(number)
+    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)
+
+
+def float_above(number: Fraction) -> float:
+    """The smallest float not below *number*."""
+    nearest = _nearest(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+def decimal_above(number: Fraction) -> float:
+    """A float whose shortest decimal, the text that people read, is not below *number*."""
+    found = float_above(number)
+    while Fraction(repr(found)) < number:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def log_above(ratio: Fraction) -> float:
+    """A float whose decimal is not below ``ln(ratio)``, for a ratio of at least 1; exactly 0 for the ratio 1."""
+    if ratio == 1:
+        return 0.0
+    with precision(128):
+        return decimal_above(upper(ball(ratio).log()))
+
+
+def _nearest(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(float.fromhex("0x1.fffffffffffffp+1023"), number)

@@ -1,0 +1,111 @@
+"""Printing a mechanism as decimals that are still private: what a reader sees is what was checked.
+
+An optimal mechanism meets its promises with equality, so rounding its numbers breaks them by a hair: 0.6667 is more than twice
+0.3333. The attempts here, in order, each checked exactly by the referee on the decimal numbers themselves: round; pull every
+row a hair towards the even distribution on the answers that it gives (on a logarithmic scale, which keeps small
+probabilities, then on a plain one), and round, with more and more digits; give up, and print exact ratios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from math import log
+
+from optimaldp.mechanisms.mechanism import Mechanism
+from optimaldp.mechanisms.rows import Row, SharedRows
+
+Printed = tuple[Decimal, ...]
+_MORE_DIGITS = (0, 2, 4, 8, 16)  # the hair keeps its width, one unit of the last wanted digit; rounding becomes finer
+
+
+def printable(mechanism: Mechanism, *, digits: int = 17) -> list[Sequence[Decimal | Fraction]]:
+    """One row per dataset, in the answers' fixed order, as decimals of about *digits* significant digits.
+
+    **Guarantee.** Each row sums to exactly one, and the mechanism made of the decimal numbers is private exactly as the
+    referee reads it. Where no attempt is, the rows are the exact rationals. A number that has few digits keeps them, and a
+    probability that is not 0 is not printed as 0.
+    """
+    shared = as_shared(mechanism)
+    for attempt in _attempts(digits):
+        rows = [attempt(row) for row in shared.rows]
+        if _is_private(mechanism, SharedRows(tuple(tuple(map(Fraction, row)) for row in rows), shared.of)):
+            return [rows[k] for k in shared.of.tolist()]
+    return [shared.rows[k] for k in shared.of.tolist()]
+
+
+def as_shared(mechanism: Mechanism) -> SharedRows:
+    """The rows as exact rationals, each different one once."""
+    if isinstance(mechanism.rows, SharedRows):
+        return mechanism.rows
+    return SharedRows.from_rows([mechanism.rows.row(v) for v in range(len(mechanism.rows))])
+
+
+def rounded_row(row: Row, digits: int) -> Printed:
+    """All entries but the largest at *digits* significant digits; the largest is what is left to one, exactly.
+
+    >>> rounded_row((Fraction(1, 3), Fraction(2, 3)), 4)
+    (Decimal('0.3333'), Decimal('0.6667'))
+    """
+    largest = max(range(len(row)), key=row.__getitem__)
+    printed = [Decimal(0) if i == largest else _round(entry, digits) for i, entry in enumerate(row)]
+    with localcontext(_wide(printed)) as context:
+        printed[largest] = 1 - sum(printed, Decimal(0))
+        return tuple(context.normalize(entry) for entry in printed)
+
+
+def _attempts(digits: int) -> Iterator[Callable[[Row], Printed]]:
+    yield lambda row: rounded_row(row, digits)
+    hair = Fraction(1, 10 ** (digits - 1))
+    for more in _MORE_DIGITS:
+        for pull in (_towards_even, _mixed):
+            yield partial(_pulled, pull=pull, hair=hair, digits=digits + more)
+    for more in _MORE_DIGITS:  # last, because a sure answer would no longer be printed as sure
+        yield partial(_pulled, pull=_mixed_everywhere, hair=hair, digits=digits + more)
+
+
+def _pulled(row: Row, *, pull: Callable[[Row, Fraction], Row], hair: Fraction, digits: int) -> Printed:
+    return rounded_row(pull(row, hair), digits)
+
+
+def _towards_even(row: Row, hair: Fraction) -> Row:
+    """To first order ``p^(1 - hair)``, made to sum to one: ratios shrink, and what is small stays small.
+
+    With ratios that are exactly at ``e^epsilon`` this leaves a relative slack of about hair times epsilon.
+    """
+    weights = [Fraction(_log(entry)) if entry else Fraction(0) for entry in row]
+    mean = sum((entry * weight for entry, weight in zip(row, weights)), Fraction(0))
+    return tuple(entry * (1 - hair * (weight - mean)) for entry, weight in zip(row, weights))
+
+
+def _mixed(row: Row, hair: Fraction) -> Row:
+    """A hair of the even distribution on the answers that the row gives."""
+    share = hair / sum(1 for entry in row if entry)
+    return tuple((1 - hair) * entry + share if entry else entry for entry in row)
+
+
+def _mixed_everywhere(row: Row, hair: Fraction) -> Row:
+    return tuple((1 - hair) * entry + hair / len(row) for entry in row)
+
+
+def _log(entry: Fraction) -> float:
+    return log(entry.numerator) - log(entry.denominator)
+
+
+def _round(entry: Fraction, digits: int) -> Decimal:
+    context = Context(prec=digits)
+    return context.divide(Decimal(entry.numerator), Decimal(entry.denominator))
+
+
+def _wide(numbers: Sequence[Decimal]) -> Context:
+    """A context in which one minus these numbers is exact."""
+    places = [-int(number.as_tuple().exponent) for number in numbers]
+    return Context(prec=max(28, *places) + 2)
+
+
+def _is_private(mechanism: Mechanism, rows: SharedRows) -> bool:
+    from optimaldp.certify.privacy import is_private  # the referee stands above this package
+
+    return is_private(Mechanism(mechanism.graph, mechanism.preferences, rows))

@@ -24,6 +24,7 @@ from optimaldp.graphs import (
     values,
     votes,
 )
+from optimaldp.graphs.families import product_edges
 from optimaldp.privacy import level
 
 
@@ -116,6 +117,23 @@ def test_products_are_associative_and_keep_parallel_edges():
     assert list(left.names) == list(right.names)
     assert sorted(map(str, left.edges())) == sorted(map(str, right.edges()))
     assert left.edge_count == 2 * 4 + 2 * 4
+
+
+def test_edges_by_tail_and_by_factor_are_the_same():
+    factors = [ring(4, level=1), clique(3, level=2), line(3, levels=[1, 3]), DatasetGraph(["x", "y"], [], [])]
+    numbers = [np.arange(len(one.levels) or 1, dtype=np.int32) + i for i, one in enumerate(factors)]
+    shifts = product_edges._shifts(factors, numbers)
+    by_tail, by_factor = product_edges._by_tail(factors, shifts), product_edges._by_factor(factors, numbers)
+    assert sorted(zip(*map(np.ndarray.tolist, by_tail))) == sorted(zip(*map(np.ndarray.tolist, by_factor)))
+    assert (np.diff(by_tail[0]) >= 0).all()
+
+
+def test_equal_parallel_edges_and_many_shifts_are_kept_factor_by_factor():
+    twice = DatasetGraph(["a", "b"], [0, 0], [1, 1], levels=[level(1)])
+    assert product(twice, line(2, level=1)).edge_count == 2 * 2 + 2
+    wide = product(clique(70), line(2))
+    assert wide.edge_count == 2 * comb(70, 2) + 70
+    assert len(pairs(wide)) == wide.edge_count
 
 
 def test_products_of_vertices_without_edges_and_without_levels():

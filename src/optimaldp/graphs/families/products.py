@@ -13,6 +13,7 @@ from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import MOST_DATASETS, DatasetGraph
 from optimaldp.graphs.edge_levels import levels_per_part, number_levels
 from optimaldp.graphs.families.paths import clique, line, read_size
+from optimaldp.graphs.families.product_edges import product_edges
 from optimaldp.graphs.names import NumberNames, ProductNames
 from optimaldp.privacy import Level
 
@@ -35,8 +36,11 @@ def product(*graphs: DatasetGraph, separator: str = ",") -> DatasetGraph:
         raise GraphError("graphs", bare, "has no privacy level while others have", "set it by with_level")
     sizes = [len(graph) for graph in graphs]
     _check_size(sizes)
-    tails, heads = _product_edges(sizes, graphs)
-    levels, which = _product_levels(sizes, graphs)
+    levels, number = number_levels([level for graph in graphs for level in graph.levels])
+    cuts = np.cumsum([len(graph.levels) for graph in graphs])[:-1]
+    # A graph without levels numbers them all 0.
+    own = [part if len(part) else np.zeros(1, dtype=np.int32) for part in np.split(number, cuts)]
+    tails, heads, which = product_edges(graphs, own)
     names = ProductNames([part for graph in graphs for part in _parts(graph, separator)], separator=separator)
     return DatasetGraph(names, tails, heads, levels=levels, level_of_edge=which)
 
@@ -51,48 +55,6 @@ def _check_size(sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MOST_DATASETS:
         way_out = "count persons instead of listing them (a line or grid of counts)"
         raise GraphError("graph", f"{math.prod(sizes):.3g} datasets", "is too large to list", way_out)
-
-
-def _product_edges(
-    sizes: Sequence[int], graphs: Sequence[DatasetGraph]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """All edges of the product, factor by factor: (outside, edge of the factor, inside)."""
-    total = math.prod(sizes)
-    ends = (np.empty(sum(_copies(total, g) for g in graphs), dtype=np.int32) for _ in range(2))
-    tails, heads = ends
-    done, inside = 0, total
-    for graph in graphs:
-        inside //= len(graph)
-        count = _copies(total, graph)
-        block = (total // (inside * len(graph)), graph.edge_count, inside)
-        outside = np.arange(block[0], dtype=np.int32)[:, None, None] * (inside * len(graph))
-        rest = outside + np.arange(inside, dtype=np.int32)[None, None, :]
-        for array, own in ((tails, graph.tails), (heads, graph.heads)):
-            np.add(rest, own[None, :, None] * np.int32(inside), out=array[done : done + count].reshape(block))
-        done += count
-    return tails, heads
-
-
-def _copies(total: int, graph: DatasetGraph) -> int:
-    return total // len(graph) * graph.edge_count
-
-
-def _product_levels(
-    sizes: Sequence[int], graphs: Sequence[DatasetGraph]
-) -> tuple[tuple[Level, ...], npt.NDArray[np.int32] | None]:
-    total = math.prod(sizes)
-    levels, number = number_levels([level for graph in graphs for level in graph.levels])
-    if len(levels) <= 1:
-        return levels, None
-    blocks, done, inside = [], 0, total
-    for graph in graphs:
-        inside //= len(graph)
-        own = number[done : done + len(graph.levels)]
-        done += len(graph.levels)
-        if graph.edge_count:
-            outside = total // (inside * len(graph))
-            blocks.append(np.tile(np.repeat(own[graph.level_of_edge], inside), outside))
-    return levels, np.concatenate(blocks)
 
 
 def values(

@@ -18,9 +18,8 @@ from optimaldp.design.outcome import Outcome, Route, Status
 from optimaldp.design.rational import Stepper
 from optimaldp.graphs import DatasetGraph, Preferences, crossing_edges
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.search import breadth_first
+from optimaldp.kernels.search import breadth_first_tree
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
-from optimaldp.mechanisms.certificate import FREE, ROOT
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP
 
@@ -69,7 +68,8 @@ def _close(step: Stepper, start: Row, end: Row) -> tuple[int, ...] | None:
 def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], boundary_rows: dict[int, Row]) -> Outcome:
     """Fill the regions from a boundary that is known to be private."""
     graph, preferences = problem.graph, problem.preferences
-    distance = breadth_first(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
+    # The tree's -1 and -2 are ROOT and FREE: sources are given, the rest of a component without boundary is free.
+    distance, tree = breadth_first_tree(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
     step = Stepper(graph.arc_levels)
     rows: list[Row] = []
     start = np.zeros(len(preferences.orders), dtype=np.int32)
@@ -80,7 +80,7 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
         rows.append(_certain(order))
         rows += _chain(boundary_rows.get(number), order, farthest, step)
     of = np.where(distance >= 0, start[preferences.of] + distance, start[preferences.of] - 1).astype(np.int32)
-    certificate = _certificate(graph, preferences, distance, boundary)
+    certificate = _certificate(preferences, tree, boundary)
     return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, SharedRows(tuple(rows), of), certificate)
 
 
@@ -115,16 +115,7 @@ def _row_of(sums: list[Fraction], order: tuple[int, ...]) -> Row:
     return tuple(row)
 
 
-def _certificate(
-    graph: DatasetGraph, preferences: Preferences, distance: npt.NDArray[np.int32], boundary: npt.NDArray[np.bool_]
-) -> Certificate:
-    """The predecessor of a dataset is any neighbour one step nearer to the boundary, whatever the event."""
-    predecessor = np.full(len(graph), FREE, dtype=np.int32)
-    inside = ~crossing_edges(graph, preferences)
-    for tails, heads in ((graph.tails, graph.heads), (graph.heads, graph.tails)):
-        downhill = inside & (distance[heads] == distance[tails] + 1) & (distance[tails] >= 0)
-        predecessor[heads[downhill]] = tails[downhill]
-    predecessor[boundary] = ROOT
+def _certificate(preferences: Preferences, tree: npt.NDArray[np.int32], boundary: npt.NDArray[np.bool_]) -> Certificate:
+    """The predecessor of a dataset is a neighbour one step nearer to the boundary, whatever the event."""
     events = {tuple(sorted(order[:k])) for order in preferences.orders for k in range(1, len(order))}
-    trees = tuple(BoundTree(event, predecessor) for event in sorted(events))
-    return Certificate(boundary, trees, statement=_STATEMENT)
+    return Certificate(boundary, tuple(BoundTree(event, tree) for event in sorted(events)), statement=_STATEMENT)

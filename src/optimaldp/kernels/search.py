@@ -10,7 +10,7 @@ import numpy.typing as npt
 from optimaldp.kernels.compiled import Kernel
 
 
-def _breadth_first(first: Any, heads: Any, region: Any, distance: Any, queue: Any, filled: int) -> None:
+def _breadth_first(first: Any, heads: Any, region: Any, distance: Any, parent: Any, queue: Any, filled: int) -> None:
     """Extend *distance* from the *filled* vertices of *queue*, whose distance is 0, inside their regions."""
     start = 0
     while start < filled:
@@ -22,6 +22,7 @@ def _breadth_first(first: Any, heads: Any, region: Any, distance: Any, queue: An
             v = heads[arc]
             if distance[v] < 0 and region[v] == own:
                 distance[v] = step
+                parent[v] = u
                 queue[filled] = v
                 filled += 1
 
@@ -36,10 +37,22 @@ def breadth_first(
     sources: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.int32]:
     """Steps from the nearest source inside the own region; -1 where there is none."""
+    return breadth_first_tree(first, heads, region, sources)[0]
+
+
+def breadth_first_tree(
+    first: npt.NDArray[np.int64],
+    heads: npt.NDArray[np.int32],
+    region: npt.NDArray[np.int32],
+    sources: npt.NDArray[np.bool_],
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The same distances, and for each vertex the one it was reached from (-1 at sources, -2 where there is none)."""
     found = np.flatnonzero(sources).astype(np.int32)
     distance = np.full(len(region), -1, dtype=np.int32)
+    parent = np.full(len(region), -2, dtype=np.int32)
     distance[found] = 0
+    parent[found] = -1
     queue = np.empty(len(region), dtype=np.int32)
     queue[: len(found)] = found
-    _BREADTH_FIRST(len(heads), first, heads, region, distance, queue, len(found))
-    return distance
+    _BREADTH_FIRST(len(heads), first, heads, region, distance, parent, queue, len(found))
+    return distance, parent

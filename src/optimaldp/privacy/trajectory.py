@@ -105,8 +105,10 @@ def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number
     """Return ``F^t(s)`` and ``1 - F^t(s)``."""
     s = Fraction(s) if isinstance(s, int) else s
     if isinstance(s, Ball) or any(isinstance(line.slope, Ball) for line in lines) or _too_long(lines, t):
-        s, lines = to_ball(s), tuple(line.enclosed() for line in lines)
-    rest = 1 - s
+        # 1 - s first, while s is exact: afterwards a complement far below the precision would be lost.
+        s, rest, lines = to_ball(s), to_ball(1 - s), tuple(line.enclosed() for line in lines)
+    else:
+        rest = 1 - s
     for position, line in enumerate(lines):
         if t == 0:
             break
@@ -149,8 +151,8 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
 
 def _limit(line: Line, s: Number, rest: Number) -> tuple[Number, Number]:
     """Where infinitely many steps lead: to 1, unless nothing moves."""
-    moves = line.at(s) - s
-    return (s, rest) if moves == 0 else (Fraction(1), Fraction(0))
+    identity = line.slope - 1 == 0 and line.intercept == 0
+    return (s, rest) if identity or line.at(s) - s == 0 else (Fraction(1), Fraction(0))
 
 
 def _clip(value: Number, rest: Number) -> tuple[Number, Number]:
@@ -182,11 +184,10 @@ def _steps_inside(line: Line, end: Number, s: Number) -> int | float:
     """The least i >= 0 for which i steps along *line* from *s* reach *end*."""
     if s >= end:
         return 0
-    gain = line.at(s) - s
-    if gain == 0:
-        return math.inf
     if line.slope - 1 == 0:
-        return _least_integer((end - s) / line.intercept)
+        return _least_integer((end - s) / line.intercept) if line.intercept != 0 else math.inf
+    if line.at(s) - s == 0:
+        return math.inf
     fixed = line.intercept / (1 - line.slope)
     target, start = end - fixed, s - fixed
     with precision(128):

@@ -1,0 +1,58 @@
+"""Rows along a line: 001 section 5 with the corrected transitions, and ordered answers without end."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from conftest import vectors
+
+from optimaldp.errors import LevelError
+from optimaldp.privacy import ApproximateDP, level
+from optimaldp.privacy.lines import OrderedDistribution, phases, row_after, transitions
+
+
+def promise(instance: dict[str, Any]) -> ApproximateDP:
+    made = level(f"ln({instance['E']})", instance["delta"])
+    assert isinstance(made, ApproximateDP)
+    return made
+
+
+@pytest.mark.parametrize("instance", vectors("graphs", "line"), ids=lambda x: x["id"])
+def test_figures_3_to_5(instance: dict[str, Any]) -> None:
+    row = [Fraction(p) for p in instance["m"]]
+    assert transitions(promise(instance), row) == instance["expect"]["tau"]
+    for steps, expected in instance["expect"].get("M_t", {}).items():
+        got = row_after(promise(instance), row, int(steps))
+        assert sum(got) == 1
+        assert [float(p) for p in got] == pytest.approx(expected, abs=1e-15)
+
+
+def test_at_most_three_phases() -> None:
+    row = [Fraction(p) for p in ("3/5500", "9/1100", "3/22", "3/11", "1601/2750")]
+    found = phases(level("ln(6/5)"), row)
+    assert [(p.turns, p.decays) for p in found] == [(37, math.inf), (22, 37), (7, 22), (1, 7), (0, 1)]
+    assert [found[2].at(t) for t in (0, 6, 7, 21, 22, 99)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_the_tail_keeps_its_digits() -> None:
+    last = row_after(level(1), [Fraction(1, 3), Fraction(2, 3)], 10**6)[-1]
+    assert 0 < last < 1e-300
+
+
+def test_an_ordered_set_moves_by_its_distribution_function() -> None:
+    uniform = OrderedDistribution(lambda x: max(Fraction(0), min(Fraction(1), Fraction(x))), least=Fraction(0))
+    moved = uniform.after(level("ln(2)", "1/10"), 1)
+    assert moved(Fraction(0)) == Fraction(1, 10)  # the least answer receives an atom of delta
+    assert moved(Fraction(-1)) == 0
+    assert moved(Fraction(1, 4)) == Fraction(6, 10)
+    assert moved(Fraction(1)) == 1
+
+
+def test_without_a_least_answer_delta_leaves_no_optimum() -> None:
+    open_interval = OrderedDistribution(lambda x: Fraction(x))
+    assert open_interval.after(level("ln(2)"), 3)(Fraction(1, 10)) == Fraction(3, 5) + Fraction(1, 10)
+    with pytest.raises(LevelError, match="no optimum exists"):
+        open_interval.after(level("ln(2)", "1/10"), 1)

@@ -75,7 +75,21 @@ def postgres_server() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     try:
         _hand_over(folder)
-        _run([programs / "initdb", "-D", folder / "data", "-U", _ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "-N"])
+        _run(
+            [
+                programs / "initdb",
+                "-D",
+                folder / "data",
+                "-U",
+                _ROLE,
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "-N",
+            ]
+        )
         port = _free_port()
         # No fsync: a test server has nothing to lose in a power cut.
         options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60"

@@ -35,10 +35,12 @@ def open_url(url: str) -> Source:
 def without_password(url: str) -> str:
     """The URL as it may be shown."""
     parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    shown = f"{user.split(':')[0]}{at}{host}" if at else host
-    hidden = [(key, "…" if "pass" in key.lower() else value) for key, value in parse_qsl(parts.query)]
-    return urlunsplit((parts.scheme, shown, parts.path, urlencode(hidden, safe="…"), ""))
+    user, _, host = parts.netloc.rpartition("@")
+    secrets = [value for key, value in parse_qsl(parts.query) if "pass" in key.lower() or "token" in key.lower()]
+    shown = url.replace(parts.netloc, f"{user.split(':')[0]}@{host}", 1) if ":" in user else url
+    for secret in filter(None, secrets):
+        shown = shown.replace(secret, "hidden")
+    return shown
 
 
 def _connect(url: str) -> Any:
@@ -66,15 +68,20 @@ def _duckdb_path(url: str) -> str:
     """The file: absolute or relative, whether it was written with two, three or four slashes."""
     written = url.split("?")[0].removeprefix("duckdb://")
     bare = written.lstrip("/")
-    for path in (written, bare, f"/{bare}"):
+    for path in (f"/{bare}" if written.startswith("/") else bare, bare):
         if os.path.isfile(path):
             return path
     raise TableError("data", url, "names a DuckDB file that does not exist", _EXAMPLE)
 
 
 def _table(connection: Any, name: str, schema: str | None, words: str, token: str | None) -> Source:
-    names = quietly(words, "opened", lambda: connection.list_tables(database=schema))
-    if name not in names:
-        known = f"the tables are {', '.join(sorted(names)[:20])}" if names else "there are no tables"
-        raise TableError("table", name, "does not exist", known)
-    return wrap(lambda: connection.table(name, database=schema), words, token=token)
+    def opened() -> Any:
+        from ibis.common.exceptions import TableNotFound
+
+        try:
+            return connection.table(name, database=schema)
+        except TableNotFound:
+            rule = f"does not exist in schema {schema}" if schema else "does not exist"
+            raise TableError("table", name, rule, "check the spelling, or add &schema=") from None
+
+    return wrap(opened, words, token=token)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import gzip
 import hashlib
 import os
 from pathlib import Path
@@ -17,6 +18,8 @@ _ENDINGS: dict[str, tuple[str, ...]] = {
 }
 _SMALL = 64 * 2**20  # bytes: up to here the types of a CSV are found from every line, beyond from a sample
 _SAMPLE = 200_000  # lines
+_DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_HEADER = 2**20
 # Without BOOLEAN: the engine would turn a column of yes and no into truth values, and smokes = 'yes' would not be typed.
 _CSV_TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
@@ -88,12 +91,28 @@ def _connect() -> Any:
 
 
 def _read_csv(paths: list[str], *, declared: bool) -> Any:
-    # The first line always holds the names. Were that left to the engine's guess, the first person of a file of text
-    # columns could become its header, and with it public.
+    # The first line always holds the names, and it alone decides the delimiter. Were that left to the engine's guess, one
+    # person's odd line could change how all are read, and the first person of a file of text could become its header.
     small = sum(os.path.getsize(path) for path in paths) <= _SMALL
     sample = 1 if declared else -1 if small else _SAMPLE
     settings: dict[str, Any] = {"all_varchar": True} if declared else {"auto_type_candidates": _CSV_TYPES}
-    return _connect().read_csv(paths, header=True, sample_size=sample, **settings)
+    dialect = {"header": True, "delim": _delimiter(paths[0]), "quote": '"', "escape": '"', "strict_mode": True}
+    return _connect().read_csv(paths, sample_size=sample, **dialect, **settings)
+
+
+def _delimiter(path: str) -> str:
+    """The delimiter that the header line holds most often, outside of quotes."""
+    header = _first_line(path)
+    unquoted = "".join(header.split('"')[::2])
+    return max(_DELIMITERS, key=unquoted.count)
+
+
+def _first_line(path: str) -> str:
+    if path.lower().endswith(".zst"):
+        return ""  # Python cannot look into it: a comma, then
+    opener = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        return file.readline(_LONGEST_HEADER).decode("utf-8", "replace")
 
 
 def _declare(opened: Source, types: dict[str, str]) -> Source:

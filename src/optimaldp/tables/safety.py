@@ -20,11 +20,11 @@ def quietly(described: str, doing: str, work: Callable[[], Answer], *, remedy: s
     except OptimalDPError:
         raise
     except ImportError as error:
-        missing: Exception = _missing(error)
+        replacement: Exception = _missing(described, error)
     except Exception as error:
-        missing = _replacement(described, doing, type(error).__name__, remedy)
+        replacement = _replacement(described, doing, type(error).__name__, remedy)
     # Outside of the except block: even with "from None" the engine's error would stay reachable as the context.
-    raise missing
+    raise replacement
 
 
 def _replacement(described: str, doing: str, name: str, remedy: str) -> TableError:
@@ -32,9 +32,12 @@ def _replacement(described: str, doing: str, name: str, remedy: str) -> TableErr
     return TableError("data", described, rule, remedy)
 
 
-def _missing(error: ImportError) -> Exception:
-    package = (error.name or "a package").split(".")[0]
-    extra = {"pyspark": "spark", "psycopg": "postgres", "psycopg2": "postgres"}.get(package)
+def _missing(described: str, error: ImportError) -> Exception:
+    package = (error.name or "").split(".")[0]
+    extra = {"pyspark": "spark", "psycopg": "postgres"}.get(package)
     if extra:
         return MissingExtraError(package, extra)
-    return TableError("data", package, "is not installed, but this source needs it", "install it with pip")
+    rule = (
+        f"needs the package {package}, which is not installed" if package else "needs a package that is not installed"
+    )
+    return TableError("data", described, rule, "install Ibis with the part for this engine")

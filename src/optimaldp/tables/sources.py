@@ -106,10 +106,11 @@ def wrap(
     """A source from a function that opens an Ibis table, with its public schema."""
 
     def opened() -> tuple[Any, Schema]:
-        from optimaldp.tables.engines import listed_options
+        from optimaldp.tables.engines import as_text, listed_options
 
         table = open_table()
         listed = listed_options(table) if options is None else options
+        table = as_text(table, list(listed))
         columns = ((name, column_type(dtype, listed.get(name))) for name, dtype in table.schema().items())
         return table, Schema(tuple(columns))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import QuestionError
@@ -52,19 +53,26 @@ def column_term(name: str, column: ColumnType, text: str) -> Term:
 
 
 def as_double(value: Any) -> Any:
-    """A number column as doubles; a decimal of unlimited size is cut off first, because the cast could fail."""
+    """A number column as doubles."""
     dtype = value.type()
-    if dtype.is_decimal() and (dtype.precision is None or dtype.precision > 300):
-        return _cut_decimal(value)
+    if dtype.is_decimal() and dtype.precision is None:
+        return _clamped(value)
     return value if dtype.is_float64() else value.cast("float64")
 
 
-def _cut_decimal(value: Any) -> Any:
+def _clamped(value: Any) -> Any:
+    """A decimal of unlimited size as a double: what is beyond 1e30, or nearer to 0 than 1e-18, could fail in the cast."""
     import ibis
 
-    size = value.abs()
-    in_range = (size <= ibis.literal(10**30)) & (size >= ibis.literal(1) / ibis.literal(10**18).cast(value.type()))
-    return ibis.cases((in_range, value.cast("float64")), (size <= 1, ibis.literal(0.0, "float64")))
+    top = ibis.literal(Decimal(10**30), type="decimal(38, 0)")
+    bottom = ibis.literal(Decimal(-(10**30)), type="decimal(38, 0)")
+    tiny = ibis.literal(Decimal("1e-18"), type="decimal(38, 18)")
+    return ibis.cases(
+        (value > top, ibis.literal(1e30, "float64")),
+        (value < bottom, ibis.literal(-1e30, "float64")),
+        (value.abs() < tiny, ibis.literal(0.0, "float64")),
+        (value.notnull(), value.cast("float64")),
+    )
 
 
 def number_term(value: int | float, text: str) -> Term:

@@ -1,0 +1,37 @@
+"""One suite for every engine: the same counts as plain Python, on rows that make engines disagree or fail."""
+
+from __future__ import annotations
+
+import pytest
+from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, two_predicates
+
+from optimaldp.questions.tally import PredicateTally
+from optimaldp.tables import Source, count
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_counts_are_those_of_plain_python(engine: Source, case: Case) -> None:
+    assert count(engine, case.tally, **case.settings).counts == case.expected(ROWS)
+
+
+def test_two_predicates_are_counted_together(engine: Source) -> None:
+    assert count(engine, PredicateTally(("order = 'yes'", "ok"))).counts == two_predicates(ROWS)
+
+
+@pytest.mark.parametrize("case", [EVERYDAY[0], PEOPLE[0], PEOPLE[5], PEOPLE[7], TABLES[0]], ids=lambda case: case.name)
+@pytest.mark.parametrize("column", ["tier", "level"])
+def test_counts_by_level_are_those_of_plain_python(engine: Source, case: Case, column: str) -> None:
+    counted = count(engine, case.tally, levels=column, **case.settings)
+    expected = case.expected_by_level(ROWS, column)
+    texts = {0.5: "0.5", 1.0: "1"} if column == "level" else {}
+    assert counted.by_level is not None
+    assert dict(counted.by_level) == {texts.get(level, level): counts for level, counts in expected.items()}
+    assert counted.counts == case.expected(ROWS)
+
+
+def test_the_cases_can_tell_engines_apart() -> None:
+    """Most cases have both answers among the rows: a count that is always zero would not pass."""
+    split = [case for case in EVERYDAY + TREACHEROUS if 0 < case.expected(ROWS)[0] < len(ROWS)]
+    assert len(split) >= len(EVERYDAY + TREACHEROUS) - 3
+    assert PEOPLE[0].expected(ROWS) != PEOPLE[3].expected(ROWS)
+    assert sum(PEOPLE[0].expected(ROWS)) == len({row[VOTES["unit"]] for row in ROWS} - {None})

@@ -1,0 +1,241 @@
+"""Sources: every way to name a table opens the same one, and a wrong name is refused in public words."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from postgres_server import PostgresServer
+
+from optimaldp.errors import OptimalDPError, QuestionError, TableError
+from optimaldp.questions.tally import OptionTally, PredicateTally
+from optimaldp.tables import count, open_source
+
+TABLE = pa.table({"name": ["Ann", "Bob", "Cleo", None], "age": [31, 17, 64, 20], "smokes": ["yes", "no", "yes", "no"]})
+ADULT_SMOKERS = PredicateTally(("age >= 18 and smokes = 'yes'",))
+
+
+def _write_csv(path: Path) -> Path:
+    TABLE.to_pandas().to_csv(path, index=False)
+    return path
+
+
+def _write_parquet(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(TABLE, path)
+    return path
+
+
+def _write_duckdb(path: Path) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", TABLE)
+        connection.execute('CREATE TABLE people AS SELECT * FROM given; CREATE SCHEMA "old one"')
+        connection.execute('CREATE TABLE "old one".people AS SELECT * FROM given WHERE age > 18')
+    return path
+
+
+def _connection() -> Any:
+    connection = ibis.duckdb.connect()
+    connection.con.register("people", TABLE)
+    return connection
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: _write_csv(folder / "people.csv"),
+        lambda folder: str(_write_csv(folder / "people.csv")),
+        lambda folder: _write_parquet(folder / "people.parquet"),
+        lambda folder: _write_parquet(folder / "a folder" / "it's.parquet").parent,
+        lambda folder: _write_parquet(folder / "part-1.parquet").parent / "part-*.parquet",
+        lambda folder: f"duckdb://{_write_duckdb(folder / 'people.db')}?table=people",
+        lambda folder: f"duckdb:///{_write_duckdb(folder / 'people.db')}?table=people",
+        lambda folder: TABLE,
+        lambda folder: TABLE.to_pandas(),
+        lambda folder: pl.from_arrow(TABLE),
+        lambda folder: pl.from_arrow(TABLE).lazy(),  # type: ignore[union-attr]
+        lambda folder: _connection().table("people"),
+        lambda folder: (_connection(), "people"),
+        lambda folder: open_source(TABLE),
+    ],
+)
+def test_every_way_to_name_a_table_opens_it(tmp_path: Path, make: Any) -> None:
+    source = open_source(make(tmp_path))
+    assert source.schema.names == ("name", "age", "smokes")
+    assert [source.schema[name].kind for name in source.schema] == ["text", "whole", "text"]
+    assert count(source, ADULT_SMOKERS).counts == (2, 2)
+
+
+def test_folders_and_globs_count_all_their_files(tmp_path: Path) -> None:
+    for part in (1, 2, 3):
+        _write_parquet(tmp_path / "parts" / f"year={2000 + part}" / "people.parquet")
+    assert count(tmp_path / "parts", ADULT_SMOKERS).counts == (6, 6)
+    assert count(tmp_path / "parts", PredicateTally(("year >= 2002",))).counts == (8, 4)
+    assert count(f"{tmp_path}/parts/**/*.parquet", ADULT_SMOKERS).counts == (6, 6)
+
+
+def test_a_relative_duckdb_file_may_have_three_slashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write_duckdb(tmp_path / "people.db")
+    monkeypatch.chdir(tmp_path)
+    assert count("duckdb:///people.db?table=people", ADULT_SMOKERS).counts == (2, 2)
+    assert count("duckdb:///people.db?table=people&schema=old one", ADULT_SMOKERS).counts == (2, 1)
+
+
+def test_postgres_schemas_and_enums(postgres: PostgresServer) -> None:
+    import psycopg
+
+    url = postgres.new_database("sources")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE SCHEMA clinic; CREATE TYPE clinic.mood AS ENUM ('well', 'ill', 'it''s fine')")
+        connection.execute("CREATE TABLE clinic.visits (mood clinic.mood, fee numeric)")
+        connection.execute(
+            "INSERT INTO clinic.visits VALUES ('ill', 1e400), ('ill', 1e-400), (NULL, 'NaN'), ('well', 2)"
+        )
+    source = open_source(f"{url.replace('postgresql', 'postgres')}?table=visits&schema=clinic")
+    counted = count(source, OptionTally("mood", None))
+    assert (counted.counts, counted.options) == ((1, 2, 0, 1), ("well", "ill", "it's fine"))
+    assert count(source, OptionTally("mood", ("dead", "ill"))).counts == (0, 2, 2)
+    assert count(source, PredicateTally(("mood is null or lower(mood) = 'well'",))).counts == (2, 2)
+    assert count(source, PredicateTally(("fee / 2 >= 1",))).counts == (3, 1)
+
+
+def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
+    path = tmp_path / "moods.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('well', 'it''s fine')")
+        connection.execute("CREATE TABLE moods (mood mood, ok boolean); INSERT INTO moods VALUES ('it''s fine', true)")
+    counted = count(f"duckdb:///{path}?table=moods", OptionTally("mood", None))
+    assert (counted.counts, counted.options) == ((0, 1, 0), ("well", "it's fine"))
+    assert count(f"duckdb:///{path}?table=moods", OptionTally("ok", None)).options == (False, True)
+    enum = pl.DataFrame({"mood": pl.Series(["b", None], dtype=pl.Enum(["a", "b"]))})
+    assert count(enum, OptionTally("mood", None)).counts == (0, 1, 1)
+    # These were made from the values, so they are no public list.
+    for made_from_data in (
+        pd.DataFrame({"mood": pd.Categorical(["a", "b"])}),
+        pl.DataFrame({"mood": pl.Series(["a", "b"], dtype=pl.Categorical)}),
+        pa.table({"mood": pa.array(["a", "b"]).dictionary_encode()}),
+    ):
+        with pytest.raises(QuestionError, match="never taken from the data"):
+            count(made_from_data, OptionTally("mood", None))
+        assert count(made_from_data, OptionTally("mood", ("b",))).counts == (1, 1)
+
+
+def test_words_in_a_csv_stay_words(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text('name,flag,when,select\nyes,true,2024-02-29,"a,b"\nno,false,2023-01-01,"say ""x"""\n,,,\n')
+    source = open_source(path)
+    assert [source.schema[name].kind for name in source.schema] == ["text", "text", "date", "text"]
+    assert count(source, PredicateTally(("flag = 'true' and name = 'yes'",))).counts == (1, 2)
+    assert count(source, PredicateTally(('"select" = \'say "x"\'',))).counts == (1, 2)
+    assert count(source, PredicateTally(('"select" is null',))).counts == (1, 2)
+
+
+def test_the_first_line_of_a_csv_holds_the_names_even_if_all_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "text.csv"
+    path.write_text("name,town\nAnn,Rome\nBob,Oslo\n")
+    assert open_source(path).schema.names == ("name", "town")
+    path.write_text("name,town\n")
+    assert count(path, PredicateTally(("town = 'Rome'",))).counts == (0, 0)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_header_decides_the_delimiter(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "people.csv.gz"
+    lines = ['"name, with; all|of them"', "age"], ["a,b;c|d;;;;", "3"], ["x", "4"]
+    with gzip.open(path, "wt") as file:
+        file.write("\n".join(delimiter.join(f'"{cell}"' for cell in line).replace('""', '"') for line in lines) + "\n")
+    assert count(path, PredicateTally(("age = 3",))).counts == (1, 1)
+
+
+def test_mixed_cells_make_a_text_column_unless_a_type_is_declared(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    lines = [str(n) for n in range(30_000)]
+    path.write_text("\n".join(["age", *lines, "unknown", ""]))
+    assert open_source(path).schema["age"].kind == "text"
+    declared = open_source(path, types={"age": "int64"})
+    assert count(declared, PredicateTally(("age >= 10000",))).counts == (20_000, 10_001)
+    assert count(declared, PredicateTally(("age is null",))).counts == (1, 30_000)
+
+
+def test_the_version_changes_with_the_file_and_only_with_it(tmp_path: Path) -> None:
+    path = _write_csv(tmp_path / "people.csv")
+    before = open_source(path).version()
+    assert before is not None
+    assert open_source(path).version() == before
+    os.utime(path, ns=(1, 1))
+    assert open_source(path).version() not in (before, None)
+    database = _write_duckdb(tmp_path / "people.db")
+    here, there = (open_source(f"duckdb:///{database}?table=people{more}") for more in ("", "&schema=old one"))
+    assert here.version() != there.version()
+    assert open_source(TABLE).version() is None
+
+
+def _empty_folder(folder: Path) -> Path:
+    (folder / "nothing").mkdir()
+    return folder / "nothing"
+
+
+def _file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda folder: folder / "missing.csv", "does not exist"),
+        (lambda folder: f"{folder}/*.csv", "matches no file"),
+        (lambda folder: _empty_folder(folder), "folder without CSV or Parquet"),
+        (lambda folder: _file(folder, "notes.docx", "x"), "neither a CSV nor a Parquet file"),
+        (lambda folder: _file(folder, "empty.csv", ""), "not even a header line"),
+        (lambda folder: _file(folder, "text.parquet", "hello"), "could not be opened"),
+        (lambda folder: "duckdb:///missing.db?table=t", "does not exist"),
+        (lambda folder: f"duckdb:///{_write_duckdb(folder / 'people.db')}", "names no table"),
+        (lambda folder: f"duckdb:///{_write_duckdb(folder / 'people.db')}?table=persons", "does not exist"),
+        (lambda folder: f"duckdb:///{_file(folder, 'people.db', 'hello')}?table=people", "could not be opened"),
+        (lambda folder: "nonsense://host/base?table=t", "could not be opened"),
+        (lambda folder: 3, "not a table"),
+        (lambda folder: ["a.csv"], "not a table"),
+        (lambda folder: pd.Series([1]), "not a table"),
+        (lambda folder: (_connection(), "persons"), "could not be opened"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_in_public_words(tmp_path: Path, make: Any, words: str) -> None:
+    with pytest.raises(TableError) as caught:
+        open_source(make(tmp_path))
+    assert words in str(caught.value)
+
+
+def test_mixed_folders_are_refused(tmp_path: Path) -> None:
+    _write_csv(tmp_path / "people.csv")
+    _write_parquet(tmp_path / "people.parquet")
+    with pytest.raises(TableError, match="several formats"):
+        open_source(tmp_path)
+
+
+def test_passwords_are_never_shown() -> None:
+    with pytest.raises(OptimalDPError) as caught:
+        open_source("postgres://steward:hunter2@127.0.0.1:1/base?table=t&sslpassword=hunter3")
+    assert "steward" in str(caught.value)
+    assert "hunter" not in str(caught.value) + repr(vars(caught.value))
+
+
+def test_types_are_declared_for_csv_alone(tmp_path: Path) -> None:
+    for source in (TABLE, _write_parquet(tmp_path / "people.parquet")):
+        with pytest.raises(TableError, match="CSV files only"):
+            open_source(source, types={"age": "int64"})
+    path = _write_csv(tmp_path / "people.csv")
+    with pytest.raises(TableError, match="not a type"):
+        open_source(path, types={"age": "drop table"})
+    with pytest.raises(QuestionError, match="not a column"):
+        open_source(path, types={"agee": "int64"})

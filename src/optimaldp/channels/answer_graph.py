@@ -1,0 +1,270 @@
+"""Graphs of answers (or of secrets): which of them neighbouring datasets can give, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimaldp.errors import GraphError
+from optimaldp.privacy.numbers import fraction_text, read_number
+from optimaldp.results import Result
+
+Vertex = Hashable
+Edge = tuple[Vertex, Vertex]
+Permutation = tuple[int, ...]
+
+
+class AnswerGraph(Result):
+    """Vertices and undirected edges; an edge may have a length (metric privacy grants it ``length · epsilon``).
+
+    ``superset`` marks a graph with more edges than the question induces (004 Remark 2): private on it is private,
+    but the best
+    mechanism for it need not be the best for the question.
+
+    >>> AnswerGraph.ring(5), AnswerGraph.ring(5).distance(0, 3)
+    (AnswerGraph(5 answers, 5 edges), Fraction(2, 1))
+    """
+
+    def __init__(
+        self,
+        vertices: Iterable[Vertex],
+        edges: Iterable[Sequence[Vertex]] | Mapping[Edge, Any],
+        *,
+        superset: bool = False,
+        symmetries: Iterable[Sequence[int]] = (),
+    ) -> None:
+        self.vertices = tuple(vertices)
+        self._index = {vertex: i for i, vertex in enumerate(self.vertices)}
+        if not self.vertices or len(self._index) < len(self.vertices):
+            raise GraphError("vertices", self.vertices[:5], "are none or not unique", "name each answer once")
+        self.lengths = self._read_edges(edges)
+        self.superset = superset
+        self._candidates = tuple(tuple(s) for s in symmetries)
+
+    def _read_edges(self, edges: Iterable[Sequence[Vertex]] | Mapping[Edge, Any]) -> dict[Edge, Fraction]:
+        pairs = edges.items() if isinstance(edges, Mapping) else ((tuple(edge), 1) for edge in edges)
+        lengths: dict[Edge, Fraction] = {}
+        for edge, length in pairs:
+            if len(edge) != 2 or edge[0] not in self._index or edge[1] not in self._index:
+                raise GraphError("edge", edge, "does not join two vertices of this graph")
+            read = read_number(length, name="length", error=GraphError)
+            if read <= 0:
+                raise GraphError("length", length, "is not positive", f"edge {edge}")
+            if edge[0] != edge[1]:
+                a, b = sorted(edge, key=self._index.__getitem__)
+                lengths[a, b] = min(read, lengths.get((a, b), read))
+        return lengths
+
+    def checked_symmetries(self) -> list[Permutation]:
+        """The permutations of the vertices that were named as symmetries and are."""
+        return [candidate for candidate in self._candidates if self.is_symmetry(candidate)]
+
+    def is_symmetry(self, permutation: Sequence[int]) -> bool:
+        """Whether a permutation of the vertices (by index) keeps every edge and its length."""
+        if sorted(permutation) != list(range(len(self.vertices))):
+            return False
+        images = {vertex: self.vertices[permutation[i]] for i, vertex in enumerate(self.vertices)}
+        return all(self.length(images[a], images[b]) == length for (a, b), length in self.lengths.items())
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        return tuple(self.lengths)
+
+    def index(self, vertex: Vertex) -> int:
+        try:
+            return self._index[vertex]
+        except (KeyError, TypeError):
+            raise GraphError("vertex", vertex, "is not in this graph") from None
+
+    def length(self, a: Vertex, b: Vertex) -> Fraction | None:
+        """The length of the edge between two vertices, or ``None`` if there is none."""
+        return self.lengths.get((a, b), self.lengths.get((b, a)))
+
+    @property
+    def plain(self) -> bool:
+        """Whether every edge has length 1."""
+        return all(length == 1 for length in self.lengths.values())
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """All distances as floats (``inf`` between components); exact for plain graphs."""
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import shortest_path
+
+        size = len(self.vertices)
+        ends = np.array([(self._index[a], self._index[b]) for a, b in self.lengths], dtype=int).reshape(-1, 2)
+        weights = np.array([float(length) for length in self.lengths.values()])
+        matrix = csr_matrix((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
+        found: NDArray[np.float64] = shortest_path(matrix, method="D", directed=False, unweighted=self.plain)
+        return found
+
+    @cached_property
+    def exact_distances(self) -> tuple[tuple[Fraction | None, ...], ...]:
+        """All distances as rationals; ``None`` between components."""
+        if self.plain:
+            return tuple(
+                tuple(None if d == np.inf else Fraction(int(d)) for d in row) for row in self.distances.tolist()
+            )
+        return tuple(self._dijkstra(i) for i in range(len(self.vertices)))
+
+    def _dijkstra(self, source: int) -> tuple[Fraction | None, ...]:
+        from heapq import heappop, heappush
+
+        found: list[Fraction | None] = [None] * len(self.vertices)
+        queue = [(Fraction(0), source)]
+        while queue:
+            distance, vertex = heappop(queue)
+            if found[vertex] is not None:
+                continue
+            found[vertex] = distance
+            for neighbour, length in self._neighbours[vertex]:
+                heappush(queue, (distance + length, neighbour))
+        return tuple(found)
+
+    @cached_property
+    def _neighbours(self) -> list[list[tuple[int, Fraction]]]:
+        lists: list[list[tuple[int, Fraction]]] = [[] for _ in self.vertices]
+        for (a, b), length in self.lengths.items():
+            lists[self._index[a]].append((self._index[b], length))
+            lists[self._index[b]].append((self._index[a], length))
+        return lists
+
+    def degree(self, vertex: Vertex) -> int:
+        return len(self._neighbours[self.index(vertex)])
+
+    def distance(self, a: Vertex, b: Vertex) -> Fraction | None:
+        """The distance of two vertices; ``None`` if nothing joins them."""
+        return self.exact_distances[self.index(a)][self.index(b)]
+
+    def borders(self, vertex: Vertex) -> list[int]:
+        """How many vertices lie at distance 0, 1, 2, … of *vertex* (plain graphs)."""
+        row = [int(d) for d in self.exact_distances[self.index(vertex)] if d is not None]
+        return [row.count(d) for d in range(max(row) + 1)]
+
+    @property
+    def connected(self) -> bool:
+        return all(d is not None for d in self.exact_distances[0])
+
+    @cached_property
+    def components(self) -> list[list[int]]:
+        """The indices of each connected part."""
+        seen: set[int] = set()
+        parts = []
+        for start in range(len(self.vertices)):
+            if start not in seen:
+                part = [j for j, d in enumerate(self._dijkstra(start)) if d is not None]
+                seen.update(part)
+                parts.append(part)
+        return parts
+
+    def with_edges(self, extra: Iterable[Edge]) -> AnswerGraph:
+        """The same graph with artificial edges (004 Remark 2): sound, marked as a superset, and it costs utility."""
+        lengths: dict[Edge, Any] = dict.fromkeys(extra, 1)
+        lengths.update(self.lengths)
+        grown = AnswerGraph(self.vertices, lengths)
+        grown.superset = self.superset or set(grown.lengths) != set(self.lengths)
+        return grown
+
+    @staticmethod
+    def path(size: int | Sequence[Vertex]) -> AnswerGraph:
+        """A line: counting."""
+        names = _names(size)
+        turned = [tuple(range(len(names) - 1, -1, -1))]
+        return AnswerGraph(names, pairwise(names), symmetries=turned)
+
+    @staticmethod
+    def ring(size: int | Sequence[Vertex]) -> AnswerGraph:
+        """A ring: counting modulo its size."""
+        names = _names(size)
+        n = len(names)
+        turns = [tuple((i + 1) % n for i in range(n)), tuple(-i % n for i in range(n))]
+        return AnswerGraph(names, zip(names, [*names[1:], names[0]]), symmetries=turns)
+
+    @staticmethod
+    def clique(size: int | Sequence[Vertex]) -> AnswerGraph:
+        """Every two answers are neighbours: randomised response, "who won?"."""
+        names = _names(size)
+        n = len(names)
+        swaps = [(*range(i), i + 1, i, *range(i + 2, n)) for i in range(n - 1)] if n <= 64 else []
+        return AnswerGraph(names, combinations(names, 2), symmetries=swaps)
+
+    @staticmethod
+    def hypercube(dimension: int) -> AnswerGraph:
+        """All words of zeros and ones; neighbours differ in one place."""
+        from optimaldp.channels.databases import Databases
+
+        return Databases.of_values((0, 1), dimension).graph()
+
+    @staticmethod
+    def grid(rows: int, columns: int) -> AnswerGraph:
+        """Places on a grid; neighbours are next to each other (geo-indistinguishability)."""
+        places = list(product(range(rows), range(columns)))
+        edges = [((r, c), (r + 1, c)) for r, c in places if r + 1 < rows] + [
+            ((r, c), (r, c + 1)) for r, c in places if c + 1 < columns
+        ]
+        where = {place: i for i, place in enumerate(places)}
+        flips = [[where[rows - 1 - r, c] for r, c in places], [where[r, columns - 1 - c] for r, c in places]]
+        if rows == columns:
+            flips.append([where[c, r] for r, c in places])
+        return AnswerGraph(places, edges, symmetries=flips)
+
+    @staticmethod
+    def tree(branching: int, depth: int) -> AnswerGraph:
+        """A rooted tree in which every inner vertex has *branching* children."""
+        size = sum(branching**level for level in range(depth + 1))
+        return AnswerGraph(range(size), [((i - 1) // branching, i) for i in range(1, size)])
+
+    @staticmethod
+    def metric(vertices: Sequence[Vertex], distance: Any) -> AnswerGraph:
+        """Metric privacy: *distance(a, b)* for every two secrets, in units of epsilon."""
+        return AnswerGraph(vertices, {(a, b): distance(a, b) for a, b in combinations(vertices, 2)})
+
+    def summary(self) -> str:
+        marked = ", superset" if self.superset else ""
+        return f"AnswerGraph({len(self.vertices)} answers, {len(self.lengths)} edges{marked})"
+
+    def to_document(self) -> dict[str, Any]:
+        from optimaldp.channels.channel import json_labels
+
+        edges = [
+            [*json_labels(edge)] + ([] if length == 1 else [fraction_text(length)])
+            for edge, length in self.lengths.items()
+        ]
+        return {"vertices": json_labels(self.vertices), "edges": edges, "superset": self.superset}
+
+    @staticmethod
+    def from_document(document: Any) -> AnswerGraph:
+        """Read ``{"vertices": [...], "edges": [[a, b], [a, b, length]]}``;
+        vertices may be left out if every one has an edge.
+        """
+        if not isinstance(document, dict) or not isinstance(document.get("edges"), list):
+            raise GraphError("graph", document, "is not an object with a list of edges")
+        unknown = set(document) - {"vertices", "edges", "superset"}
+        if unknown:
+            raise GraphError("graph", sorted(unknown)[0], "is not a field of a graph", "use vertices and edges")
+        edges = [[_vertex(part) for part in edge] if isinstance(edge, list) else edge for edge in document["edges"]]
+        odd = next((edge for edge in edges if not isinstance(edge, list) or len(edge) not in (2, 3)), None)
+        if odd is not None:
+            raise GraphError("edge", odd, "is not a pair of vertices", "write [a, b] or [a, b, length]")
+        named = document.get("vertices")
+        vertices = (
+            list(dict.fromkeys(v for edge in edges for v in edge[:2])) if named is None else [_vertex(v) for v in named]
+        )
+        lengths = {(edge[0], edge[1]): edge[2] if len(edge) == 3 else 1 for edge in edges}
+        return AnswerGraph(vertices, lengths, superset=bool(document.get("superset", False)))
+
+
+def _vertex(value: Any) -> Any:
+    return tuple(_vertex(part) for part in value) if isinstance(value, list) else value
+
+
+def _names(size: int | Sequence[Vertex]) -> list[Vertex]:
+    if isinstance(size, int) and size < 1:
+        raise GraphError("size", size, "leaves no vertex", "a graph has at least one")
+    return list(range(size)) if isinstance(size, int) else list(size)

@@ -1,0 +1,184 @@
+"""Optimal oblivious mechanisms without a linear program: constant sums, the line, the clique, and the certified closed
+form.
+
+Every function takes a rational kernel and returns exact rows with a proof, or ``None`` where its hypothesis fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from optimaldp.channels import exact_matrix
+from optimaldp.channels.answer_graph import AnswerGraph
+from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.optimality import PotentialProof, Proof, TheoremProof
+
+Exact = Sequence[Sequence[Fraction]]
+ExactChannel = tuple[tuple[Fraction, ...], ...]
+Prior = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Form:
+    """The rows of an optimal channel (columns are guesses), the route that led to it, and why nothing is better."""
+
+    rows: ExactChannel
+    route: str
+    proof: Proof | None
+
+
+def constant_sum(kernel: Kernel, prior: Prior) -> Form | None:
+    """Uniform prior and the same ``s = Σ_y Φ[y,z]`` for all z: ``Φ/s``, utility ``1/s`` (Theorem 4 as it should be:
+    erratum F15).
+    """
+    if len(set(prior)) != 1:
+        return None
+    total = sum(kernel.rows[0], Fraction(0))
+    # all() stops at the first row that differs: on most graphs the second
+    if not all(sum(row, Fraction(0)) == total for row in kernel.rows[1:]):
+        return None
+    rows = tuple(tuple(phi / total for phi in row) for row in kernel.rows)
+    potential = tuple(mass / total for mass in prior)
+    return Form(rows, "constant-sum", PotentialProof(kernel, prior, potential))
+
+
+def clique(kernel: Kernel, prior: Prior) -> Form | None:
+    """Every two answers are neighbours, any prior: utility ``max_k (mass of the top k)/(1+(k−1)t)`` (erratum F19)."""
+    size = len(prior)
+    if not is_clique(kernel.graph) or not kernel.graph.plain or size == 1:
+        return None
+    t = 1 / next(iter(kernel.factors.values()))
+    order = sorted(range(size), key=lambda y: -prior[y])
+    mass, best, kept = Fraction(0), Fraction(-1), 0
+    for k, y in enumerate(order, start=1):
+        mass += prior[y]
+        if mass / (1 + (k - 1) * t) > best:
+            best, kept = mass / (1 + (k - 1) * t), k
+    top = set(order[:kept])
+    peak = 1 / (1 + (kept - 1) * t)
+    rows = [[_clique_cell(y, z, top, peak, t) for z in range(size)] for y in range(size)]
+    potential = tuple((prior[y] - t * best) / (1 - t) if y in top else Fraction(0) for y in range(size))
+    return Form(tuple(map(tuple, rows)), "clique", PotentialProof(kernel, prior, potential))
+
+
+def _clique_cell(y: int, z: int, top: set[int], peak: Fraction, t: Fraction) -> Fraction:
+    if z not in top:
+        return Fraction(0)
+    if y not in top:
+        return Fraction(1, len(top))
+    return peak if y == z else peak * t
+
+
+def is_clique(graph: AnswerGraph) -> bool:
+    """Whether every two vertices are joined."""
+    size = len(graph.vertices)
+    return 2 * len(graph.lengths) == size * (size - 1)
+
+
+def line_order(graph: AnswerGraph) -> list[int] | None:
+    """The vertices from one end to the other, if the graph is a line."""
+    size = len(graph.vertices)
+    degrees = [graph.degree(vertex) for vertex in graph.vertices]
+    if len(graph.lengths) != size - 1 or max(degrees) > 2 or not graph.plain or len(graph.components) > 1:
+        return None
+    end = next(i for i, degree in enumerate(degrees) if degree <= 1)
+    row = graph.exact_distances[end]
+    return sorted(range(size), key=lambda i: row[i] or 0)
+
+
+def truncated_geometric(size: int, inverse_ratio: Fraction) -> ExactChannel:
+    """The truncated geometric mechanism on a line of *size* answers (004 Table 2a).
+
+    >>> truncated_geometric(3, Fraction(1, 2))[0]
+    (Fraction(2, 3), Fraction(1, 6), Fraction(1, 6))
+    """
+    t = inverse_ratio
+    if size == 1:
+        return ((Fraction(1),),)
+    powers = [Fraction(1)]
+    for _ in range(size):
+        powers.append(powers[-1] * t)
+    ends, inner = 1 / (1 + t), (1 - t) / (1 + t)
+    diagonal = [ends, *[inner] * (size - 2), ends]
+    return tuple(tuple(diagonal[z] * powers[abs(y - z)] for z in range(size)) for y in range(size))
+
+
+def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
+    """A line, any prior, a gain that only falls with the distance: the geometric mechanism, each output read by its
+    Bayes guess.
+
+    *gain* is ``None`` for the binary gain. That one mechanism serves every prior and every such gain is the theorem
+    of Ghosh, Roughgarden and Sundararajan (2009).
+    """
+    order = line_order(kernel.graph)
+    if order is None or len(worth[0]) != len(worth) or not (gain is None or _falls_with_distance(gain, order)):
+        return None
+    t = 1 / next(iter(kernel.factors.values()), Fraction(1))
+    plain = truncated_geometric(len(order), t)
+    rows = [plain[0]] * len(order)
+    for position, y in enumerate(order):
+        rows[y] = plain[position]
+    guesses = _best_guesses(rows, worth)
+    merged = [[Fraction(0)] * len(order) for _ in order]
+    for y, row in enumerate(rows):
+        for z, cell in enumerate(row):
+            merged[y][guesses[z]] += cell
+    value = sum((w * m for ws, ms in zip(worth, merged) for w, m in zip(ws, ms) if w), Fraction(0))
+    potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
+    if potential is None or sum(potential) != value:
+        proof: Proof = TheoremProof(
+            "geometric mechanism with Bayes guesses, optimal on a line (Ghosh et al. 2009)", value
+        )
+    else:
+        where = {y: position for position, y in enumerate(order)}
+        prior = tuple(worth[y][y] for y in range(len(order)))
+        proof = PotentialProof(kernel, prior, tuple(potential[where[y]] for y in range(len(order))))
+    return Form(tuple(map(tuple, merged)), "line", proof)
+
+
+def _line_potential(prior: list[Fraction], t: Fraction) -> list[Fraction] | None:
+    """``λ = Φ⁻¹ π`` along a line, where the inverse of Φ has three diagonals; ``None`` if λ is negative somewhere."""
+    if len(prior) == 1:
+        return prior
+    sides = [Fraction(0), *prior, Fraction(0)]
+    last = len(prior) - 1
+    potential = [
+        (((1 + t * t) if 0 < i < last else 1) * prior[i] - t * (sides[i] + sides[i + 2])) / (1 - t * t)
+        for i in range(len(prior))
+    ]
+    return potential if min(potential) >= 0 else None
+
+
+def _best_guesses(rows: Exact, worth: Exact) -> list[int]:
+    if all(not w or y == z for y, row in enumerate(worth) for z, w in enumerate(row)):
+        return [max(range(len(rows)), key=lambda y: worth[y][y] * column[y]) for column in zip(*rows)]
+    values = exact_matrix.multiply(list(zip(*rows)), worth)
+    return [max(range(len(row)), key=lambda w: row[w]) for row in values]
+
+
+def _falls_with_distance(gain: Exact, order: list[int]) -> bool:
+    for position, y in enumerate(order):
+        by_distance: dict[int, set[Fraction]] = {}
+        for other, z in enumerate(order):
+            by_distance.setdefault(abs(position - other), set()).add(gain[y][z])
+        if any(len(values) > 1 for values in by_distance.values()):
+            return False
+        ordered = [min(by_distance[d]) for d in sorted(by_distance)]
+        if any(near < far for near, far in pairwise(ordered)):
+            return False
+    return True
+
+
+def closed_form(kernel: Kernel, prior: Prior) -> Form | None:
+    """``Φ D = 1``, ``Φ λ = π``: if D ≥ 0 then ``Φ·diag(D)`` is private;
+    if also λ ≥ 0 it is optimal, utility ``Σ λ``.
+    """
+    solved = exact_matrix.solve(kernel.rows, [[Fraction(1), mass] for mass in prior])
+    if solved is None or any(value < 0 for pair in solved for value in pair):
+        return None
+    diagonal = [d for d, _ in solved]
+    rows = tuple(tuple(phi * d for phi, d in zip(row, diagonal)) for row in kernel.rows)
+    return Form(rows, "closed-form", PotentialProof(kernel, prior, tuple(value for _, value in solved)))

@@ -1,0 +1,147 @@
+"""Rows, priors and gains as the caller wrote them: exact rationals where possible, else checked floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimaldp.errors import ChannelError
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.numbers import read_number
+
+Number = Fraction | float
+FloatArray = NDArray[np.float64]
+ExactRow = tuple[Fraction, ...]
+
+# A row of decimals that were rounded for printing misses 1 by a little. Up to here it is read as floats; beyond, it is a mistake.
+TOLERANCE = 1e-9
+_MANY = 40_000  # cells from which a list of floats is not tried as exact decimals: a second of work for no gain
+
+
+def read_distribution(values: Iterable[Any], *, size: int, name: str) -> ExactRow | FloatArray:
+    """Read one distribution: exact if its numbers sum to exactly one, floats if they miss one by rounding only.
+
+    >>> read_distribution(["1/3", "2/3"], size=2, name="prior")
+    (Fraction(1, 3), Fraction(2, 3))
+    """
+    cells = values if isinstance(values, np.ndarray) and values.dtype.kind == "f" else _listed(values, name)
+    if len(cells) != size:
+        raise ChannelError(name, f"{len(cells)} numbers", f"has the wrong length: {size} are needed, one for each")
+    if isinstance(cells, np.ndarray):
+        checked = check_float_rows(np.asarray(cells, dtype=np.float64).reshape(1, -1), lambda _: name)
+        return np.asarray(checked[0], dtype=np.float64)
+    exact = tuple(read_number(cell, name=name, error=ChannelError) for cell in cells)
+    return _exact_or_float(exact, name)
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise ChannelError(name, values, "is not a list of numbers")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _exact_or_float(exact: ExactRow, name: str) -> ExactRow | FloatArray:
+    negative = next((p for p in exact if p < 0), None)
+    if negative is not None:
+        raise ChannelError(name, str(negative), "is negative", "probabilities are 0 or more")
+    total = sum(exact, Fraction(0))
+    if total == 1:
+        return exact
+    if abs(total - 1) <= TOLERANCE:
+        return np.array([float(p) for p in exact])
+    raise _bad_sum(name, float(total))
+
+
+def _bad_sum(name: str, total: float) -> ChannelError:
+    off = total - 1
+    direction = "too much" if off > 0 else "too little"
+    return ChannelError(
+        name, f"{total:.12g}", f"is what its numbers sum to, {abs(off):.6g} {direction}", "they must sum to one"
+    )
+
+
+def check_float_rows(rows: FloatArray, label: Any) -> FloatArray:
+    """Check floats row by row: finite, not negative, sums within rounding of one."""
+    bad = ~np.isfinite(rows)
+    if bad.any():
+        index = int(np.argwhere(bad)[0][0])
+        raise ChannelError(label(index), float(rows[bad][0]), "is not a finite number")
+    if (rows < 0).any():
+        index = int(np.argwhere(rows < 0)[0][0])
+        raise ChannelError(label(index), float(rows[rows < 0][0]), "is negative", "probabilities are 0 or more")
+    sums = rows.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > TOLERANCE:
+        raise _bad_sum(label(worst), float(sums[worst]))
+    return rows
+
+
+def read_rows(rows: Any, label: Any) -> tuple[ExactRow, ...] | FloatArray:
+    """Read a channel's matrix; *label* names row i in an error. One inexact row makes the whole matrix floats."""
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "f":
+        return _float_matrix(rows, label)
+    listed = [_listed(row, label(i)) for i, row in enumerate(_listed(rows, "rows"))]
+    if not listed or not listed[0]:
+        raise ChannelError("rows", rows, "is empty", "a channel has at least one input and one output")
+    if sum(map(len, listed)) > _MANY and all(isinstance(cell, float) for row in listed for cell in row):
+        return _float_matrix(_rectangle(listed, label), label)
+    read = [read_distribution(row, size=len(listed[0]), name=label(i)) for i, row in enumerate(listed)]
+    if all(isinstance(row, tuple) for row in read):
+        return tuple(row for row in read if isinstance(row, tuple))
+    return np.array([[float(cell) for cell in row] for row in read])
+
+
+def _rectangle(listed: list[list[float]], label: Any) -> FloatArray:
+    odd = next((i for i, row in enumerate(listed) if len(row) != len(listed[0])), None)
+    if odd is not None:
+        raise ChannelError(
+            label(odd), f"{len(listed[odd])} numbers", f"has the wrong length: {len(listed[0])} are needed"
+        )
+    return np.array(listed)
+
+
+def _float_matrix(rows: FloatArray, label: Any) -> FloatArray:
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise ChannelError("rows", f"shape {rows.shape}", "is not a matrix with rows and columns")
+    return check_float_rows(np.array(rows, dtype=np.float64), label)
+
+
+def read_gain(gain: Any, *, secrets: int, guesses: int | None = None) -> tuple[ExactRow, ...] | FloatArray:
+    """Read a gain matrix ``gain[secret][guess]``: any finite numbers, exact unless given as an array of floats."""
+    if isinstance(gain, np.ndarray) and gain.dtype.kind == "f":
+        if gain.ndim != 2 or gain.shape[0] != secrets or not np.isfinite(gain).all():
+            raise ChannelError("gain", f"shape {gain.shape}", f"needs {secrets} rows of finite numbers")
+        return np.asarray(gain, dtype=np.float64)
+    rows = [_listed(row, "gain") for row in _listed(gain, "gain")]
+    width = guesses if guesses is not None else (len(rows[0]) if rows else 0)
+    if len(rows) != secrets or width == 0 or any(len(row) != width for row in rows):
+        raise ChannelError("gain", f"{len(rows)} rows", f"needs {secrets} rows (secrets) of equal length (guesses)")
+    return tuple(tuple(read_number(cell, name="gain", error=ChannelError) for cell in row) for row in rows)
+
+
+def bits_of(number: Number) -> float:
+    """``log2`` of a number that is not negative, accurate to the last float even far from 1 (in bits)."""
+    if number == 0:
+        return -math.inf
+    if not isinstance(number, Fraction):
+        return math.log2(number)
+    with precision(128):
+        return float(ball(number).log() / Ball(2).log()) if number != 1 else 0.0
+
+
+def as_floats(values: Sequence[Number] | FloatArray) -> FloatArray:
+    """A distribution or row as an array of floats."""
+    return np.array([float(value) for value in values]) if not isinstance(values, np.ndarray) else values
+
+
+def cell_text(number: Number | Decimal) -> str | float:
+    """A number for JSON: exact rationals as text, floats as they are."""
+    from optimaldp.privacy.numbers import fraction_text
+
+    return fraction_text(number) if isinstance(number, Fraction) else float(number)

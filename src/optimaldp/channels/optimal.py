@@ -1,0 +1,327 @@
+"""The most useful private channel on a graph of answers: the best route for the problem, with a proof.
+
+*Useful* is the expected gain of the analyst who reads each output by its best guess. On the answer graph of a question
+the result is
+optimal among **oblivious** mechanisms (erratum F24); on the graph of datasets, or of a user's own secrets, among all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from optimaldp.channels import closed_forms, linear_program
+from optimaldp.channels.answer_graph import AnswerGraph
+from optimaldp.channels.channel import Channel, Label
+from optimaldp.channels.closed_forms import Form
+from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.measures import identity_gain
+from optimaldp.channels.numbers import Number, cell_text, read_distribution, read_gain
+from optimaldp.channels.optimality import PotentialProof, ProgramProof, Proof, TheoremProof
+from optimaldp.channels.program import build_program
+from optimaldp.channels.symmetry import cell_orbits
+from optimaldp.errors import ChannelError
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.results import Result
+
+Exact = Sequence[Sequence[Fraction]]
+_LARGEST_EXACT = 160  # answers up to which the closed form is solved over the rationals
+_LONGEST_LINE = 400  # answers on a line, whose closed form needs no solve
+
+
+@dataclass(frozen=True, repr=False)
+class OptimalMechanism(Result):
+    """A private channel from answers to guesses, its utility, and a bound that no private channel exceeds.
+
+    **Guarantee.** ``channel`` is epsilon-DP on ``graph`` (exactly, if its rows are rationals), its utility is
+    ``utility``, and no epsilon-DP
+    channel on ``graph`` has more than ``upper_bound``.
+    """
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    prior: tuple[Fraction, ...]
+    channel: Channel
+    utility: Number
+    upper_bound: Number
+    route: str
+    proof: Proof | None
+    objective: str
+
+    @property
+    def gap(self) -> Number:
+        """What could still be gained at most: 0 when optimality is proven exactly."""
+        return self.upper_bound - self.utility
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing private is better, up to the rounding of an irrational ``e^epsilon``."""
+        return self.gap <= 1e-9
+
+    @property
+    def claim(self) -> str:
+        """What is proven, in words."""
+        exactly = (
+            "optimal"
+            if self.gap == 0
+            else f"optimal to within {float(self.gap):.1e}"
+            if self.optimal
+            else "not proven optimal"
+        )
+        where = " for a graph with artificial edges" if self.graph.superset else ""
+        return (
+            f"{exactly} for {self.objective}{where}, among all channels that are ({self.epsilon})-private on this graph"
+        )
+
+    def check(self) -> bool:
+        """Check privacy, utility and the bound again, from the numbers alone."""
+        from optimaldp.channels.least_epsilon import least_epsilon
+
+        if not self.epsilon.infinite:
+            ratio = least_epsilon(self.channel, self.graph).ratio
+            allowed = (
+                self.epsilon.ratio_above(bits=64)
+                if self.graph.plain
+                else Fraction(self.epsilon.ratio_above(bits=64)) * (1 + Fraction(1, 10**9))
+            )
+            if ratio > allowed:
+                return False
+        return self.proof is None or float(self.proof.bound()) == float(self.upper_bound)
+
+    def utility_of(self, channel: Channel) -> Number:
+        """The utility of another channel for the same prior under the binary gain, best guesses included."""
+        from optimaldp.channels.measures import posterior_vulnerability
+
+        return posterior_vulnerability(channel, self.prior)
+
+    def plot(self, axes: Any = None) -> Any:
+        return self.channel.plot(axes)
+
+    def summary(self) -> str:
+        size, utility = len(self.graph.vertices), float(self.utility)
+        return f"OptimalMechanism({size} answers, {self.epsilon}-DP, utility {utility:.6g}, {self.route})"
+
+    def details(self) -> list[tuple[str, str]]:
+        return [("utility", str(cell_text(self.utility))), ("claim", self.claim)]
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            **self.channel.to_document(),
+            "prior": [cell_text(p) for p in self.prior],
+            "epsilon": str(self.epsilon),
+            "utility": cell_text(self.utility),
+            "upper_bound": cell_text(self.upper_bound),
+            "optimal": self.optimal,
+            "route": self.route,
+            "claim": self.claim,
+            "certificate": self.proof.to_document() if self.proof else None,
+        }
+
+
+@dataclass(frozen=True)
+class _Problem:
+    graph: AnswerGraph
+    epsilon: Epsilon
+    prior: tuple[Fraction, ...]
+    matrix: Exact | None
+    guesses: tuple[Label, ...]
+
+    @property
+    def binary(self) -> bool:
+        return self.matrix is None
+
+    @cached_property
+    def gain(self) -> Exact:
+        return identity_gain(len(self.prior)) if self.matrix is None else self.matrix
+
+    @cached_property
+    def worth(self) -> list[list[Fraction]]:
+        return [[mass * g for g in row] for mass, row in zip(self.prior, self.gain)]
+
+    def utility(self, rows: Exact) -> Fraction:
+        """The expected gain when each column is the guess that it names."""
+        if self.matrix is None:
+            return sum((mass * rows[y][y] for y, mass in enumerate(self.prior)), Fraction(0))
+        pairs = ((w, m) for ws, ms in zip(self.worth, rows) for w, m in zip(ws, ms))
+        return sum((w * m for w, m in pairs if w and m), Fraction(0))
+
+    @property
+    def objective(self) -> str:
+        return "the chance of the right answer" if self.binary else "the expected gain"
+
+
+def optimal_mechanism(
+    graph: AnswerGraph,
+    epsilon: Any,
+    *,
+    prior: Any = None,
+    gain: Any = "binary",
+    guesses: Sequence[Label] | None = None,
+    symmetries: Sequence[Sequence[int]] = (),
+    route: str | None = None,
+) -> OptimalMechanism:
+    """The epsilon-DP channel on *graph* with the greatest expected gain.
+
+    *gain* is ``"binary"`` (one for the right answer), ``"negdist"`` (minus the distance) or a matrix
+    ``gain[answer][guess]``; *guesses* names
+    its columns. *symmetries* are permutations of the vertices; those that keep graph, prior and gain make the
+    program smaller.
+    *route* forces one of ``constant-sum``, ``clique``, ``line``, ``closed-form``, ``linear-program``.
+
+    >>> optimal_mechanism(AnswerGraph.ring(6), "ln(2)")
+    OptimalMechanism(6 answers, ln(2)-DP, utility 0.380952, constant-sum)
+    """
+    problem = _read(graph, Epsilon.read(epsilon), prior, gain, guesses)
+    if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
+        return _finish(problem, _trivial(problem))
+    if problem.binary and route is None and _is_large(graph):
+        return _by_floats(problem)
+    kernel = Kernel(graph, problem.epsilon)
+    form = _closed(problem, kernel, route)
+    if form is None and route not in (None, "linear-program"):
+        raise ChannelError(
+            "route", route, "does not apply to this graph, prior and gain", "leave it out to let the best one be chosen"
+        )
+    if form is not None:
+        return _finish(problem, form)
+    return _by_program(problem, kernel, [tuple(s) for s in symmetries])
+
+
+def _read(graph: AnswerGraph, epsilon: Epsilon, prior: Any, gain: Any, guesses: Sequence[Label] | None) -> _Problem:
+    size = len(graph.vertices)
+    if isinstance(prior, dict):
+        prior = [prior.get(vertex, 0) for vertex in graph.vertices]
+    masses = [Fraction(1, size)] * size if prior is None else read_distribution(prior, size=size, name="prior")
+    exact = [mass if isinstance(mass, Fraction) else Fraction(float(mass)) for mass in masses]
+    total = sum(exact, Fraction(0))
+    exact = [mass / total for mass in exact]  # floats that miss one by rounding mean the distribution next to them
+    matrix = _read_gain(graph, gain)
+    width = size if matrix is None else len(matrix[0])
+    names = tuple(graph.vertices) if guesses is None and width == size else tuple(guesses or range(width))
+    if len(names) != width:
+        raise ChannelError("guesses", f"{len(names)} names", f"do not fit the gain, which has {width} columns")
+    return _Problem(graph, epsilon, tuple(exact), matrix, names)
+
+
+def _read_gain(graph: AnswerGraph, gain: Any) -> Exact | None:
+    """The gain as a matrix; ``None`` for the binary one, which is never written out."""
+    size = len(graph.vertices)
+    if isinstance(gain, str):
+        if gain == "binary":
+            return None
+        if gain == "negdist":
+            return _minus_distances(graph)
+        raise ChannelError("gain", gain, "is not a gain", "use 'binary', 'negdist' or a matrix gain[answer][guess]")
+    matrix = read_gain(gain, secrets=size)
+    exact = [[Fraction(cell) if not isinstance(cell, Fraction) else cell for cell in row] for row in matrix]
+    return None if exact == [list(row) for row in identity_gain(size)] else exact
+
+
+def _minus_distances(graph: AnswerGraph) -> Exact:
+    if not graph.connected:
+        raise ChannelError(
+            "gain", "negdist", "needs a connected graph: some answers are infinitely far apart", "give a matrix"
+        )
+    return [[-(d or Fraction(0)) for d in row] for row in graph.exact_distances]
+
+
+def _trivial(problem: _Problem) -> Form:
+    """epsilon = 0: one guess for each part of the graph. epsilon = ∞, or no edges: the best guess for each answer."""
+    worth = problem.worth
+    parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(len(worth))]
+    columns = range(len(worth[0]))
+    rows: list[tuple[Fraction, ...]] = [()] * len(worth)
+    value = Fraction(0)
+    for part in parts:
+        best = max(columns, key=lambda z: sum(worth[y][z] for y in part))
+        value += sum(worth[y][best] for y in part)
+        for y in part:
+            rows[y] = tuple(Fraction(int(z == best)) for z in columns)
+    reason = (
+        "no constraint between answers"
+        if problem.epsilon.infinite or not problem.graph.lengths
+        else "one guess for each part"
+    )
+    return Form(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
+
+
+def _closed(problem: _Problem, kernel: Kernel, route: str | None) -> Form | None:
+    if problem.binary:
+        for name, attempt in (("constant-sum", closed_forms.constant_sum), ("clique", closed_forms.clique)):
+            if route in (None, name) and (form := attempt(kernel, problem.prior)):
+                return form
+    if route in (None, "line") and (
+        form := closed_forms.line(kernel, problem.worth, None if problem.binary else problem.gain)
+    ):
+        return form
+    if problem.binary and route in (None, "closed-form"):
+        return closed_forms.closed_form(kernel, problem.prior)
+    return None
+
+
+def _is_large(graph: AnswerGraph) -> bool:
+    size = len(graph.vertices)
+    if size <= _LARGEST_EXACT or closed_forms.is_clique(graph):
+        return False
+    return size > _LONGEST_LINE or closed_forms.line_order(graph) is None
+
+
+def _by_floats(problem: _Problem) -> OptimalMechanism:
+    from optimaldp.channels.large import large_form
+
+    form = large_form(problem.graph, problem.epsilon, problem.prior)
+    channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
+    return OptimalMechanism(
+        problem.graph,
+        problem.epsilon,
+        problem.prior,
+        channel,
+        form.utility,
+        form.upper_bound,
+        form.route,
+        form.proof,
+        problem.objective,
+    )
+
+
+def _finish(problem: _Problem, form: Form) -> OptimalMechanism:
+    channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
+    utility = problem.utility(form.rows)
+    proof = form.proof
+    if isinstance(proof, PotentialProof) and not proof.kernel.exact:
+        proof = _from_above(proof)
+    bound = proof.bound() if proof else utility
+    return OptimalMechanism(
+        problem.graph, problem.epsilon, problem.prior, channel, utility, bound, form.route, proof, problem.objective
+    )
+
+
+def _from_above(proof: PotentialProof) -> PotentialProof:
+    """The rows use an ``e^epsilon`` rounded down;
+    a bound must use one rounded up, where Φ is smaller and λ must grow a little.
+    """
+    kernel = Kernel(proof.kernel.graph, proof.kernel.epsilon, above=True)
+    reached = [sum((phi * value for phi, value in zip(row, proof.potential)), Fraction(0)) for row in kernel.rows]
+    stretch = max([Fraction(1), *(mass / r for mass, r in zip(proof.prior, reached) if r)])
+    return PotentialProof(kernel, proof.prior, tuple(value * stretch for value in proof.potential))
+
+
+def _by_program(problem: _Problem, kernel: Kernel, symmetries: list[tuple[int, ...]]) -> OptimalMechanism:
+    worth = problem.worth
+    orbits, _ = cell_orbits(problem.graph, worth, symmetries)
+    program = build_program(kernel, worth, orbits)
+    branching = max(problem.graph.degree(vertex) for vertex in problem.graph.vertices) > 2
+    solved = linear_program.solve(program, dense=branching)
+    vertex = linear_program.exact_vertex(program, solved)
+    weights = linear_program.exact_dual(program, solved, vertex) if vertex is not None else None
+    if vertex is not None:
+        rows: Exact = [[vertex[v] for v in row] for row in program.cells.tolist()]
+    else:
+        rows = linear_program.repair(solved.values[program.cells], kernel, worth)
+    above = Kernel(problem.graph, problem.epsilon, above=True)
+    swap = {kernel.factors[edge]: above.factors[edge] for edge in kernel.factors}
+    proof = ProgramProof(program.with_factors(swap), tuple(weights or linear_program.rational_weights(solved)))
+    return _finish(problem, Form(tuple(map(tuple, rows)), "linear-program", proof))

@@ -1,0 +1,96 @@
+"""Proofs that no private channel is more useful: each can be checked from the problem alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.numbers import cell_text
+from optimaldp.channels.program import Program
+
+
+class Proof(ABC):
+    """An upper bound on the utility of every private channel, with its reason."""
+
+    @abstractmethod
+    def bound(self) -> Fraction:
+        """The bound, recomputed from the proof's own numbers;
+        raises ``AssertionError`` never, returns what they prove.
+        """
+
+    @abstractmethod
+    def to_document(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class PotentialProof(Proof):
+    """Binary gain: ``λ ≥ 0`` with ``Φ λ ≥ π`` proves ``U ≤ Σ λ``,
+    because ``Φ D ≤ 1`` for the diagonal D of any private channel.
+    """
+
+    kernel: Kernel
+    prior: tuple[Fraction, ...]
+    potential: tuple[Fraction, ...]
+
+    def bound(self) -> Fraction:
+        if any(value < 0 for value in self.potential):
+            return Fraction(1)
+        for row, mass in zip(self.kernel.rows, self.prior):
+            if sum((phi * value for phi, value in zip(row, self.potential)), Fraction(0)) < mass:
+                return Fraction(1)  # it proves nothing: no utility exceeds 1 anyway
+        return sum(self.potential, Fraction(0))
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "potential", "potential": [cell_text(value) for value in self.potential]}
+
+
+@dataclass(frozen=True)
+class UniformPotentialProof(Proof):
+    """The potential proof when all distance counts agree: ``λ`` is constant, so one sum is all there is to check."""
+
+    borders: tuple[int, ...]
+    inverse_ratio: Fraction
+
+    def bound(self) -> Fraction:
+        total, power = Fraction(0), Fraction(1)
+        for size in self.borders:
+            total += size * power
+            power *= self.inverse_ratio
+        return 1 / total
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "constant sum", "borders": list(self.borders) if len(self.borders) <= 64 else len(self.borders)}
+
+
+@dataclass(frozen=True)
+class ProgramProof(Proof):
+    """Weights on the privacy constraints of a linear program:
+    by weak duality they bound its value, whoever found them.
+    """
+
+    program: Program
+    weights: tuple[Fraction, ...]
+
+    def bound(self) -> Fraction:
+        return self.program.dual_bound(self.weights)
+
+    def to_document(self) -> dict[str, Any]:
+        used = {str(i): cell_text(w) for i, w in enumerate(self.weights) if w}
+        return {"kind": "linear-program dual", "constraints": len(self.weights), "weights": used}
+
+
+@dataclass(frozen=True)
+class TheoremProof(Proof):
+    """A theorem that gives the value; *statement* names it."""
+
+    statement: str
+    value: Fraction
+
+    def bound(self) -> Fraction:
+        return self.value
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "theorem", "statement": self.statement}

@@ -1,0 +1,154 @@
+"""The linear program of the most useful private channel, for any graph, prior and gain.
+
+    maximise  Σ weight_v m_v   subject to   m_i <= factor · m_j (privacy),   each row sums to one,   m >= 0
+
+Variables are the cells of the channel, one for each orbit under the problem's symmetries, plus one *hub* for each
+column of a clique:
+``hub <= cell <= factor · hub`` says in 2n constraints what all pairs would say in n².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimaldp.channels.kernel import Kernel
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Exact data of the program. ``cells[y, z]`` is the variable of a cell; hubs follow after the cells' variables."""
+
+    cells: IntArray
+    weights: tuple[Fraction, ...]
+    ratios: tuple[tuple[int, int, Fraction], ...]
+    """``(i, j, factor)``: ``m_i <= factor · m_j``."""
+    sums: tuple[dict[int, int], ...]
+    """One for each kind of row: how often each variable occurs in it."""
+
+    @property
+    def size(self) -> int:
+        return len(self.weights)
+
+    def dual_bound(self, weights: Sequence[Fraction]) -> Fraction:
+        """The upper bound on the value that nonnegative *weights* on the privacy constraints prove (weak duality),
+        exactly.
+        """
+        if len(weights) != len(self.ratios) or any(w < 0 for w in weights):
+            raise ValueError("one nonnegative weight for each constraint")
+        net = self._net(self._balanced(weights))
+        return sum(
+            (max((self.weights[v] - net[v]) / times for v, times in row.items()) for row in self.sums), Fraction(0)
+        )
+
+    def _net(self, weights: Sequence[Fraction]) -> list[Fraction]:
+        net = [Fraction(0)] * self.size
+        for (i, j, factor), weight in zip(self.ratios, weights):
+            if weight:
+                net[i] += weight
+                net[j] -= factor * weight
+        return net
+
+    def _balanced(self, weights: Sequence[Fraction]) -> list[Fraction]:
+        """A hub occurs in no row, so its weights must pay for themselves:
+        what it owes is scaled down to what it has.
+        """
+        rowless = set(range(self.size)) - {v for row in self.sums for v in row}
+        has, owes = dict.fromkeys(rowless, Fraction(0)), dict.fromkeys(rowless, Fraction(0))
+        for (i, j, factor), weight in zip(self.ratios, weights):
+            if i in rowless:
+                has[i] += weight
+            if j in rowless:
+                owes[j] += factor * weight
+        scale = {v: min(Fraction(1), has[v] / owes[v]) if owes[v] else Fraction(1) for v in rowless}
+        return [weight * scale.get(j, Fraction(1)) for (_, j, _), weight in zip(self.ratios, weights)]
+
+    def feasible(self, values: Sequence[Fraction]) -> bool:
+        """Whether *values* keep every constraint, exactly."""
+        return (
+            all(value >= 0 for value in values)
+            and all(values[i] <= factor * values[j] for i, j, factor in self.ratios)
+            and all(sum((times * values[v] for v, times in row.items()), Fraction(0)) == 1 for row in self.sums)
+        )
+
+    def value(self, values: Sequence[Fraction]) -> Fraction:
+        return sum((w * m for w, m in zip(self.weights, values) if w), Fraction(0))
+
+    def with_factors(self, factor: dict[Fraction, Fraction]) -> Program:
+        """The same program with each factor replaced:
+        how a bound at the exact epsilon is had from rationals around it.
+        """
+        ratios = tuple((i, j, factor.get(f, f)) for i, j, f in self.ratios)
+        return Program(self.cells, self.weights, ratios, self.sums)
+
+
+def build_program(kernel: Kernel, worth: Sequence[Sequence[Fraction]], orbits: IntArray | None = None) -> Program:
+    """The program for ``worth[y][z] = prior[y] · gain[y][z]``;
+    *orbits* numbers the cells that may be taken as equal.
+    """
+    rows, columns = len(worth), len(worth[0])
+    cells = np.arange(rows * columns, dtype=np.int64).reshape(rows, columns) if orbits is None else orbits
+    count = int(cells.max()) + 1
+    weights = [Fraction(0)] * count
+    for y in range(rows):
+        for z in range(columns):
+            weights[cells[y, z]] += worth[y][z]
+    ratios, hubs = _ratios(kernel, cells, count)
+    sums = {tuple(sorted(_occurrences(row).items())) for row in cells.tolist()}
+    return Program(cells, (*weights, *[Fraction(0)] * hubs), ratios, tuple(dict(row) for row in sorted(sums)))
+
+
+def _occurrences(row: list[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for variable in row:
+        found[variable] = found.get(variable, 0) + 1
+    return found
+
+
+def _ratios(kernel: Kernel, cells: IntArray, count: int) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
+    factors = set(kernel.factors.values())
+    size = len(kernel.graph.vertices)
+    if size > 4 and len(factors) == 1 and 2 * len(kernel.factors) == size * (size - 1):
+        return _hub_ratios(cells, count, factors.pop())
+    found: set[tuple[int, int, Fraction]] = set()
+    for y, other, factor in kernel.arcs:
+        pairs = np.unique(np.stack([cells[y], cells[other]], axis=1), axis=0).tolist()
+        found.update((i, j, factor) for i, j in pairs if i != j)
+    return tuple(sorted(found)), 0
+
+
+def _hub_ratios(cells: IntArray, count: int, factor: Fraction) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
+    """Columns with the same cells share a hub."""
+    kinds = {tuple(sorted(set(column))): None for column in cells.T.tolist()}
+    found: list[tuple[int, int, Fraction]] = []
+    for hub, column in enumerate(kinds, start=count):
+        found += [(v, hub, factor) for v in column] + [(hub, v, Fraction(1)) for v in column]
+    return tuple(found), len(kinds)
+
+
+def solver_arrays(program: Program) -> dict[str, Any]:
+    """The program as ``scipy.optimize.linprog`` takes it."""
+    from scipy.sparse import csr_matrix
+
+    many = len(program.ratios)
+    lines = np.repeat(np.arange(many), 2)
+    columns = np.array([v for i, j, _ in program.ratios for v in (i, j)], dtype=int)
+    entries = np.array([e for _, _, f in program.ratios for e in (1.0, -float(f))])
+    inequality = csr_matrix((entries, (lines, columns)), shape=(many, program.size)) if many else None
+    places = [(r, v, times) for r, row in enumerate(program.sums) for v, times in row.items()]
+    r, v, times = (np.array(part) for part in zip(*places))
+    equality = csr_matrix((times.astype(float), (r, v)), shape=(len(program.sums), program.size))
+    return {
+        "c": -np.array([float(w) for w in program.weights]),
+        "A_ub": inequality,
+        "b_ub": np.zeros(many) if many else None,
+        "A_eq": equality,
+        "b_eq": np.ones(len(program.sums)),
+    }

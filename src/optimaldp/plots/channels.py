@@ -1,0 +1,87 @@
+"""Pictures of channels: heat maps, leakage against epsilon with its bound, utility against epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from optimaldp.channels.answer_graph import AnswerGraph
+from optimaldp.channels.bounds import database_bound
+from optimaldp.channels.channel import Channel
+from optimaldp.channels.optimal import optimal_mechanism
+from optimaldp.progress import track
+
+_LABELLED = 30  # rows or columns up to which their names fit beside a heat map
+
+
+def _axes(axes: Any, **size: Any) -> Any:
+    if axes is not None:
+        return axes
+    from matplotlib.figure import Figure
+
+    # A figure of its own, not pyplot's: no window, no global state, and notebooks show it all the same.
+    return Figure(layout="constrained", **size).subplots()
+
+
+def heat_map(channel: Channel, axes: Any = None) -> Any:
+    """The channel as a heat map: inputs down, outputs across."""
+    chosen = _axes(axes)
+    image = chosen.imshow(channel.array, vmin=0, cmap="viridis", aspect="auto")
+    chosen.figure.colorbar(image, ax=chosen, label="probability")
+    chosen.set(xlabel="output", ylabel="input")
+    for names, ticks in ((channel.outputs, chosen.set_xticks), (channel.inputs, chosen.set_yticks)):
+        if len(names) <= _LABELLED:
+            ticks(range(len(names)), [str(name) for name in names])
+    return chosen
+
+
+def bound_against_epsilon(
+    individuals: int = 100, values: Sequence[int] = (2, 10, 100), *, largest: float = 10, axes: Any = None
+) -> Any:
+    """Figure 3 of paper 004: how Theorem 1's bound grows with epsilon, towards the ``u log2 v`` bits of the whole database."""
+    chosen = _axes(axes)
+    grid = np.linspace(0, largest, 101)
+    for v in values:
+        curve = [database_bound(individuals, v, float(epsilon)).bits for epsilon in grid.round(6)]
+        chosen.plot(grid, curve, label=f"v = {v}")
+    chosen.set(xlabel="epsilon", ylabel="leakage at most (bits)", title=f"{individuals} individuals with v values")
+    chosen.legend()
+    return chosen
+
+
+def leakage_against_epsilon(
+    channel_of: Callable[[float], Channel],
+    epsilons: Sequence[float],
+    *,
+    individuals: int = 1,
+    values: int = 2,
+    prior: Any = None,
+    axes: Any = None,
+) -> Any:
+    """The min-entropy leakage of a family of channels, and the bound that no epsilon-DP channel on the databases exceeds."""
+    chosen = _axes(axes)
+    leaked = [channel_of(e).min_entropy_leakage(prior) for e in track(epsilons, "leakage", total=len(epsilons))]
+    chosen.plot(epsilons, leaked, marker="o", label="leakage")
+    chosen.plot(
+        epsilons, [database_bound(individuals, values, e).bits for e in epsilons], "--", label="bound (Theorem 1)"
+    )
+    chosen.set(xlabel="epsilon", ylabel="bits")
+    chosen.legend()
+    return chosen
+
+
+def utility_against_epsilon(
+    graph: AnswerGraph, epsilons: Sequence[float], *, prior: Any = None, gain: Any = "binary", axes: Any = None
+) -> Any:
+    """The best utility on a graph of answers as epsilon grows."""
+    chosen = _axes(axes)
+    found = [
+        float(optimal_mechanism(graph, e, prior=prior, gain=gain).utility)
+        for e in track(epsilons, "utility", total=len(epsilons))
+    ]
+    chosen.plot(epsilons, found, marker="o")
+    label = "chance of the right answer" if gain == "binary" else "expected gain"
+    chosen.set(xlabel="epsilon", ylabel=label, title=graph.summary())
+    return chosen

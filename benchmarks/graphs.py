@@ -1,0 +1,150 @@
+"""Designing and certifying on large graphs, against scipy's searches and HiGHS on the same arrays."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.report import Row, at_least_faster, at_most, best_time
+from optimaldp import graphs
+from optimaldp.design import Design, solve
+from optimaldp.graphs import DatasetGraph, Preferences
+from optimaldp.graphs.problem import Problem
+from optimaldp.privacy import level
+
+EPSILONS = (0.01, 0.02)
+
+
+def grid_problem(side: int) -> Problem:
+    """A grid with two levels at random, the answer changing along the diagonal, balanced."""
+    bare = graphs.grid((side, side))
+    which = np.random.default_rng(0).integers(0, 2, bare.edge_count)
+    graph = bare.with_levels([level(e) for e in EPSILONS], which)
+    number = np.arange(side * side)
+    truth = ((number // side + number % side) >= side).astype(np.int32)
+    return Problem(graph, Preferences.of_truth(("yes", "no"), truth), {}, "balanced")
+
+
+def rows() -> Iterator[Row]:
+    """All rows of this benchmark."""
+    problem = grid_problem(1000)
+    yield from _large_grid(problem)
+    yield _linear_program()
+    yield _hypercube()
+    yield from _growth()
+    yield _memory()
+
+
+def _large_grid(problem: Problem) -> Iterator[Row]:
+    from scipy.sparse.csgraph import dijkstra
+
+    weights = _weights(problem.graph)
+    sources = np.flatnonzero(graphs.boundary(problem.graph, problem.preferences))
+    found: list[Design] = []
+    ours = best_time(lambda: found.append(solve(problem)))
+    theirs = best_time(lambda: dijkstra(weights, indices=sources, min_only=True))
+    arcs = 2 * problem.graph.edge_count
+    yield at_most(
+        f"design, {len(problem.graph):,} datasets, {arcs:,} arcs, two levels", ours, "scipy dijkstra", theirs, 1.5
+    )
+    claim = found[-1].certificate
+    assert claim is not None
+    certifying = best_time(claim.check, repeats=2)
+    yield at_most(f"certify privacy and optimality of {arcs:,} arcs", certifying, "designing them", ours, 2.0)
+
+
+def _weights(graph: DatasetGraph) -> object:
+    from scipy.sparse import csr_array
+
+    arcs = graph.arcs
+    size = (len(graph), len(graph))
+    return csr_array((np.array(EPSILONS)[arcs.levels], arcs.heads, arcs.first.astype(np.int32)), shape=size)
+
+
+def _linear_program() -> Row:
+    """The same problem with the boundary given, as one linear program."""
+    problem = grid_problem(200)
+    found = solve(problem, exact=False)
+    assert found.mechanism is not None
+    assert found.certificate is not None
+    ours = best_time(lambda: solve(problem, exact=False))
+    given = found.certificate.proof.given
+    values = found.mechanism.to_array()[:, 0]
+    solution: list[npt.NDArray[np.float64]] = []
+    theirs = best_time(lambda: solution.append(_by_highs(problem, given, values)), repeats=1)
+    difference = float(np.abs(solution[0] - values).max())
+    return at_least_faster(
+        "the same, 40,000 datasets", ours, "HiGHS", theirs, 300, note=f"largest difference {difference:.1e}"
+    )
+
+
+def _by_highs(
+    problem: Problem, given: npt.NDArray[np.bool_], values: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    graph = problem.graph
+    arcs = graph.arcs
+    tails, heads = arcs.tails(), arcs.heads
+    ratio = np.exp(np.array(EPSILONS)[arcs.levels])
+    count = len(tails)
+    number = np.arange(count)
+    # p_head <= E p_tail and 1 - p_head <= E (1 - p_tail)
+    rows = np.concatenate([number, number, number + count, number + count])
+    columns = np.concatenate([heads, tails, heads, tails])
+    entries = np.concatenate([np.ones(count), -ratio, -np.ones(count), ratio])
+    matrix = coo_array((entries, (rows, columns)), shape=(2 * count, len(graph))).tocsr()
+    bound = np.concatenate([np.zeros(count), ratio - 1])
+    limits = np.where(given[:, None], values[:, None], np.array([[0.0, 1.0]]))
+    sign = np.where(problem.preferences.favourites == 0, -1.0, 1.0)
+    found = linprog(sign, matrix, bound, bounds=limits, method="highs")
+    result: npt.NDArray[np.float64] = found.x
+    return result
+
+
+def _hypercube() -> Row:
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    graph = graphs.hypercube(20).with_level(level("ln(2)"))
+    number = np.arange(len(graph))
+    ones = np.bitwise_count(number)
+    problem = Problem(graph, Preferences.of_truth(("yes", "no"), (ones > 10).astype(np.int32)), {}, "balanced")
+    arcs = graph.arcs
+    matrix = csr_array(
+        (np.ones(len(arcs.heads), dtype=np.int8), arcs.heads, arcs.first.astype(np.int32)), shape=(len(graph),) * 2
+    )
+    ours = best_time(lambda: solve(problem))
+    theirs = best_time(lambda: breadth_first_order(matrix, 0, return_predecessors=False))
+    task = f"homogeneous design, hypercube of {len(graph):,} datasets, {len(arcs.heads):,} arcs"
+    return at_most(task, ours, "scipy breadth-first", theirs, 3.0)
+
+
+def _growth() -> Iterator[Row]:
+    """Cost grows like A log V: nanoseconds for each arc and doubling of V should stay level."""
+    reference = 0.0
+    for side in (50, 158, 500, 1581):
+        problem = grid_problem(side)
+        arcs = 2 * problem.graph.edge_count
+        solve(problem, exact=False)
+        seconds = best_time(partial(solve, problem, exact=False))
+        cost = seconds / (arcs * np.log2(len(problem.graph))) * 1e9
+        reference = reference or cost
+        yield Row(f"cost with {arcs:,} arcs", cost, "the smallest", reference, "shown", None, unit="ns/(A log V)")
+
+
+def _memory() -> Row:
+    """Nine million datasets in one process: peak memory beyond the input, for each arc."""
+    problem = grid_problem(3000)
+    arcs = 2 * problem.graph.edge_count
+    _ = problem.graph.arcs
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    solve(problem, exact=False)
+    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / arcs
+    task = f"peak memory beyond the input, {len(problem.graph):,} datasets"
+    return Row(task, used, "limit", 150.0, "≤ 150 bytes", used <= 150, unit="bytes/arc")

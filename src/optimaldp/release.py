@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import LevelError, OptimalDPError, QuestionError, ReleaseError
-from optimaldp.privacy import ApproximateDP, Neighbours, level, read_neighbours
+from optimaldp.privacy import ApproximateDP, Level, Neighbours, level, read_neighbours
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.answering import Answering, answering, answering_personally, hypothetical
+from optimaldp.questions.answering import Answering, Personalised, answering, answering_personally, hypothetical
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.choices import Histogram
 from optimaldp.questions.personal import check_personal, read_levels
@@ -71,6 +71,14 @@ class Request:
     reduce_order: str | None = None
     levels: str | None = None
     where: str | None = None
+    part: str | None = None
+
+    @property
+    def condition(self) -> str | None:
+        """Which rows speak for their person: those of the part that satisfy *where*."""
+        if self.part is None or self.where is None:
+            return self.part or self.where
+        return f"({self.part}) AND ({self.where})"
 
     @property
     def text(self) -> str:
@@ -79,8 +87,8 @@ class Request:
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
 
     def counting(self) -> dict[str, str | None]:
-        names = ("unit", "reduce", "reduce_order", "levels", "where")
-        return {name: getattr(self, name) for name in names}
+        names = ("unit", "reduce", "reduce_order", "levels")
+        return {name: getattr(self, name) for name in names} | {"where": self.condition}
 
     def persons(self) -> str:
         """Who is protected, in words."""
@@ -92,8 +100,8 @@ class Request:
     def notes(self) -> list[str]:
         more = (
             []
-            if self.where is None
-            else [f"only rows with {self.where} speak for their person, who is counted all the same"]
+            if self.condition is None
+            else [f"only rows with {self.condition} speak for their person, who is counted all the same"]
         )
         return [*self.question.notes(self.neighbours), *more]
 
@@ -110,6 +118,7 @@ def release(
     reduce_order: str | None = None,
     levels: str | None = None,
     where: str | None = None,
+    part: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
 ) -> Release:
     """Answer *question* about the table *source* privately.
@@ -118,7 +127,8 @@ def release(
     from a mechanism that the referee has passed; nothing else that was computed from the data leaves, in an error neither. With
     *levels* (a column with each person's own epsilon, public) nobody's level is above *epsilon*.
 
-    The order: check the question and the level, count, certify, sample. With a *ledger* the spend is durable before the draw.
+    The order: check the question and the level, count, certify, sample. With a *ledger* the spend is durable before the draw, and
+    *part* (a condition that the ledger declares as a disjoint part) asks and charges the persons of that part alone.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
@@ -134,12 +144,28 @@ def release(
         reduce_order,
         levels,
         where,
+        part,
     )
+    if part is not None:
+        _check_part(request, ledger)
     if levels is not None:
         check_personal(request.question, request.level, request.neighbours)
     if ledger is None:
         return _release(source, request)
     return _on_ledger(source, request, ledger)
+
+
+def _check_part(request: Request, ledger: Any) -> None:
+    """Charging a part alone is right only if nobody outside of it can change the answer."""
+    remedy = "ask without a part"
+    if ledger is None:
+        raise QuestionError("part", request.part, "means nothing without a ledger that declares it", remedy)
+    if request.neighbours is not Neighbours.SUBSTITUTION:
+        rule = "cannot be charged alone under add-remove: persons outside are counted too, so one more or less of them shows"
+        raise QuestionError("part", request.part, rule, remedy)
+    if request.unit is not None:
+        rule = f"cannot be charged alone with the unit {request.unit!r}: a person may have rows in several parts"
+        raise QuestionError("part", request.part, rule, remedy)
 
 
 def read_level(epsilon: Any, delta: Any = 0) -> ApproximateDP:
@@ -204,29 +230,44 @@ def _released(request: Request, answer: Any, prepared: Answering) -> Release:
 def _on_ledger(source: Any, request: Request, ledger: Ledger | str | os.PathLike[str]) -> Release:
     """Spend first, then draw: a crash may lose budget, never privacy."""
     from optimaldp.ledger import Ledger, open_ledger
+
+    if isinstance(ledger, Ledger):
+        return _spend_and_draw(source, request, ledger)
+    with open_ledger(ledger) as book:
+        return _spend_and_draw(source, request, book)
+
+
+def _spend_and_draw(source: Any, request: Request, book: Ledger) -> Release:
     from optimaldp.tables import check, open_source
 
-    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger)
     opened = open_source(source)
     check(opened, request.question.tally, **request.counting())
     asked: dict[str, Any] = {"question": request.text, "level": request.level}
-    asked |= {"neighbours": request.neighbours, "unit": request.unit}
+    asked |= {"neighbours": request.neighbours, "unit": request.unit, "part": request.part}
     version = opened.version()
     if recorded := _recorded(book, request, version):
         return recorded
     book.require(**asked)
     counted, prepared = sealed(lambda: _count(opened, request))
-    reservation = book.reserve(**asked, data_version=version)
+    reservation = book.reserve(**asked, data_version=version, personal=_personal(prepared))
     answer, prepared = sealed(lambda: _draw(counted, prepared))
     made = _released(request, answer, prepared)
     reservation.record(made.answer, made.certificate)
     return made
 
 
+def _personal(prepared: Answering) -> dict[str, Level]:
+    """What the release costs the level groups that it costs less."""
+    own = prepared.levels if isinstance(prepared, Personalised) else ()
+    return {str(epsilon): level(epsilon) for epsilon in own if epsilon < prepared.level.epsilon}
+
+
 def _recorded(book: Ledger, request: Request, version: str | None) -> Release | None:
     """The answer that the ledger already holds for this very question, level, persons and data: it costs nothing."""
     same = book.opening.neighbours is request.neighbours and book.opening.unit == request.unit
-    found = book.answered(request.text, request.level, version) if same and version is not None else None
+    found = (
+        book.answered(request.text, request.level, version, part=request.part) if same and version is not None else None
+    )
     if found is None:
         return None
     return Release(found.answer, str(request.question), request.level, request.neighbours, dict(found.certificate))

@@ -7,7 +7,7 @@ total is that of the class that lost most. **Personalised**: a spend may cost a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 
@@ -37,6 +37,7 @@ class Account:
     def charge(self, spend: Spend) -> None:
         """Add a spend to every class that it concerns."""
         self._tally(spend.part, None)  # a part that was never declared would be charged to nobody
+        self._meet(group for group, _ in spend.personal)
         self.spends += 1
         for person, tally in self._concerned(spend):
             tally.add(spend.costs(person[1]))
@@ -50,12 +51,24 @@ class Account:
             if not self.rule.admits(tally, cost, budget):
                 raise self._refusal(person, tally, cost, budget)
 
+    def _meet(self, groups: Iterable[str]) -> None:
+        """Keep count of level groups that no budget was declared for; so far they were charged as everybody was."""
+        for group in groups:
+            for part in (None, *self.opening.parts):
+                self._tallies.setdefault((part, group), self._tallies[part, None].copy())
+
+    def groups(self) -> tuple[str, ...]:
+        """The level groups that were declared or spent for."""
+        return tuple(dict.fromkeys(group for _, group in self._tallies if group is not None))
+
     def budget_of(self, group: str | None) -> Budget:
-        return self._groups[group] if group is not None else self.opening.budget
+        """A level group without a budget of its own has everybody's."""
+        return self.opening.budget if group is None else self._groups.get(group, self.opening.budget)
 
     def spent(self, *, part: str | None = None, group: str | None = None) -> Bound:
         """What the persons of *part* and *group* have lost; without a part, the persons who have lost most."""
-        tallies = [self._tally(part, group)] if part else [t for (_, g), t in self._tallies.items() if g == group]
+        self._tally(part, group)
+        tallies = [t for (p, g), t in self._tallies.items() if g == group and (part is None or p == part)]
         return reduce(_larger, (self.rule.spent(tally, self.budget_of(group)) for tally in tallies))
 
     def _tally(self, part: str | None, group: str | None) -> Tally:
@@ -64,7 +77,7 @@ class Account:
         except KeyError:
             raise LedgerError(
                 f"this ledger has no part {part!r} with group {group!r}. It declares the parts "
-                f"{list(self.opening.parts)} and the groups {list(self._groups)}."
+                f"{list(self.opening.parts)} and has the groups {list(self.groups())}."
             ) from None
 
     def _concerned(self, spend: Spend) -> Iterator[tuple[PersonClass, Tally]]:

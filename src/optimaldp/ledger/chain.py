@@ -12,13 +12,13 @@ from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, OtherVersi
 from optimaldp.ledger.store import Row, Store
 from optimaldp.privacy.levels import Bound
 
-Asked = tuple[str, Bound, str | None, tuple[tuple[str, Bound], ...], str]
-"""What makes two questions the same: text, level, part, personal levels and the code of the data version."""
+Asked = tuple[str, Bound, str | None, str]
+"""What makes two questions the same: text, level, part and the code of the data version."""
 
 
 def asked(spend: Spend) -> Asked | None:
     """The key under which an answer can be found again; ``None`` if the data version was not told."""
-    return None if spend.data is None else (spend.question, spend.bound, spend.part, spend.personal, spend.data)
+    return None if spend.data is None else (spend.question, spend.bound, spend.part, spend.data)
 
 
 @dataclass

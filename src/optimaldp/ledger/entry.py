@@ -15,6 +15,7 @@ import hashlib
 import json
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from optimaldp.errors import LedgerError
@@ -33,13 +34,16 @@ class OtherVersionError(LedgerError):
     """An entry that another version of optimaldp wrote."""
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def canonical(document: Any) -> str:
     """The one text of a JSON value.
 
     >>> canonical({"b": 1, "a": [True, None]})
     '{"a":[true,null],"b":1}'
     """
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(document)
 
 
 def hash_of(text: str) -> str:
@@ -163,7 +167,12 @@ def bound_document(bound: Bound) -> dict[str, str]:
 
 def read_bound(document: dict[str, Any]) -> Bound:
     """Read a level back from :func:`bound_document`."""
-    return Bound(Epsilon.read(document["epsilon"]), read_probability(document["delta"], name="delta"))
+    return _bound(document["epsilon"], document["delta"])
+
+
+@lru_cache(maxsize=1024)  # a ledger of many entries has few levels
+def _bound(epsilon: str, delta: str) -> Bound:
+    return Bound(Epsilon.read(epsilon), read_probability(delta, name="delta"))
 
 
 def read_entry(text: str) -> Entry:

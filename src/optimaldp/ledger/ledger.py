@@ -115,10 +115,9 @@ class Ledger:
         data_version: str | None,
         *,
         part: str | None = None,
-        personal: Mapping[str, Level] | None = None,
     ) -> Answer | None:
         """The recorded answer to the same question at the same level on the same data version, which costs nothing."""
-        parts = self._spend_parts(question, level, data_version, part, personal)
+        parts = self._spend_parts(question, level, data_version, part, None)
         key = asked(Spend(0, "", "", **parts))
         with self._lock:
             self._refresh()
@@ -135,6 +134,11 @@ class Ledger:
         spent = self.spent(part=part, group=group)
         account = self._chain.account
         return Remaining(account.budget_of(group), spent, account.spends, account.rule.name)
+
+    def groups(self) -> dict[str, Remaining]:
+        """What every level group has spent and has left: persons with a level of their own may have lost less."""
+        self.spent()
+        return {group: self.remaining(group=group) for group in self._chain.account.groups()}
 
     def history(self) -> History:
         """Every spend with its answer, in order."""

@@ -59,6 +59,7 @@ def open_ledger(
     if unit is not AS_STORED:
         given["unit"] = unit
     if not readonly and not ledger_exists(location):
+        _require_description(location, given)
         _create(location, given)
     ledger = Ledger(_store(location, readonly=readonly))
     _require_agreement(ledger, given)
@@ -95,6 +96,15 @@ def _create(location: Location, given: dict[str, Any]) -> None:
         PostgresStore.create(str(location), row)
     else:
         SQLiteStore.create(location, row)
+
+
+def _require_description(location: Location, given: dict[str, Any]) -> None:
+    """A mistyped path must not become a fresh budget: only who names a data set and a budget makes a ledger."""
+    if "dataset" not in given and "budget" not in given:
+        raise LedgerError(
+            f"ledger {str(location)!r} does not exist. Check the path, or make it: "
+            "optimaldp ledger create LEDGER --dataset NAME --epsilon BUDGET. Nothing was sampled."
+        )
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:

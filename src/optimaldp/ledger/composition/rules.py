@@ -35,6 +35,9 @@ class Tally:
         self.total = add(self.total, bound)
         self.levels[bound] += 1
 
+    def copy(self) -> Tally:
+        return Tally(self.total, self.levels.copy())
+
     @property
     def count(self) -> int:
         return self.levels.total()

@@ -1,0 +1,200 @@
+"""A table that is opened with a budget: ask, preview, see what remains and what was asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import InputError, LedgerError
+from optimaldp.ledger import Budget, History, Ledger, Remaining, open_ledger
+from optimaldp.ledger.opening import AS_STORED, is_server, ledger_exists
+
+if TYPE_CHECKING:
+    from optimaldp.ledger.composition import Rule
+    from optimaldp.preview import Preview
+    from optimaldp.privacy import Neighbours
+    from optimaldp.questions.base import Question
+    from optimaldp.release import Release
+
+
+@dataclass(frozen=True, repr=False)
+class OpenTable:
+    """A table whose answers are paid from a budget. Get one from :func:`open_table` (``odp.open``)."""
+
+    source: Any = field(compare=False)
+    ledger: Ledger
+    words: str
+    """What the source is, in public words."""
+
+    def ask(
+        self,
+        question: Question | str,
+        *,
+        epsilon: Any,
+        delta: Any = 0,
+        part: str | None = None,
+        reduce: str | None = None,
+        reduce_order: str | None = None,
+        levels: str | None = None,
+        where: str | None = None,
+    ) -> Release:
+        """Answer *question* privately and pay for it.
+
+        **Guarantee.** The spend is durable before anything is sampled, and everything that was asked of this ledger, in whatever
+        process, keeps the budget together. The same question at the same level on unchanged data gives the recorded
+        answer at no cost. A refusal (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
+        """
+        from optimaldp.release import release
+
+        opening = self.ledger.opening
+        return release(
+            self.source,
+            question,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=opening.neighbours,
+            unit=opening.unit,
+            reduce=reduce,
+            reduce_order=reduce_order,
+            levels=levels,
+            where=where,
+            part=self._condition(part),
+            ledger=self.ledger,
+        )
+
+    def preview(
+        self,
+        question: Question | str,
+        *,
+        epsilon: Any,
+        delta: Any = 0,
+        n: int | None = None,
+        margins: Sequence[int] | None = None,
+    ) -> Preview:
+        """How often the answer would be wrong, by margin: public, reads no data and spends nothing."""
+        from optimaldp.preview import preview
+
+        return preview(
+            question, epsilon=epsilon, delta=delta, n=n, neighbours=self.ledger.opening.neighbours, margins=margins
+        )
+
+    @property
+    def remaining(self) -> Remaining:
+        """What is left of the budget for everybody."""
+        return self.ledger.remaining()
+
+    def remaining_of(self, *, part: str | None = None, group: str | None = None) -> Remaining:
+        """What is left for the persons of one part or of one level group."""
+        return self.ledger.remaining(part=self._condition(part), group=group)
+
+    def history(self) -> History:
+        """Questions, levels, answers, times and certificates, in order."""
+        return self.ledger.history()
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        self.ledger.close()
+
+    def __enter__(self) -> OpenTable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"OpenTable({self.words}, {self.ledger.opening.dataset!r}, {self.remaining!r}, {self.ledger.opening.neighbours})"
+
+    def _repr_html_(self) -> str:
+        return self.remaining._repr_html_() + self.history()._repr_html_()
+
+    def _condition(self, part: str | None) -> str | None:
+        """A part by its value (``north``) or by its whole condition (``region = 'north'``)."""
+        if part is None:
+            return None
+        declared = self.ledger.opening.parts
+        found = [name for name in declared if name == part or name.endswith(f" = {_quoted(part)}")]
+        if len(found) != 1:
+            raise LedgerError(f"part {part!r} is not one of the declared parts {list(declared)}. Nothing was spent.")
+        return found[0]
+
+
+def open_table(
+    source: Any,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    budget: Budget | None = None,
+    dataset: str | None = None,
+    neighbours: str | Neighbours | None = None,
+    unit: str | None = AS_STORED,
+    composition: str | Rule | None = None,
+    parts: Mapping[str, Sequence[str]] | None = None,
+    groups: Mapping[str, Budget] | None = None,
+) -> OpenTable:
+    """Open *source* for questions that are paid from *ledger* (a file, or ``postgresql://host/database?ledger=name``).
+
+    The first time, *budget* is needed and the ledger is made; *dataset* is the steward's name for the data (the ledger's own
+    name if it is left out). Later the ledger remembers everything, and what is given must agree with it. *parts* declares
+    disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs.
+
+    >>> import pathlib, tempfile, pyarrow
+    >>> survey = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "survey.ledger"
+    >>> table = open_table(survey, budget=Budget(epsilon=3, delta=1e-6), ledger=path)
+    >>> table.ask("share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-7)
+    Release('no', (1, 1e-07)-DP, substitution, certified)
+    >>> table.remaining
+    Remaining(epsilon 2, delta 9e-07; 1 of 3 spent in 1 entry)
+    """
+    from optimaldp.tables import open_source
+
+    if ledger is None:
+        raise InputError("ledger", None, "is missing", "name a file that keeps the budget: ledger='survey.ledger'")
+    opened = open_source(source)
+    conditions = None if parts is None else _conditions(parts, opened)
+    if budget is not None and dataset is None and not ledger_exists(ledger):
+        dataset = _name_of(ledger)
+    book = open_ledger(
+        ledger,
+        dataset=dataset,
+        budget=budget,
+        neighbours=neighbours,
+        unit=unit,
+        composition=composition,
+        parts=conditions,
+        groups=groups,
+    )
+    # The source as it was given: it is opened again for every question, so that changed data has a new version.
+    return OpenTable(source, book, opened.describe())
+
+
+def _conditions(parts: Mapping[str, Sequence[str]], opened: Any) -> tuple[str, ...]:
+    """One condition for each value of one column: disjoint, whatever the data is."""
+    if len(parts) != 1:
+        raise InputError(
+            "parts", dict(parts), "names not exactly one column", "parts by one column are disjoint: {'region': [...]}"
+        )
+    ((column, values),) = parts.items()
+    if not values or isinstance(values, str):
+        raise InputError("parts", values, "is not a list of values", "write {'region': ['north', 'south']}")
+    conditions = tuple(f"{column} = {_quoted(value)}" for value in values)
+    _check_conditions(conditions, opened)
+    return conditions
+
+
+def _check_conditions(conditions: tuple[str, ...], opened: Any) -> None:
+    from optimaldp.questions.tally import PredicateTally
+    from optimaldp.tables import check
+
+    for condition in conditions:
+        check(opened, PredicateTally((condition,)))
+
+
+def _quoted(value: str) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _name_of(ledger: str | os.PathLike[str]) -> str:
+    return str(ledger).rpartition("ledger=")[2] if is_server(ledger) else Path(ledger).stem

@@ -1,0 +1,186 @@
+"""An open table end to end: asked, paid, remembered, refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+import optimaldp as odp
+from optimaldp.errors import BudgetError, InputError, LedgerError, QuestionError
+from optimaldp.ledger import Budget, verify_ledger
+from optimaldp.opened import OpenTable
+from optimaldp.release import Release
+
+SMOKERS = "majority(smokes = 'yes')"
+
+
+def write(path: Path, *, yes: int = 5, no: int = 95) -> Path:
+    rows = ["smokes,region,level", *["yes,north,0.5"] * yes, *["no,south,1"] * no]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return write(tmp_path / "survey.csv")
+
+
+@pytest.fixture
+def table(survey: Path, file: Path) -> OpenTable:
+    return odp.open(survey, budget=Budget(2, 1e-6), ledger=file)
+
+
+def test_an_answer_is_paid_and_remembered(table: OpenTable) -> None:
+    answer = table.ask(SMOKERS, epsilon=0.5)
+    assert isinstance(answer, Release)
+    (line,) = table.history()
+    assert (line.question, line.answer, line.certificate) == (SMOKERS, answer.answer, answer.certificate)
+    assert str(table.remaining.epsilon) == "1.5"
+
+
+def test_the_same_question_on_the_same_data_is_free(table: OpenTable, survey: Path) -> None:
+    first = [
+        table.ask(SMOKERS, epsilon="0.001") for _ in range(30)
+    ]  # so noisy that 30 fresh answers would not all agree
+    assert len(table.history()) == 1
+    assert all(again == first[0] for again in first)
+    write(survey, yes=6, no=94)
+    os.utime(survey, (1, 1))
+    table.ask(SMOKERS, epsilon="0.001")
+    assert len(table.history()) == 2
+
+
+def test_data_without_a_version_is_asked_anew(file: Path) -> None:
+    memory = odp.open(pyarrow.table({"smokes": ["yes", "no", "no"]}), budget=Budget(1), ledger=file)
+    for _ in range(2):
+        memory.ask(SMOKERS, epsilon=0.5)
+    assert str(memory.remaining.epsilon) == "0"
+
+
+def test_a_refusal_reads_and_samples_nothing(table: OpenTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.ask(SMOKERS, epsilon=1.8)
+
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("data was counted for a question that cannot be paid")
+
+    monkeypatch.setattr("optimaldp.tables.count", never)
+    with pytest.raises(BudgetError, match=r"needs epsilon 0\.5 but 0\.2 remains \(1\.8 of 2 spent in 1 entry\)"):
+        table.ask(SMOKERS, epsilon=0.5)
+    assert len(table.history()) == 1
+
+
+def test_the_spend_is_durable_before_the_draw(table: OpenTable, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Break the sampler: the spend is there, the answer is not, and the error says nothing about the data."""
+    seen: list[int] = []
+
+    def broken(*_: Any) -> Any:
+        seen.append(len(odp.ledger.open_ledger(file).history()))  # by another reader, before any bit was drawn
+        raise RuntimeError("5 of 100")
+
+    monkeypatch.setattr(sys.modules["optimaldp.release"], "SystemBits", broken)
+    with pytest.raises(odp.errors.OptimalDPError) as caught:
+        table.ask(SMOKERS, epsilon=0.5)
+    assert seen == [1]
+    assert "5 of 100" not in str(caught.value)
+    assert [line.recorded for line in table.history()] == [None]
+    assert str(table.remaining.epsilon) == "1.5"
+
+
+def test_a_bad_question_spends_nothing(table: OpenTable) -> None:
+    for question in ("majority(height > 3)", "majority(", "sum(smokes)"):
+        with pytest.raises(odp.errors.OptimalDPError):
+            table.ask(question, epsilon=0.5)
+    assert not table.history()
+
+
+def test_a_preview_is_free(table: OpenTable) -> None:
+    assert table.preview(SMOKERS, epsilon=0.5).neighbours == table.ledger.opening.neighbours
+    assert not table.history()
+
+
+def test_the_ledger_remembers_neighbours_for_every_question(survey: Path, file: Path) -> None:
+    table = odp.open(survey, budget=Budget(1), ledger=file, neighbours="add-remove")
+    assert table.ask(SMOKERS, epsilon=0.1).neighbours == "add-remove"
+    with pytest.raises(LedgerError, match="do not add up"):
+        odp.release(survey, SMOKERS, epsilon=0.1, ledger=file)
+    with pytest.raises(LedgerError, match="never changes"):
+        odp.open(survey, ledger=file, neighbours="substitution")
+
+
+def test_parts_are_charged_alone(survey: Path, file: Path) -> None:
+    table = odp.open(survey, budget=Budget(1), ledger=file, parts={"region": ["north", "south"]})
+    table.ask(SMOKERS, epsilon=0.6, part="north")
+    table.ask(SMOKERS, epsilon=0.6, part="south")
+    assert str(table.remaining.epsilon) == "0.4"
+    with pytest.raises(BudgetError, match="north"):
+        table.ask(SMOKERS, epsilon=0.5, part="north")
+    with pytest.raises(LedgerError, match="not one of the declared parts"):
+        table.ask(SMOKERS, epsilon=0.1, part="east")
+
+
+def test_parts_that_cannot_be_charged_alone_are_refused(survey: Path, file: Path, tmp_path: Path) -> None:
+    parts = {"region": ["north", "south"]}
+    moving = odp.open(survey, budget=Budget(1), ledger=file, parts=parts, neighbours="add-remove")
+    with pytest.raises(QuestionError, match="add-remove"):
+        moving.ask(SMOKERS, epsilon=0.1, part="north")
+    persons = odp.open(survey, budget=Budget(1), ledger=tmp_path / "unit.ledger", parts=parts, unit="region")
+    with pytest.raises(QuestionError, match="several parts"):
+        persons.ask(SMOKERS, epsilon=0.1, part="north", reduce="any")
+    with pytest.raises(QuestionError, match="without a ledger"):
+        odp.release(survey, SMOKERS, epsilon=0.1, part="region = 'north'")
+
+
+@pytest.mark.parametrize("parts", [{}, {"region": []}, {"region": "north"}, {"region": ["a"], "smokes": ["yes"]}])
+def test_parts_are_the_values_of_one_column(survey: Path, file: Path, parts: Any) -> None:
+    with pytest.raises(InputError, match="parts"):
+        odp.open(survey, budget=Budget(1), ledger=file, parts=parts)
+    assert not file.exists()
+
+
+def test_persons_with_their_own_level_lose_less(survey: Path, file: Path) -> None:
+    table = odp.open(survey, budget=Budget(3), ledger=file)
+    table.ask(SMOKERS, epsilon=0.25)
+    table.ask(SMOKERS, epsilon=1, levels="level")
+    assert {group: str(left.spent.epsilon) for group, left in table.ledger.groups().items()} == {"0.5": "0.75"}
+    assert str(table.ledger.spent().epsilon) == "1.25"
+
+
+def test_a_ledger_is_needed_and_made_only_with_a_budget(survey: Path, file: Path) -> None:
+    with pytest.raises(InputError, match="ledger"):
+        odp.open(survey, budget=Budget(1))
+    with pytest.raises(LedgerError, match="does not exist"):
+        odp.open(survey, ledger=file)
+    with pytest.raises(LedgerError, match="does not exist"):
+        odp.release(survey, SMOKERS, epsilon=1, ledger=file)
+    assert not file.exists()
+
+
+def test_nothing_about_the_data_is_in_the_ledger(table: OpenTable, survey: Path, file: Path) -> None:
+    table.ask(SMOKERS, epsilon=0.5)
+    stored = file.read_bytes() + Path(f"{file}-wal").read_bytes() + Path(f"{file}-head").read_bytes()
+    assert SMOKERS.encode() in stored
+    for secret in (str(survey), str(survey.stat().st_size), str(survey.stat().st_mtime_ns)):
+        assert secret.encode() not in stored
+    documents = [line.to_document() for line in table.history()]
+    assert not any(str(count) in str(documents[0]["certificate"]) for count in (95, 100))
+
+
+def test_the_notebook_shows_what_remains_and_what_was_asked(table: OpenTable) -> None:
+    table.ask(SMOKERS, epsilon=0.5)
+    shown = table._repr_html_()
+    assert "1.5" in shown
+    assert "majority" in shown
+    assert "\n" not in repr(table)
+
+
+def test_it_works_on_a_server_too(survey: Path, location: str) -> None:
+    with odp.open(survey, budget=Budget(1), ledger=location, dataset="survey") as table:
+        table.ask(SMOKERS, epsilon=0.75)
+        with pytest.raises(BudgetError):
+            table.ask(SMOKERS, epsilon=0.5)
+    assert verify_ledger(location).intact

@@ -106,14 +106,14 @@ def spent_entries(ledger: Ledger) -> int:
 
 def test_kill_at_random_instants_loses_budget_never_privacy(tmp_path: Path) -> None:
     answers, spends = kill_many_times(tmp_path, 7)
-    assert 40 < answers <= spends <= answers + 20  # it did work between the kills, and a kill loses one spend at most
+    assert 15 < answers <= spends <= answers + 20  # it did work between the kills, and a kill loses one spend at most
 
 
 @pytest.mark.slow
 def test_kill_three_hundred_times(tmp_path: Path) -> None:
     for seed in range(15):
         answers, spends = kill_many_times(tmp_path, seed)
-        assert 20 < answers <= spends <= answers + 20
+        assert 15 < answers <= spends <= answers + 20
 
 
 def test_the_crash_check_sees_a_wrong_order(file: Path, tmp_path: Path) -> None:

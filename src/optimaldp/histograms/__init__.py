@@ -1,6 +1,7 @@
 """Whole histograms with the least possible error (paper 002): lattice counts, noise, remaps, the error itself, finite
 optima."""
 
+from optimaldp.histograms.baseline_geometric import NormalisedGeometric, normalised_geometric
 from optimaldp.histograms.error import (
     epsilon_for_error,
     error_ball,
@@ -11,6 +12,8 @@ from optimaldp.histograms.error import (
     optimal_error,
     small_epsilon_error,
 )
+from optimaldp.histograms.expected import RemapComparison, RemapError, compare_remaps, remap_error
+from optimaldp.histograms.finite import FiniteOptimum, finite_optimum, program_size
 from optimaldp.histograms.laplace import LaplaceNoise, laplace_noise
 from optimaldp.histograms.lattice import (
     ball_size,
@@ -25,14 +28,20 @@ from optimaldp.histograms.noise import HistogramNoise, histogram_noise
 from optimaldp.histograms.priors import dirichlet, multinomial, read_prior
 from optimaldp.histograms.release import HistogramRelease, private_histogram
 from optimaldp.histograms.remaps import ball_map, project, round_share
+from optimaldp.histograms.two_bins import two_bin_optimum
 
 __all__ = [
+    "FiniteOptimum",
     "HistogramNoise",
     "HistogramRelease",
     "LaplaceNoise",
+    "NormalisedGeometric",
+    "RemapComparison",
+    "RemapError",
     "TwoWayTable",
     "ball_map",
     "ball_size",
+    "compare_remaps",
     "constraint_graph",
     "dirichlet",
     "distances_from",
@@ -41,18 +50,23 @@ __all__ = [
     "epsilon_for_error",
     "error_ball",
     "exact_error",
+    "finite_optimum",
     "histogram_noise",
     "laplace_noise",
     "large_epsilon_error",
     "many_bins_error",
     "multinomial",
+    "normalised_geometric",
     "normaliser",
     "optimal_error",
     "private_histogram",
+    "program_size",
     "project",
     "read_prior",
+    "remap_error",
     "round_share",
     "small_epsilon_error",
     "sphere_size",
+    "two_bin_optimum",
     "two_way_table",
 ]

@@ -54,20 +54,20 @@ class HistogramNoise(Result):
             raise HistogramError("vector", list(vector), f"does not have {self.bins} entries")
         if sum(vector):
             return Fraction(0)
-        return theta(self.epsilon) ** (sum(abs(x) for x in vector) // 2) / self._normaliser()
+        return theta(self.epsilon) ** (sum(abs(x) for x in vector) // 2) / self.normaliser()
 
     def error_probability(self, error: int) -> Number:
         """The probability that the L1 error is exactly *error* (an even number): ``N_d theta^d / P_{K-1}(y)``."""
         if error < 0 or error % 2:
             return Fraction(0)
         distance = error // 2
-        return sphere_size(self.bins, distance) * theta(self.epsilon) ** distance / self._normaliser()
+        return sphere_size(self.bins, distance) * theta(self.epsilon) ** distance / self.normaliser()
 
     def total_probability(self, total: int) -> Number:
         """The probability of the total T that the two halves of the noise share (how it is drawn, see ``totals``)."""
         ratio = theta(self.epsilon)
         weight = comb(self.bins - 1 + total, total) ** 2 * ratio**total
-        return weight * (1 - ratio) ** self.bins / self._normaliser()
+        return weight * (1 - ratio) ** self.bins / self.normaliser()
 
     def expected_error(self) -> Number:
         """The expected L1 error of the noise, ``D*_K``: the least there is for many persons."""
@@ -119,7 +119,8 @@ class HistogramNoise(Result):
             f"Expected sum of errors: {mean:.6g}. Neighbours: {Neighbours.SUBSTITUTION.words}."
         )
 
-    def _normaliser(self) -> Number:
+    def normaliser(self) -> Number:
+        """The sum of ``theta^(|z|_1/2)`` over all noise vectors."""
         return normaliser(self.bins, epsilon=self.epsilon)
 
     def summary(self) -> str:

@@ -67,7 +67,7 @@ def project(noisy: Any) -> Any:
     cuts = [int(extra) // (rank + 1) for rank, extra in enumerate(excess[: _kept(falling, excess)])]
     cut = max(0, max(cuts))
     above = np.maximum(table - cut, 0)
-    return _drop_one_each(above, table, int(above.sum() - total))
+    return _drop_one_each(above, int(above.sum() - total))
 
 
 def _kept(falling: Any, excess: Any) -> int:
@@ -78,13 +78,15 @@ def _kept(falling: Any, excess: Any) -> int:
     return int(np.count_nonzero(falling * ranks > excess)) or 1
 
 
-def _drop_one_each(above: Any, table: Any, too_many: int) -> Any:
-    """Take one person more from the largest entries: what the integer cut left over."""
+def _drop_one_each(above: Any, too_many: int) -> Any:
+    """Take one person more from the first bins above the cut: what the integer cut left over.
+
+    Any such bins are equally near in L1 and L2. By position, not by size: a rule by size would favour even or uneven histograms.
+    """
     import numpy as np
 
     if too_many:
-        order = np.argsort(-table, kind="stable")
-        above[order[:too_many]] -= 1
+        above[np.flatnonzero(above)[:too_many]] -= 1
     return above
 
 

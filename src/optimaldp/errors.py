@@ -30,8 +30,8 @@ class InputError(OptimalDPError, ValueError):
         self.value = value
         self.rule = rule
         self.remedy = remedy
-        way_out = f" {remedy.rstrip('.')}." if remedy else ""
-        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}.{way_out}")
+        way_out = f"; {remedy.rstrip('.')}" if remedy else ""
+        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}.")
 
 
 class LevelError(InputError):

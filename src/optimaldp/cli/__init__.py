@@ -6,6 +6,7 @@ Each command has a module of its own that imports what it needs when it runs, so
 from __future__ import annotations
 
 import sys
+from typing import NoReturn, cast
 
 import typer
 
@@ -30,11 +31,24 @@ def _about(context: typer.Context, version: bool = typer.Option(False, "--versio
 
 
 def main() -> None:
-    """Run the command line: an error of ours becomes one line on standard error and exit code 2."""
+    """Run the command line: every error of ours, or of the words typed, is one line on standard error and exit code 2."""
     from optimaldp.cli import commands  # noqa: F401  (registers the commands)
 
     try:
-        app()
+        code = app(standalone_mode=False)
+    except _USAGE_ERROR as error:
+        _fail(error.format_message())
+    except typer.Abort:
+        _fail("stopped")
     except OptimalDPError as error:
-        print(f"optimaldp: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
+        _fail(str(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+# The class of errors in the words that were typed: typer names only its subclasses.
+_USAGE_ERROR = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"optimaldp: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

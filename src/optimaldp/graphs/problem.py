@@ -10,7 +10,7 @@ from typing import Any
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.privacy.numbers import read_probability
+from optimaldp.privacy.numbers import fraction_text, read_probability
 
 Row = tuple[Fraction, ...]
 
@@ -59,5 +59,6 @@ def _read_row(name: str, row: Any, answers: tuple[str, ...]) -> Row:
         read_probability(row.get(answer, 0), name=f"fixed[{name}][{answer}]", error=ProblemError) for answer in answers
     )
     if sum(values) != 1:
-        raise ProblemError(f"fixed[{name}]", str(sum(values)), "is what the row sums to", "a row sums to one exactly")
+        total = fraction_text(sum(values, Fraction(0)))
+        raise ProblemError(f"fixed[{name}]", total, "is what the row sums to", "a row sums to one exactly")
     return values

@@ -12,6 +12,8 @@ from __future__ import annotations
 SURE = -(2.0**-1022)  # above every other side; a normal number, because comparing subnormal ones is slow
 FAINTEST = 2.0**-1000  # complements stop here instead of vanishing: with delta = 0 a zero would break every promise
 
+SMALLEST = 2.0**-1020  # below this floats lose their relative precision
+
 # The rounding of a few operations, relative to their result; the referee's own rounding error is below half of it.
 DOWN = 1.0 - 2.0**-50
 UP = 1.0 + 2.0**-50
@@ -44,6 +46,8 @@ def step(side: float, growth: float, delta: float, decay: float, back_delta: flo
 def _step_low(p: float, growth: float, delta: float, decay: float, back_delta: float) -> float:
     """From p <= 1/2: the growth ``E p + delta``, or the decay of the complement."""
     grown = (growth * p + delta) * DOWN if p > 0.0 else delta
+    if grown < SMALLEST:
+        return p  # subnormal numbers have no relative precision to round down by; standing still is always private
     rest = ((1.0 - p) - back_delta + SLACK) * decay * UP
     if grown <= 0.5:
         other = (1.0 - rest) - SLACK

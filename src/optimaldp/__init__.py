@@ -8,7 +8,24 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what readers of types see: the functions, not the modules of the same names
+    from optimaldp.design import design as design
+    from optimaldp.preview import epsilon_for as epsilon_for
+    from optimaldp.preview import preview as preview
+    from optimaldp.questions.choices import compare as compare
+    from optimaldp.questions.choices import histogram as histogram
+    from optimaldp.questions.choices import winner as winner
+    from optimaldp.questions.quantiles import median as median
+    from optimaldp.questions.quantiles import quantile as quantile
+    from optimaldp.questions.thresholds import all_ as all_
+    from optimaldp.questions.thresholds import any_ as any_
+    from optimaldp.questions.thresholds import count as count
+    from optimaldp.questions.thresholds import majority as majority
+    from optimaldp.questions.thresholds import share as share
+    from optimaldp.release import release as release
+    from optimaldp.release import release_many as release_many
 
 __version__ = "0.1.0"
 
@@ -49,6 +66,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "release": ("optimaldp.release", "release"),
     "release_many": ("optimaldp.release", "release_many"),
     "preview": ("optimaldp.preview", "preview"),
+    "epsilon_for": ("optimaldp.preview", "epsilon_for"),
 }
 
 __all__ = ["__version__", *_NAMES]

@@ -92,7 +92,9 @@ class AtDistance(Answering):
         }
 
 
-def draw_at_distance(mechanism: Certified[Any], truth: int, distance: Moves, source: BitSource) -> int:
+def draw_at_distance(
+    mechanism: Certified[Any], truth: int, distance: Moves, source: BitSource, *, first_bits: int = 64
+) -> int:
     """Draw one answer's position. Only a certified mechanism is accepted."""
     if not isinstance(mechanism, Certified):
         raise TypeError("draw_at_distance needs a Certified mechanism")
@@ -103,7 +105,7 @@ def draw_at_distance(mechanism: Certified[Any], truth: int, distance: Moves, sou
         row = mechanism.mechanism.enclosures(truth, distance)
         return [row[answer] for answer in order]
 
-    return order[choose_enclosed(probabilities, source)]
+    return order[choose_enclosed(probabilities, source, first_bits=first_bits)]
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,8 @@ class ForWinner(Answering):
         claim = winner_claim(len(self.answers), self.level, self.neighbours)
         return {
             "mechanism": str(claim.mode),
-            "proof": claim.proof,
             "optimal": "not claimed; no dataset is known where it is worse than permute-and-flip",
-            "checked": ["the mode follows from the number of options, the level and the neighbours alone"],
+            "checked": [claim.proof, "chosen by the number of options, the level and the neighbours alone"],
         }
 
 

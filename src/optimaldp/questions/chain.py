@@ -51,7 +51,7 @@ class Chain:
         ranks = range(1, self.answers)
         if distance == math.inf:
             return [Ball(0) for _ in ranks]
-        with precision(working_bits() + self._lost_bits()):
+        with precision(max(working_bits(), 64) + self._lost_bits()):
             rest = ball(1 - self.level.delta) / (self.level.epsilon.exp() + (self.answers - 1))
             heads = [(self.answers - k) * rest for k in ranks]
             # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.

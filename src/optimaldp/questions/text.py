@@ -34,8 +34,8 @@ _EXAMPLES = {
 def parse(text: str) -> Question:
     """Read a question from its text.
 
-    >>> parse("share(smokes = 'yes') >= 0.3").flips((29, 71), Neighbours.SUBSTITUTION)
-    1
+    >>> parse("share(smokes = 'yes') >= .30")
+    Question("share(smokes = 'yes') >= 0.3")
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise QuestionError("question", text, "is not the text of a question")

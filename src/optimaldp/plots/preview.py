@@ -1,0 +1,46 @@
+"""The picture of a preview: probability of a wrong answer by margin, ours and the usual mechanisms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimaldp.plots.style import FAINT, figure, legend, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from optimaldp.preview import Preview
+
+_FLOOR = 1e-6  # errors below this are drawn on the lowest line: nobody can see the difference
+
+
+def draw_preview(preview: Preview) -> Figure:
+    """Error by margin on a logarithmic scale; an error of exactly 0 ends its line."""
+    picture, axes = figure(7.2, 4.4, title=_title(preview), x=_margin_words(preview), y="probability of a wrong answer")
+    draw_errors(axes, preview)
+    legend(axes)
+    return picture
+
+
+def draw_errors(axes: Axes, preview: Preview) -> None:
+    """Draw into given axes, for figures that hold several previews."""
+    for index, (name, errors) in enumerate(preview.series):
+        shown = [(m, e) for m, e in zip(preview.margins, errors) if e >= _FLOOR]
+        style = look(index).line_style() | ({"linewidth": 2.6, "zorder": 5} if index == 0 else {"linewidth": 1.3})
+        axes.plot([m for m, _ in shown], [e for _, e in shown], **style, label=name)
+    for limit, words in ((0.05, "5 %"), (0.01, "1 %")):
+        axes.axhline(limit, color=FAINT, linewidth=0.8)
+        axes.annotate(words, (preview.margins[-1], limit), ha="right", va="bottom", fontsize=8)
+    axes.set_yscale("log")
+    if preview.margins[-1] > 200:
+        axes.set_xscale("log")
+
+
+def _title(preview: Preview) -> str:
+    question = preview.question if len(preview.question) <= 60 else preview.question[:59] + "…"
+    return f"{question}\n{preview.level}, {preview.neighbours}"
+
+
+def _margin_words(preview: Preview) -> str:
+    return "margin: persons who would have to change to change the answer"

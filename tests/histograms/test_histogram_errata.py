@@ -70,7 +70,7 @@ def test_e5_the_multinomial_is_not_the_most_generic_prior():
     a, b, c = (flat.probability(h) for h in histograms(2, 2))
     assert (a, b, c) == (Fraction(1, 3),) * 3
     assert b**2 != 4 * a * c
-    assert finite_optimum(2, 2, epsilon="ln(2)", prior={h: "1/3" for h in histograms(2, 2)}).exact is not None
+    assert finite_optimum(2, 2, epsilon="ln(2)", prior=dict.fromkeys(histograms(2, 2), "1/3")).exact is not None
 
 
 def test_e6_the_ball_is_left_with_a_moderate_deviation():
@@ -93,7 +93,7 @@ def test_e7_far_histograms_have_large_errors():
     for persons in (27, 64, 125):
         prior, noise, corner = read_prior("uniform", 2), histogram_noise(2, epsilon="ln(2)"), np.array([persons, 0])
         error = sum(
-            float(noise.probability([z, -z])) * np.abs(ball_map(corner + [z, -z], prior=prior) - corner).sum()
+            float(noise.probability([z, -z])) * np.abs(ball_map(corner + np.array([z, -z]), prior=prior) - corner).sum()
             for z in range(-40, 41)
         )
         assert persons * 0.9 < error <= 2 * persons

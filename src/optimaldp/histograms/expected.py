@@ -109,8 +109,8 @@ def compare_remaps(
     """The expected L1 error of every remap under a prior, and its gap to the least possible one where that is known.
 
     >>> comparison = compare_remaps(2, 6, epsilon="ln(2)")
-    >>> round(comparison.gap("bayes"), 6), comparison.gap("projection") > 0
-    (0.0, True)
+    >>> abs(comparison.gap("bayes")) < 1e-6, comparison.gap("projection") > 0
+    (True, True)
     """
     errors = tuple(
         remap_error(name, bins, persons, epsilon=epsilon, prior=prior, draws=draws, source=source) for name in REMAPS

@@ -12,13 +12,13 @@ from benchmarks.report import Row, at_least_faster, at_most, best_time
 from optimaldp.histograms import (
     finite_optimum,
     histogram_noise,
+    many_bins_error,
     optimal_error,
     private_histogram,
     read_prior,
     two_bin_optimum,
 )
 from optimaldp.histograms.bayes import bayes_remap
-from optimaldp.plots.histograms import independent_laplace_error
 from optimaldp.privacy import Epsilon
 from optimaldp.sampling import SystemBits
 
@@ -45,7 +45,7 @@ def _error_row(bins: int, epsilon: float) -> Row:
     drawn = np.abs(np.array(_opendp_laplace(2 / epsilon)([0] * (bins * _DRAWS))))
     theirs = drawn.reshape(_DRAWS, bins).sum(axis=1)
     spread = math.hypot(np.std(ours) / np.mean(ours), np.std(theirs) / np.mean(theirs)) / math.sqrt(_DRAWS)
-    theory = optimal_error(bins, epsilon=epsilon) / independent_laplace_error(bins, epsilon)
+    theory = optimal_error(bins, epsilon=epsilon) / many_bins_error(bins, epsilon=epsilon)
     peer = f"OpenDP discrete Laplace, scale {2 / epsilon:g}"
     task = f"expected L1 error, {bins} bins, epsilon {epsilon:g}"
     note = f"exact ratio {theory:.3f}; record replaced; ours keeps the total"

@@ -142,7 +142,11 @@ def epsilon_for_error(bins: int, error: Any) -> Epsilon:
 
 
 def many_bins_error(bins: int, *, epsilon: Any) -> float:
-    """What the least error tends to for many bins: ``K / sinh(epsilon/2)``."""
+    """What the least error tends to for many bins: ``K / sinh(epsilon/2)``.
+
+    That is exactly the error of independent discrete Laplace numbers that keep epsilon for a replaced record (scale
+    ``2/epsilon``): for many bins there is nothing to gain but the total, the integers and the remap.
+    """
     level = float(read_level(epsilon))
     return 2 * bins * math.exp(-level / 2) / -math.expm1(-level)  # sinh itself overflows from epsilon 1421 on
 

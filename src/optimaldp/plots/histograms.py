@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
@@ -52,7 +52,7 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
 
 
 def draw_error_curve(bins: int, *, epsilon: Any = None) -> Figure:
-    """The least expected L1 error by epsilon, with its two limits and independent Laplace noise at the same level."""
+    """The least expected L1 error by epsilon, with its limit and independent Laplace noise at the same level."""
     from optimaldp.histograms.error import many_bins_error, optimal_error, small_epsilon_error
     from optimaldp.histograms.parameters import read_level
 
@@ -62,42 +62,19 @@ def draw_error_curve(bins: int, *, epsilon: Any = None) -> Figure:
         x="epsilon (one record replaced)",
         y="expected L1 error",
     )
-    axes.loglog(
-        grid,
-        [optimal_error(bins, epsilon=x) for x in grid],
-        color=look(0).colour,
-        label="least possible, for many persons",
+    curves: tuple[tuple[str, Callable[..., float], str, str], ...] = (
+        ("least possible, for many persons", optimal_error, look(0).colour, "-"),
+        ("independent discrete Laplace, scale 2/epsilon: K / sinh(epsilon/2)", many_bins_error, look(1).colour, "--"),
+        ("2 (K-1) / epsilon, its limit for small epsilon", small_epsilon_error, FAINT, ":"),
     )
-    axes.loglog(
-        grid,
-        [independent_laplace_error(bins, x) for x in grid],
-        color=look(1).colour,
-        linestyle="--",
-        label="independent discrete Laplace, scale 2/epsilon",
-    )
-    axes.loglog(
-        grid, [many_bins_error(bins, epsilon=x) for x in grid], color=FAINT, linestyle=":", label="K / sinh(epsilon/2)"
-    )
-    axes.loglog(
-        grid,
-        [small_epsilon_error(bins, epsilon=x) for x in grid],
-        color=FAINT,
-        linestyle="-.",
-        label="2 (K-1) / epsilon",
-    )
+    for label, error, colour, dashes in curves:
+        axes.loglog(grid, [error(bins, epsilon=x) for x in grid], color=colour, linestyle=dashes, label=label)
     if epsilon is not None:
         chosen = read_level(epsilon)
         axes.plot([float(chosen)], [optimal_error(bins, epsilon=chosen)], **look(0).line_style())
     axes.set_ylim(bottom=optimal_error(bins, epsilon=10) / 2)
     legend(axes)
     return picture
-
-
-def independent_laplace_error(bins: int, epsilon: float) -> float:
-    """The expected L1 error of independent discrete Laplace noise that keeps *epsilon* for a replaced record (scale
-    2/epsilon)."""
-    ratio = math.exp(-epsilon / 2)
-    return 2 * bins * ratio / (1 - ratio * ratio)
 
 
 def draw_constraint_graph(graph: ConstraintGraph) -> Figure:
@@ -123,7 +100,15 @@ def draw_constraint_graph(graph: ConstraintGraph) -> Figure:
     if len(points) <= 30:
         for point, vertex, colour in zip(points, graph.vertices, colours):
             text = ",".join(map(str, vertex))
-            axes.annotate(text, point, ha="center", va="center", fontsize=8, color=readable_on(colour), zorder=3)
+            axes.annotate(
+                text,
+                point,
+                ha="center",
+                va="center",
+                fontsize=8 if graph.bins < 4 else 6,
+                color=readable_on(colour),
+                zorder=3,
+            )
     axes.set_axis_off()
     axes.margins(0.12)
     return picture

@@ -9,7 +9,7 @@ import pytest
 from ledger.conftest import make, spend
 
 from optimaldp.errors import BudgetError, InputError, LedgerError
-from optimaldp.ledger import Budget, Optimal, Planned, open_ledger, verify_ledger
+from optimaldp.ledger import Budget, Optimal, Planned, Remaining, open_ledger, verify_ledger
 from optimaldp.ledger.composition import most_spends
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.levels import Bound
@@ -104,3 +104,12 @@ def test_what_remains_is_exact_or_rounded_down(file: Path) -> None:
     assert left + Epsilon.read("ln(2)") <= Epsilon.read(1)
     assert abs(float(left) - 0.30685) < 1e-4
     spend(ledger, left)
+
+
+def test_thousands_of_logarithms_can_still_be_shown(file: Path) -> None:
+    """(3/2)^20000 has more digits than Python prints; the ledger says its logarithm instead."""
+    total = Bound(Epsilon.read("ln(3/2)") * 20_000, Fraction(0))
+    left = Remaining(Budget(10_000), total, 20_000, "basic")
+    assert "about 8109.3" in repr(left)
+    assert float(left.to_document()["spent"]["epsilon"]) >= float(total.epsilon)
+    assert left.epsilon + total.epsilon <= Epsilon.read(10_000)

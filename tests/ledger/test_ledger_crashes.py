@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from ledger.conftest import make, spend
+from postgres_server import PostgresServer
 
 from optimaldp.errors import BudgetError
 from optimaldp.ledger import Ledger, open_ledger, verify_ledger
@@ -71,31 +72,31 @@ def released(log: Path) -> int:
     return log.stat().st_size if log.exists() else 0
 
 
-def release_for_ever(ledger_file: Path, log: Path) -> None:
+def release_for_ever(location: str, log: Path) -> None:
     """Reserve, release (a byte in the log, which survives a kill as a published answer does), record."""
     out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    ledger = open_ledger(ledger_file)
+    ledger = open_ledger(location)
     while True:
         reservation = spend(ledger, 0.01, data_version="v1")
         os.write(out, b"x")
         reservation.record("yes")
 
 
-def kill_many_times(folder: Path, seed: int) -> tuple[int, int]:
-    """Twenty kills of one ledger: how many answers got out, and how many spends it counts."""
-    file, log = folder / f"{seed}.ledger", folder / f"{seed}.released"
-    make(file, 10_000).close()
+def kill_many_times(location: str, log: Path, seed: int, times: int = 20) -> tuple[int, int]:
+    """Kills of one ledger: how many answers got out, and how many spends it counts."""
+    make(location, 10_000).close()
     chance = random.Random(seed)
-    for _ in range(20):
+    for _ in range(times):
         goal = released(log) + chance.choice((0, 0, 1, 2, 3, 8, 20))
-        child = in_child(lambda: release_for_ever(file, log))
+        child = in_child(lambda: release_for_ever(location, log))
         # Wait for work, not for time, so that a busy machine is tested as hard as an idle one; then any instant will do.
         while released(log) < goal:
             time.sleep(0.0002)
         kill_after(child, chance.uniform(0.0, 0.004))
-        assert spent_entries(open_ledger(file)) >= released(log)
-        assert verify_ledger(file).intact
-    return released(log), spent_entries(open_ledger(file))
+        with open_ledger(location) as ledger:
+            assert spent_entries(ledger) >= released(log)
+        assert verify_ledger(location).intact
+    return released(log), spent_entries(open_ledger(location))
 
 
 def spent_entries(ledger: Ledger) -> int:
@@ -105,14 +106,20 @@ def spent_entries(ledger: Ledger) -> int:
 
 
 def test_kill_at_random_instants_loses_budget_never_privacy(tmp_path: Path) -> None:
-    answers, spends = kill_many_times(tmp_path, 7)
+    answers, spends = kill_many_times(str(tmp_path / "survey.ledger"), tmp_path / "released", 7)
     assert 15 < answers <= spends <= answers + 20  # it did work between the kills, and a kill loses one spend at most
+
+
+def test_kills_on_a_server_too(server: PostgresServer, tmp_path: Path) -> None:
+    location = server.new_database("killed") + "?ledger=survey"
+    answers, spends = kill_many_times(location, tmp_path / "released", 2, times=5)
+    assert 0 < answers <= spends <= answers + 5
 
 
 @pytest.mark.slow
 def test_kill_three_hundred_times(tmp_path: Path) -> None:
     for seed in range(15):
-        answers, spends = kill_many_times(tmp_path, seed)
+        answers, spends = kill_many_times(str(tmp_path / f"{seed}.ledger"), tmp_path / f"{seed}.released", seed)
         assert 15 < answers <= spends <= answers + 20
 
 

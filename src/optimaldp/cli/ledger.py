@@ -126,7 +126,8 @@ def _read(location: str) -> Ledger:
 def _about(ledger: Ledger) -> dict[str, Any]:
     content = ledger.opening.content()
     content["neighbours_in_words"] = ledger.opening.neighbours.words
-    return content | {"head": ledger.head}
+    groups = {group: left.to_document() for group, left in ledger.groups().items()}
+    return content | {"head": ledger.head, "level_groups": groups}
 
 
 def _print_remaining(ledger: Ledger, as_json: bool, *, part: str | None = None, group: str | None = None) -> None:

@@ -12,6 +12,8 @@ from optimaldp.privacy.levels import ApproximateDP, Bound, Level
 from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.results import Result
 
+_LONGEST_BITS = 3000  # about 900 digits; Python refuses to print integers of more than 4,300
+
 
 @dataclass(frozen=True, repr=False)
 class Budget(Result):
@@ -61,8 +63,21 @@ def budget_words(epsilon: Epsilon, delta: Fraction) -> str:
 
 def readable(epsilon: Epsilon) -> str:
     """An epsilon for a message: exact where that is short, else its value to a few digits."""
-    text = str(epsilon)
-    return text if len(text) <= 16 else f"about {float(epsilon):.6g}"
+    text = exact_text(epsilon)
+    return text if text is not None and len(text) <= 16 else f"about {float(epsilon):.6g}"
+
+
+def exact_text(epsilon: Epsilon) -> str | None:
+    """The exact text, or ``None`` where it would be a number of a thousand digits (many spends of ``ln(3/2)`` multiply up)."""
+    parts = () if epsilon.infinite else epsilon.finite_parts()
+    bits = max((max(part.numerator, part.denominator).bit_length() for part in parts), default=0)
+    return str(epsilon) if bits <= _LONGEST_BITS else None
+
+
+def text_at_least(epsilon: Epsilon) -> str:
+    """The exact text, or a decimal that is certainly not below."""
+    text = exact_text(epsilon)
+    return text if text is not None else str(float(epsilon) + 1e-9)
 
 
 def single_bound(level: Level) -> Bound:

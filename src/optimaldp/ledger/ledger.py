@@ -40,8 +40,12 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.RLock()
-        self._chain = read_whole(store)
-        self._secret = store.secret()
+        try:
+            self._chain = read_whole(store)
+            self._secret = store.secret()
+        except BaseException:
+            store.close()
+            raise
 
     @property
     def location(self) -> str:
@@ -198,7 +202,8 @@ class Ledger:
 
         def decide(rows: Sequence[Row]) -> Row:
             nonlocal made
-            self._chain.follow(rows)
+            known = self._chain.last  # more than was asked for, when this is a second attempt after a collision
+            self._chain.follow(row for row in rows if row.sequence > known)
             made = next_entry(self._chain.last + 1, self._chain.head)
             text = made.text()
             return Row(made.sequence, text, hash_of(text))

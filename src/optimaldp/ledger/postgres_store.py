@@ -190,7 +190,7 @@ def _read_url(url: str) -> tuple[Any, str]:
         raise MissingExtraError("sqlalchemy with psycopg", "postgres") from None
     try:
         address = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise LedgerError("the address of the ledger is not postgresql://user@host/database?ledger=name.") from None
     name = address.query.get("ledger", "ledger")
     return address.set(drivername="postgresql+psycopg").difference_update_query(["ledger"]), str(name)

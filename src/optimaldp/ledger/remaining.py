@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.ledger.account import remaining_words
-from optimaldp.ledger.budget import Budget, difference, readable
+from optimaldp.ledger.budget import Budget, difference, exact_text, readable, text_at_least
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text
@@ -27,7 +27,7 @@ class Remaining(Result):
     def epsilon(self) -> Epsilon:
         """What is left of epsilon: never more than the true difference, and that itself wherever it can be written exactly."""
         exact = difference(self.budget.epsilon, self.spent.epsilon)
-        if exact is not None:
+        if exact is not None and exact_text(exact) is not None:
             return exact
         left = float(self.budget.epsilon) - float(self.spent.epsilon)
         return ZERO if left <= 1e-9 else Epsilon(Fraction(left - 1e-9), Fraction(1))
@@ -48,14 +48,18 @@ class Remaining(Result):
         return {
             "epsilon": str(self.epsilon),
             "delta": fraction_text(self.delta),
-            "spent": {"epsilon": str(self.spent.epsilon), "delta": fraction_text(self.spent.delta)},
+            "spent": {"epsilon": text_at_least(self.spent.epsilon), "delta": fraction_text(self.spent.delta)},
             "budget": self.budget.to_document(),
             "entries": self.entries,
             "composition": self.composition,
         }
 
     def details(self) -> list[tuple[str, str]]:
-        return [("spent", str(self.spent)), ("budget", str(self.budget)), ("composition", self.composition)]
+        return [
+            ("spent", readable(self.spent.epsilon)),
+            ("budget", str(self.budget)),
+            ("composition", self.composition),
+        ]
 
     def _entries(self) -> str:
         return f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"

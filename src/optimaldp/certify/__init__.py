@@ -2,3 +2,20 @@
 
 Nothing here imports the designers or their kernels; every bound is derived again from the raw (epsilon, delta) of the levels.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from optimaldp.certify.verdict import Verdict, verify
+
+__all__ = ["Verdict", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'optimaldp.certify' has no attribute {name!r}")
+    from optimaldp.certify import verdict  # late: the smaller referees in this package need no arrays
+
+    return getattr(verdict, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.closeness import INFINITE_RATIO, Row, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.grouping import Numbers, first_of_each, group
 from optimaldp.certify.rounding import decimal_above, log_above
 from optimaldp.errors import GraphError, LevelError, MechanismError
 from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides
@@ -52,7 +52,13 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
         return PrivacyFinding(False, None, math.inf, fault)
     if mechanism.graph.edge_count == 0:
         return PrivacyFinding(True, None, 0.0)
-    return _check_exactly(mechanism)
+    if isinstance(mechanism.rows, TwoSides) and all(
+        isinstance(level, ApproximateDP) for level in mechanism.graph.levels
+    ):
+        from optimaldp.certify.floats import check_sides
+
+        return check_sides(mechanism, mechanism.rows)
+    return check_exactly(mechanism)
 
 
 def is_private(mechanism: Mechanism) -> bool:
@@ -137,7 +143,7 @@ def _log(ratio: Fraction | None) -> float:
     return math.inf if ratio is INFINITE_RATIO else log_above(ratio)
 
 
-def _check_exactly(mechanism: Mechanism) -> PrivacyFinding:
+def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     """Each distinct (row, row, level) once: ten million edges between a hundred rows are a few thousand pairs."""
     graph, shared = mechanism.graph, as_shared(mechanism)
     tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
@@ -148,7 +154,7 @@ def _check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     ]
     private = all(item.kept for item, _ in found)
     # A broken promise before a kept one; then what uses the largest epsilon, or breaks its promise by most.
-    edge = max(found, key=lambda pair: (not pair[0].kept, pair[0].used if private else pair[0].strain))[1]
+    edge = max(found, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
     reason = "" if private else violation(mechanism, edge)
     return PrivacyFinding(private, edge, max(item.used for item, _ in found), reason)
 
@@ -167,9 +173,6 @@ def as_shared(mechanism: Mechanism) -> SharedRows:
     return SharedRows.from_rows([mechanism.rows.row(v) for v in range(len(mechanism.rows))])
 
 
-Numbers = npt.NDArray[np.int64]
-
-
 def distinct_pairs(
     row_of: npt.NDArray[np.int32],
     tails: npt.NDArray[np.int32],
@@ -179,16 +182,9 @@ def distinct_pairs(
     """The distinct (row of tail, row of head, kind), and for each the first edge that has it; no Python loop over edges."""
     rows, kinds = int(row_of.max()) + 1, int(kind.max()) + 1
     code = (row_of[tails].astype(np.int64) * rows + row_of[heads]) * kinds + kind
-    size = rows * rows * kinds
-    if size <= 4 * len(code) + 10**6:
-        first = np.full(size, -1, dtype=np.int64)
-        first[code[::-1]] = np.arange(len(code) - 1, -1, -1)  # the last assignment wins: the first edge
-        distinct = np.flatnonzero(first >= 0)
-        edges = first[distinct]
-    else:
-        distinct, edges = np.unique(code, return_index=True)
+    distinct, place = group(code, rows * rows * kinds)
     pair, kind_of = np.divmod(distinct, kinds)
-    return pair // rows, pair % rows, kind_of, edges
+    return pair // rows, pair % rows, kind_of, first_of_each(place, len(distinct))
 
 
 def _check_shapes(mechanism: Mechanism) -> None:

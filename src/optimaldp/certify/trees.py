@@ -1,0 +1,85 @@
+"""Bound trees as arrays: which edges they walk, and what their gaps add up to from the roots on.
+
+If each dataset of a tree has (up to a local gap) the very bound that its predecessor's value imposes, then no private mechanism
+with the same root values exceeds it by more than the gaps add up to: bounds are monotone, so they carry over from root to leaf.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.certify.bounds import Walk
+from optimaldp.graphs.dataset_graph import DatasetGraph
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]
+
+ENDLESS = 1e150  # gaps and factors stop here: hopeless, and the product of two of them is still finite
+_UP = 1.0 + 2.0**-40  # more than all roundings of a chain of sums of nonnegative numbers
+
+
+@dataclass(frozen=True)
+class TreeEdges:
+    """For each vertex of a tree that has a predecessor: which walk (or parallel walks) leads to it."""
+
+    vertices: Numbers
+    kind_of: Numbers  # for each of the vertices, the number of its kind
+    kinds: tuple[tuple[Walk, ...], ...]
+    lost: Numbers  # vertices whose predecessor is no neighbour
+
+
+def tree_edges(graph: DatasetGraph, predecessor: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_]) -> TreeEdges:
+    """Find the edges from predecessors to the *inner* vertices, parallel ones together."""
+    ahead = np.flatnonzero((predecessor[graph.heads] == graph.tails) & inner[graph.heads])
+    back = np.flatnonzero((predecessor[graph.tails] == graph.heads) & inner[graph.tails])
+    reached = np.concatenate([graph.heads[ahead], graph.tails[back]])
+    code = np.concatenate([2 * graph.level_of_edge[ahead], 2 * graph.level_of_edge[back] + 1])
+    counts = np.bincount(reached, minlength=len(graph))
+    lost = np.flatnonzero(inner & (counts == 0))
+    kinds: list[tuple[Walk, ...]] = [(Walk(level, forward),) for level in graph.levels for forward in (True, False)]
+    if counts.max(initial=0) <= 1:
+        return TreeEdges(reached, code, tuple(kinds), lost)
+    return _with_parallel(reached, code, counts, kinds, lost)
+
+
+def _with_parallel(
+    reached: Numbers, code: Numbers, counts: Numbers, kinds: list[tuple[Walk, ...]], lost: Numbers
+) -> TreeEdges:
+    """Where several edges join a vertex to its predecessor, their walks become one kind."""
+    single = counts[reached] == 1
+    together: dict[int, set[int]] = {}
+    for vertex, number in zip(reached[~single].tolist(), code[~single].tolist()):
+        together.setdefault(vertex, set()).add(number)
+    number_of: dict[frozenset[int], int] = {}
+    extra = [number_of.setdefault(frozenset(codes), len(kinds) + len(number_of)) for codes in together.values()]
+    more = tuple(tuple(kinds[c][0] for c in sorted(codes)) for codes in number_of)
+    vertices = np.concatenate([reached[single], np.array(list(together), dtype=reached.dtype)])
+    return TreeEdges(
+        vertices, np.concatenate([code[single], np.array(extra, dtype=code.dtype)]), tuple(kinds) + more, lost
+    )
+
+
+def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Numbers]:
+    """Solve ``total[v] = gap[v] + factor[v] total[parent[v]]``; a root is its own parent and has factor 0.
+
+    Chains are halved in each round (pointer jumping), so a path of a million needs twenty. Returns an upper bound of the
+    totals, and the vertices that never reach a root: those on or behind a cycle.
+    """
+    total, product, up = np.minimum(gap, ENDLESS), np.minimum(factor, ENDLESS), parent.copy()
+    root = parent == np.arange(len(parent))
+    active = np.flatnonzero(~root)
+    for _ in range(len(parent).bit_length() + 1):
+        if not active.size:
+            break
+        above = up[active]
+        # All reads before all writes: a round must see the state of the round before.
+        new_total = np.minimum(total[active] + product[active] * total[above], ENDLESS)
+        new_product = np.minimum(product[active] * product[above], ENDLESS)
+        new_up = up[above]
+        total[active], product[active], up[active] = new_total, new_product, new_up
+        active = active[~root[above]]
+    return total * _UP, active

@@ -1,0 +1,56 @@
+"""``optimaldp verify``: is this mechanism private, and is it the best?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optimaldp.cli import app
+
+if TYPE_CHECKING:
+    from optimaldp.certify import Verdict
+    from optimaldp.mechanisms import Mechanism
+
+
+@app.command("verify")
+def verify_command(
+    mechanism: Annotated[
+        str,
+        typer.Argument(help="A file that design wrote, or one like it; - is standard input.", metavar="MECHANISM"),
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, as is always done when the output is not a terminal.")
+    ] = False,
+) -> None:
+    """Check a mechanism: privacy on every edge, and optimality from its certificate. Exit code 0 if private, else 1."""
+    from optimaldp.certify import verify
+    from optimaldp.cli.files import read_json
+    from optimaldp.mechanisms.documents import read_given, read_mechanism
+
+    document = read_json(mechanism)
+    found, certificate = read_mechanism(document)
+    verdict = verify(found, certificate, fixed=read_given(document, found))
+    if as_json or not sys.stdout.isatty():
+        typer.echo(json.dumps(verdict.to_document(), ensure_ascii=False))
+    else:
+        _show(verdict, found)
+    raise typer.Exit(0 if verdict.private else 1)
+
+
+def _show(verdict: Verdict, mechanism: Mechanism) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    optimal = {True: "[green]yes[/]", False: "[red]not proven[/]", None: "no certificate"}[verdict.optimal]
+    table = Table(show_header=False, box=None)
+    table.add_row("private", "[green]yes[/]" if verdict.private else "[red]no[/]")
+    table.add_row("least epsilon", f"{verdict.epsilon:.10g} (at the given delta)")
+    table.add_row("worst edge", " – ".join(verdict.worst_edge or ("none",)), style=None)
+    table.add_row("optimal", optimal + ("" if not verdict.gap else f" (gap {verdict.gap:.2g})"))
+    console = Console()
+    console.print(f"{len(mechanism)} datasets, {mechanism.graph.edge_count} edges between neighbours")
+    console.print(table)
+    console.print(verdict.reason, markup=False)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +131,7 @@ def _hypercube() -> Row:
 def _growth() -> Iterator[Row]:
     """Cost grows like A log V: nanoseconds for each arc and doubling of V should stay level."""
     reference = 0.0
+    solve(grid_problem(100), exact=False)  # compile first
     for side in (50, 158, 500, 1581):
         problem = grid_problem(side)
         arcs = 2 * problem.graph.edge_count
@@ -139,12 +143,28 @@ def _growth() -> Iterator[Row]:
 
 
 def _memory() -> Row:
-    """Nine million datasets in one process: peak memory beyond the input, for each arc."""
+    """Nine million datasets: peak memory beyond the input, for each arc, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        datasets, used = pool.submit(_peak_per_arc).result()
+    return Row(
+        f"peak memory beyond the input, {datasets:,} datasets",
+        used,
+        "limit",
+        150.0,
+        "≤ 150 bytes",
+        used <= 150,
+        "bytes/arc",
+    )
+
+
+def _peak_per_arc() -> tuple[int, float]:
+    solve(grid_problem(100), exact=False)  # numba and the compiled code are not part of the question
     problem = grid_problem(3000)
     arcs = 2 * problem.graph.edge_count
     _ = problem.graph.arcs
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     solve(problem, exact=False)
-    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / arcs
-    task = f"peak memory beyond the input, {len(problem.graph):,} datasets"
-    return Row(task, used, "limit", 150.0, "≤ 150 bytes", used <= 150, unit="bytes/arc")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # If building the input took more than the design, the peak did not move and this is an upper bound.
+    return len(problem.graph), (max(peak, peak_before) - resident) / arcs

@@ -8,8 +8,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Literal
 
-# Below this many elementary steps plain Python ends before numba has been imported (about 0.5 s).
-COMPILE_FROM = 200_000
+# Below this many elementary steps plain Python takes less time than importing numba and loading compiled code (0.5 s).
+COMPILE_FROM = 20_000
 
 
 class Kernel:

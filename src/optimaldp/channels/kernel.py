@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from optimaldp.channels.answer_graph import AnswerGraph, Edge
+from optimaldp.channels.channel import Channel
 from optimaldp.privacy.balls import ball, lower, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -92,3 +93,14 @@ class Kernel:
         """Every edge in both directions, with its factor."""
         pairs = [(self.graph.index(a), self.graph.index(b), factor) for (a, b), factor in self.factors.items()]
         return pairs + [(b, a, factor) for a, b, factor in pairs]
+
+    def keeps(self, channel: Channel) -> bool:
+        """Whether the channel (inputs: the vertices, in their order) keeps every edge's factor; floats with room for rounding."""
+        if channel.inputs != self.graph.vertices:
+            return False
+        if isinstance(channel.rows, tuple):
+            rows = channel.rows
+            return all(p <= factor * q for y, other, factor in self.arcs for p, q in zip(rows[y], rows[other]))
+        factors = {factor: float(factor) * (1 - 2.0**-50) for factor in set(self.factors.values())}
+        array = channel.rows
+        return all(bool((array[y] <= factors[factor] * array[other]).all()) for y, other, factor in self.arcs)

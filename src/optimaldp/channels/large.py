@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
+from optimaldp.channels.numbers import Number
 from optimaldp.channels.optimality import Proof, UniformPotentialProof
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
@@ -34,7 +35,7 @@ class LargeForm:
 
     rows: FloatArray
     utility: float
-    upper_bound: float
+    upper_bound: Number
     route: str
     proof: Proof | None
 
@@ -140,7 +141,7 @@ def _constant_sum(finite: NDArray[np.int64], longest: int, borders: list[int], e
     kernel = _kernel(finite, _powers(epsilon.ratio_below(bits=64), longest + 1, round_up=True))
     rows = kernel / kernel[0].sum()
     proof = UniformPotentialProof(tuple(borders), 1 / epsilon.ratio_above(bits=64))
-    return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * _UNIT), float(proof.bound()), "constant-sum", proof)
+    return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * _UNIT), proof.bound(), "constant-sum", proof)
 
 
 def _private_rows(kernel: FloatArray, diagonal: FloatArray, masses: FloatArray, ratio: float) -> FloatArray:

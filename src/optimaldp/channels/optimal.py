@@ -44,12 +44,17 @@ class OptimalMechanism(Result):
     graph: AnswerGraph
     epsilon: Epsilon
     prior: tuple[Fraction, ...]
+    gain: Exact | None
     channel: Channel
     utility: Number
     upper_bound: Number
     route: str
     proof: Proof | None
-    objective: str
+
+    @property
+    def objective(self) -> str:
+        """What is maximised, in words."""
+        return "the chance of the right answer" if self.gain is None else "the expected gain"
 
     @property
     def gap(self) -> Number:
@@ -77,19 +82,20 @@ class OptimalMechanism(Result):
         )
 
     def check(self) -> bool:
-        """Check privacy, utility and the bound again, from the numbers alone."""
-        from optimaldp.channels.least_epsilon import least_epsilon
+        """Check privacy on every edge, the utility and the bound again, from the numbers alone."""
+        problem = _Problem(self.graph, self.epsilon, self.prior, self.gain, self.channel.outputs)
+        private = self.epsilon.infinite or Kernel(self.graph, self.epsilon).keeps(self.channel)
+        useful = self._diagonal_gain() if self.gain is None else problem.utility(self.channel.exact_rows)
+        proven = self.proof is None or (
+            self.proof.speaks_of(self.graph, self.prior) and self.proof.bound() == self.upper_bound
+        )
+        # floats are reported rounded down, so their true utility may lie above
+        honest = useful == self.utility if self.channel.exact else useful >= self.utility
+        return private and honest and proven
 
-        if not self.epsilon.infinite:
-            ratio = least_epsilon(self.channel, self.graph).ratio
-            allowed = (
-                self.epsilon.ratio_above(bits=64)
-                if self.graph.plain
-                else Fraction(self.epsilon.ratio_above(bits=64)) * (1 + Fraction(1, 10**9))
-            )
-            if ratio > allowed:
-                return False
-        return self.proof is None or float(self.proof.bound()) == float(self.upper_bound)
+    def _diagonal_gain(self) -> Fraction:
+        cells = (self.channel.rows[y][y] for y in range(len(self.prior)))
+        return sum((mass * Fraction(cell) for mass, cell in zip(self.prior, cells)), Fraction(0))
 
     def utility_of(self, channel: Channel) -> Number:
         """The utility of another channel for the same prior under the binary gain, best guesses included."""
@@ -147,10 +153,6 @@ class _Problem:
             return sum((mass * rows[y][y] for y, mass in enumerate(self.prior)), Fraction(0))
         pairs = ((w, m) for ws, ms in zip(self.worth, rows) for w, m in zip(ws, ms))
         return sum((w * m for w, m in pairs if w and m), Fraction(0))
-
-    @property
-    def objective(self) -> str:
-        return "the chance of the right answer" if self.binary else "the expected gain"
 
 
 def optimal_mechanism(
@@ -278,12 +280,12 @@ def _by_floats(problem: _Problem) -> OptimalMechanism:
         problem.graph,
         problem.epsilon,
         problem.prior,
+        problem.matrix,
         channel,
         form.utility,
         form.upper_bound,
         form.route,
         form.proof,
-        problem.objective,
     )
 
 
@@ -295,7 +297,7 @@ def _finish(problem: _Problem, form: Form) -> OptimalMechanism:
         proof = _from_above(proof)
     bound = proof.bound() if proof else utility
     return OptimalMechanism(
-        problem.graph, problem.epsilon, problem.prior, channel, utility, bound, form.route, proof, problem.objective
+        problem.graph, problem.epsilon, problem.prior, problem.matrix, channel, utility, bound, form.route, proof
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.kernel import Kernel
 from optimaldp.channels.numbers import cell_text
 from optimaldp.channels.program import Program
@@ -17,9 +18,11 @@ class Proof(ABC):
 
     @abstractmethod
     def bound(self) -> Fraction:
-        """The bound, recomputed from the proof's own numbers;
-        raises ``AssertionError`` never, returns what they prove.
-        """
+        """The bound, recomputed from the proof's own numbers: what they prove, and 1 if they prove nothing."""
+
+    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
+        """Whether the proof is about this problem and not another."""
+        return True
 
     @abstractmethod
     def to_document(self) -> dict[str, Any]: ...
@@ -43,6 +46,10 @@ class PotentialProof(Proof):
                 return Fraction(1)  # it proves nothing: no utility exceeds 1 anyway
         return sum(self.potential, Fraction(0))
 
+    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
+        rounded_up = self.kernel.exact or self.kernel.above  # a kernel rounded down would prove too much
+        return rounded_up and self.kernel.graph is graph and self.prior == prior
+
     def to_document(self) -> dict[str, Any]:
         return {"kind": "potential", "potential": [cell_text(value) for value in self.potential]}
 
@@ -53,6 +60,7 @@ class UniformPotentialProof(Proof):
 
     borders: tuple[int, ...]
     inverse_ratio: Fraction
+    """``e^-epsilon``, rounded down if it is irrational: then the bound is rounded up."""
 
     def bound(self) -> Fraction:
         total, power = Fraction(0), Fraction(1)
@@ -60,6 +68,9 @@ class UniformPotentialProof(Proof):
             total += size * power
             power *= self.inverse_ratio
         return 1 / total
+
+    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
+        return len(set(prior)) == 1 and sum(self.borders) <= len(graph.vertices)
 
     def to_document(self) -> dict[str, Any]:
         return {"kind": "constant sum", "borders": list(self.borders) if len(self.borders) <= 64 else len(self.borders)}

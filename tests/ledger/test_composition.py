@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.errors import InputError, LedgerError
+from optimaldp.errors import InputError, LedgerError, MissingExtraError
 from optimaldp.ledger import Budget
 from optimaldp.ledger.composition import (
     Basic,
@@ -248,3 +249,10 @@ def test_a_plan_beyond_the_budget_is_refused_when_the_ledger_is_made() -> None:
     with pytest.raises(LedgerError, match="the plan needs epsilon"):
         Planned({1: 5}).check(Budget(2, MILLIONTH))
     Planned({1: 2}).check(Budget(2, MILLIONTH))
+
+
+def test_without_dp_accounting_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    with pytest.raises(MissingExtraError, match=r"optimaldp\[accounting\]"):
+        compose_losses({bound(0.1): 3}, MILLIONTH)
+    assert compose_optimal(bound(0.1), 3, MILLIONTH) <= Epsilon.read(0.3)  # the closed form needs nothing

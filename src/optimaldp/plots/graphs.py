@@ -50,8 +50,8 @@ def plot_graph(
     picture, axes = style.figure(*_size(points), grid=False)
     axes.set_title(title, loc="left", pad=18)  # room for the names above the highest datasets
     axes.set_axis_off()
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.15)
+    axes.set_aspect("equal", adjustable="box")
+    axes.margins(0.1)
     _draw_edges(axes, graph, points)
     shaded = _draw_datasets(axes, graph, points, preferences, shares)
     if shaded is not None:
@@ -65,7 +65,7 @@ def plot_graph(
 def _size(points: Points) -> tuple[float, float]:
     """Inches that suit the shape of the layout: a line is wide and low."""
     height = float(np.ptp(points[:, 1]))
-    return 6.4, float(np.clip(1.8 + 4.2 * height, 2.2, 5.6))
+    return 6.4, float(np.clip(1.5 + 6.2 * height, 2.0, 6.4))
 
 
 def _probabilities(
@@ -123,7 +123,8 @@ def _draw_datasets(
         x, y = points[favourites == k].T
         look = style.look(k)
         fill = look.colour if shares is None else "white"
-        axes.scatter(x, y, color=fill, marker=look.marker, label=_favourite(preferences, k), zorder=2, **outline)
+        shown = (x, y) if shares is None else ([], [])  # beside shades the legend explains the marks alone
+        axes.scatter(*shown, color=fill, marker=look.marker, label=_favourite(preferences, k), zorder=2, **outline)
         if shares is not None:
             values = np.array(shares)[favourites == k]
             shaded = axes.scatter(x, y, c=values, marker=look.marker, zorder=2, **shade, **outline)

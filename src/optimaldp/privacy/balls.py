@@ -55,6 +55,16 @@ def upper(enclosure: arb) -> Fraction:
     return dyadic(enclosure.upper())
 
 
+def integer_below(enclosure: arb) -> int:
+    """An integer that is certainly not above the real number. Unlike :func:`lower` it stays small when the number is tiny."""
+    return int(str(enclosure.lower().floor().unique_fmpz()))
+
+
+def integer_above(enclosure: arb) -> int:
+    """An integer that is certainly not below the real number."""
+    return int(str(enclosure.upper().ceil().unique_fmpz()))
+
+
 def sign(number: Callable[[], arb], *, start_bits: int = 64, most_bits: int = 1 << 20) -> int:
     """The sign of a real number that is known not to be 0, by raising the precision until it shows.
 

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from optimaldp.errors import MechanismError
-from optimaldp.privacy.balls import Ball, lower, precision, upper
+from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
 from optimaldp.sampling.bits import BitSource, SystemBits
 from optimaldp.sampling.exact import choose, choose_enclosed
 
@@ -79,12 +79,12 @@ def _thresholds(probabilities: Probabilities) -> tuple[Words, Words]:
     """For every inner threshold: from which word on a draw is certainly above it, and from which word on possibly."""
     if callable(probabilities):
         with precision(2 * _WORD):
-            ends = [(lower(end), upper(end)) for end in accumulate(probabilities()[:-1])]
+            scaled = [end * Ball(2) ** _WORD for end in accumulate(probabilities()[:-1])]
+            certain, possible = [*map(integer_above, scaled)], [max(0, integer_below(end)) for end in scaled]
     else:
         choose(probabilities, SystemBits())  # refuses what is no distribution
-        ends = [(end, end) for end in accumulate(probabilities[:-1])]
-    certain = [math.ceil(high * 2**_WORD) for _, high in ends]
-    possible = [max(0, math.floor(low * 2**_WORD)) for low, _ in ends]
+        exact = [end * 2**_WORD for end in accumulate(probabilities[:-1])]
+        certain, possible = [*map(math.ceil, exact)], [*map(math.floor, exact)]
     return _sorted_words(certain), _sorted_words(possible)
 
 

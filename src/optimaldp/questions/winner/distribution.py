@@ -1,7 +1,8 @@
 """The distribution that ``winner`` samples from, and the sampler.
 
-With delta > 0 every option that is not top loses ``tau = delta / (K e^epsilon)`` (or all it has), and the tops share the gain: far
-from a tie the answer is then always right. That is (epsilon, delta)-DP for any epsilon-DP mechanism underneath.
+With delta > 0 every option that is not top loses ``tau = delta / (K e^epsilon)`` (or all it has), and the tops share
+the gain: far from a tie the answer is then always right. That is (epsilon, delta)-DP for any epsilon-DP mechanism
+underneath.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ def winner_probabilities(
 ) -> list[Fraction] | list[Decimal]:
     """The probability that each option is announced as the winner, for counts that the caller makes up.
 
-    **Guarantee.** The distribution that a release with these public numbers samples from: exact ``Fraction`` values where epsilon is ``ln(p/q)``
-    and the mode is the lattice one, else ``Decimal`` values with at least 40 correct digits. It is a function of private counts: publish it
-    only for counts that are not.
+    **Guarantee.** The distribution that a release with these public numbers samples from: exact ``Fraction`` values
+    where epsilon is ``ln(p/q)`` and the mode is the lattice one, else ``Decimal`` values with at least 40 correct
+    digits. Of private counts the result is private too: publish it only for counts that are not.
 
     >>> winner_probabilities([5, 4], epsilon="ln(2)")
     [Fraction(2, 3), Fraction(1, 3)]
@@ -66,8 +67,9 @@ def draw_winner(
 ) -> int:
     """Draw the index of the announced winner.
 
-    **Guarantee.** Each index has exactly the probability of :func:`winner_probabilities`; nothing else about the counts is returned, raised
-    or kept. Theory: the flip envelope where it is proven, permute-and-flip elsewhere (see :func:`winner_claim`).
+    **Guarantee.** Each index has exactly the probability of :func:`winner_probabilities`; nothing else about the
+    counts is returned, raised or kept. The flip envelope where it is proven, permute-and-flip elsewhere (see
+    :func:`winner_claim`).
     """
     checked = _checked(counts)
     claim = winner_claim(len(checked), level, neighbours)

@@ -1,9 +1,10 @@
 """The recursion behind both versions of the flip envelope: options that are flattened together by moving votes.
 
-To make an option k win, votes are moved one by one from a top option to k. After enough moves k is level with the tops, and
-the options that were overtaken on the way down are level with them too. A state is therefore a set of options that
-are level, the others as they were; its tops share what the others leave. Options with equal counts are alike, so a set is kept
-as *how many* of each distinct count it holds: never more than ``2**(options - 1)`` states, far fewer with ties.
+To make an option k win, votes are moved one by one from a top option to k. After enough moves k is level with the
+tops, and the options that were overtaken on the way down are level with them too. A state is therefore a set of
+options that are level, the others as they were; its tops share what the others leave. Options with equal counts are
+alike, so a set is kept as *how many* of each distinct count it holds: never more than ``2**(options - 1)`` states,
+far fewer with ties.
 """
 
 from __future__ import annotations

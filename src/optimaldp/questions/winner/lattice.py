@@ -1,7 +1,8 @@
 """The flip envelope on whole votes: every loser gets exactly the least that privacy allows.
 
-``P(k | c) = x P(k | c - e_w + e_k)`` for any top w (R1), and the tops share the rest equally (R2), with ``x = e^-epsilon``. Votes are
-whole, so spread-out options end on two neighbouring heights; an option one below the top has x times the top's probability.
+``P(k | c) = x P(k | c - e_w + e_k)`` for any top w (R1), and the tops share the rest equally (R2), with ``x =
+e^-epsilon``. Votes are whole, so spread-out options end on two neighbouring heights; an option one below the top has
+x times the top's probability.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class WholeVotes:
 def lattice_probabilities(counts: Sequence[int], power: Callable[[Height], Number]) -> list[Number]:
     """The distribution of the lattice version; ``power(d)`` gives ``e^(-epsilon d)`` as a Fraction or a ball.
 
-    **Guarantee.** (R1) and (R2) hold exactly. Whether that is differentially private is for :mod:`optimaldp.certify.winner` to say.
+    **Guarantee.** (R1) and (R2) hold exactly. Whether that is private is for :mod:`optimaldp.certify.winner` to say.
 
     >>> from fractions import Fraction
     >>> [str(p) for p in lattice_probabilities([5, 4, 3, 3], lambda moves: Fraction(1, 2) ** moves)]

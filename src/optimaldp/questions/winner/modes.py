@@ -68,12 +68,13 @@ class WinnerClaim(Result):
 def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neighbours.SUBSTITUTION) -> WinnerClaim:
     """The mechanism for *options* options at *level*, and why it is private.
 
-    **Guarantee.** The claim depends on its arguments only. The mechanism is (epsilon, delta)-DP for every number of persons, also when
-    some of them chose none of the options.
+    **Guarantee.** The claim depends on its arguments only. The mechanism is (epsilon, delta)-DP for every number of persons,
+    also when some of them chose none of the options.
 
     >>> from optimaldp.privacy import level
-    >>> winner_claim(3, level(1))
-    WinnerClaim(flip envelope (lattice), 3 options, 1-DP, substitution, proven for every n and every epsilon: at most three options)
+    >>> winner_claim(12, level(1))
+    WinnerClaim(permute-and-flip, 12 options, 1-DP, substitution, proven for every n, every epsilon, any number of
+    options)
     """
     if options < 1:
         raise QuestionError("options", options, "leave nobody to win", "name at least one option")
@@ -92,7 +93,7 @@ def _proven(options: int, epsilon: Epsilon, neighbours: Neighbours) -> tuple[Win
             return WinnerMode.LATTICE, proof
         if proof := continuum_proof(options):
             return WinnerMode.CONTINUUM, proof
-    return WinnerMode.PERMUTE_AND_FLIP, "proven for every n, every epsilon and any number of options"
+    return WinnerMode.PERMUTE_AND_FLIP, "proven for every n, every epsilon, any number of options"
 
 
 def _single_bound(level: Level) -> Bound:

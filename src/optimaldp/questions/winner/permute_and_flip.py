@@ -1,9 +1,10 @@
 """Permute-and-flip: the mechanism that is private for any number of options and any epsilon.
 
-Walk through the options in random order; stop at option k with probability ``p_k = e^(-epsilon g_k / 2)`` for a gap ``g_k`` to the
-top under substitution, ``e^(-epsilon g_k)`` under add/remove (one vote more or less moves a gap by one, and always in the same
-direction for all gaps). The first success in a random order is a uniform choice among all successes, so one coin is flipped for
-every option, always, and then one of the heads is drawn: the number of coins does not depend on the counts.
+Walk through the options in random order; stop at option k with probability ``p_k = e^(-epsilon g_k / 2)`` for a gap
+``g_k`` to the top under substitution, ``e^(-epsilon g_k)`` under add/remove (one vote more or less moves a gap by
+one, and always in the same direction for all gaps). The first success in a random order is a uniform choice among all
+successes, so one coin is flipped for every option, always, and then one of the heads is drawn: the number of coins
+does not depend on the counts.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb_poly
 
-from optimaldp.privacy.balls import Ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision, working_bits
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.winner.flattening import Height
 from optimaldp.sampling import BitSource, uniform_below
@@ -90,7 +91,7 @@ def _threshold(power: Power, moves: Fraction) -> tuple[int, int]:
     """Words below the first number are heads for certain, words from the second on are tails for certain."""
     with precision(2 * _WORD):
         scaled = power(moves) * Ball(2) ** _WORD
-        return int(scaled.lower().floor().unique_fmpz()), int(scaled.upper().ceil().unique_fmpz())
+        return integer_below(scaled), integer_above(scaled)
 
 
 def _shows_heads(

@@ -82,7 +82,7 @@ def questions() -> list[Asked]:
             "1e-6",
         ),
         Asked(
-            "Is the majority younger than 45? (every fifth person asked for a stricter level)",
+            "Is the majority under 45? (a fifth asked for a stricter level)",
             survey_with_levels(),
             odp.majority("age < 45"),
             944,
@@ -126,10 +126,10 @@ def main() -> None:
     console = Console(width=min(120, Console().width))
     previews = []
     for asked in questions():
-        level = {"epsilon": asked.epsilon, "delta": asked.delta}
-        release = odp.release(asked.source, asked.question, **level, **asked.options)
-        shown = level | ({"epsilon": asked.previewed_at} if asked.previewed_at else {})
-        preview = odp.preview(asked.question, **shown, n=asked.persons)
+        options: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta} | asked.options
+        release = odp.release(asked.source, asked.question, **options)
+        epsilon = asked.previewed_at or asked.epsilon
+        preview = odp.preview(asked.question, epsilon=epsilon, delta=asked.delta, n=asked.persons)
         previews.append((asked.words, preview))
         console.print(report(asked, release, preview))
     path = draw(previews)

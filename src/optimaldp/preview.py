@@ -76,14 +76,12 @@ class Preview(Result):
 
     def sentences(self) -> list[str]:
         """What the numbers mean, in words."""
-        said = []
-        for name, margin in self.reliable:
-            if margin is not None:
-                share = f" ({100 * margin / self.persons:.2g} % of {self.persons})" if self.persons else ""
-                said.append(
-                    f"error {name} if {margin} or more persons{share} would have to change to change the answer"
-                )
-        return said or ["at this level the answer is never reliable"]
+        said = [f"{_RIGHT[name]} {self._margin_words(m)}" for name, m in self.reliable if m is not None]
+        return said or ["at this level the answer is not reliable at any margin"]
+
+    def _margin_words(self, margin: int) -> str:
+        share = f" ({100 * margin / self.persons:.2g} % of {self.persons})" if self.persons else ""
+        return f"from a margin of {margin}{share}"
 
     def rows(self) -> list[list[str]]:
         """The table as text: margin, then one error for each mechanism."""
@@ -101,7 +99,7 @@ class Preview(Result):
     def __rich__(self) -> Any:
         from rich.table import Table
 
-        table = Table(title=f"{self.question}, {self.level}", caption=". ".join(self.sentences()))
+        table = Table(title=f"{self.question}, {self.level}", caption="; ".join(self.sentences()))
         table.add_column("margin", justify="right")
         for name, _ in self.series:
             table.add_column(name, justify="right")
@@ -146,6 +144,7 @@ def preview(
     return Preview(str(asked), bound, relation, persons, shown, series, reliable, _notes(asked))
 
 
+_RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}
 _LIMITS = (("at most 5 %", Fraction(5, 100)), ("at most 1 %", Fraction(1, 100)), ("0", Fraction(0)))
 
 

@@ -1,0 +1,134 @@
+"""Gu, Zhou, Günlü, D'Oliveira, Sadeghi, Médard, Schaefer: Generalized Rainbow Differential Privacy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.certify import verify
+from optimaldp.design import design, solve
+from optimaldp.design.choosing import lexicographic
+from optimaldp.graphs import DatasetGraph, Preferences, ring
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import Mechanism
+from optimaldp.mechanisms.dominance import compare
+from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.privacy import ApproximateDP, level
+from optimaldp.privacy.lines import row_after, transitions
+
+BOUNDARY = tuple(Fraction(p) for p in ("3/5500", "9/1100", "3/22", "3/11", "1601/2750"))
+ROUNDED = tuple(Fraction(p) for p in ("0.0005", "0.0081", "0.1364", "0.2727", "0.5822"))
+FIGURES = {"3": ("0", "38, 22, 7, 1, 0"), "4": ("1/1000", "25, 20, 7, 1, 0"), "5": ("1/100", "13, 12, 6, 1, 0")}
+
+
+def items() -> list[Item]:
+    """Every number that the paper prints."""
+    return [*_example_1(), *_operator(), *_figures_3_to_5(), _open_question()]
+
+
+def _example_1() -> list[Item]:
+    graph = ring(5, level=level("ln(2)"))
+    answers = ["1", "2", "3"]
+    wants = Preferences.read(graph, {n: answers if n != "4" else ["1", "3", "2"] for n in graph.names}, answers)
+    given = {"0": ("0.2", "0.1", "0.7"), "3": ("0.4", "0.1", "0.5"), "4": ("0.3", "0.1", "0.6")}
+    rows = [
+        {**given, "1": ("0.4", "0.2", "0.4"), "2": ("0.4", "0.2", "0.4")},
+        {**given, "1": ("0.4", "0.1", "0.5"), "2": ("0.7", "0.05", "0.25")},
+    ]
+    made = [Mechanism.read(graph, wants, {n: dict(zip(answers, row)) for n, row in each.items()}) for each in rows]
+    fixed = {n: dict(zip(answers, row)) for n, row in given.items()}
+    found = design(graph, wants, fixed=fixed)
+    both = all(verify(mechanism).private for mechanism in made)
+    return [
+        item("Example 1", "M1 and M2 are (ln 2, 0)-DP", "yes", "yes" if both else "no"),
+        item("Example 1", "M1 against M2", "neither dominates", str(compare(*made).relation)),
+        item("Example 1", "an optimal mechanism with this boundary", "does not exist", str(found.status)),
+    ]
+
+
+def _operator() -> list[Item]:
+    return [
+        item(
+            "(4.3)", "first prefix sum one step from .8 at (ln 2, 0.1)", "1",
+            decimals(level("ln(2)", "1/10").step(Fraction(4, 5))),
+            "delta must stand inside the second branch; as printed the operator is only (eps, e^eps delta)-DP.",
+        ),
+        item(
+            "(5.1), (5.2)", "prefix sum one step from 1/2 at (ln 2, 0)", "1", str(level("ln(2)").step(Fraction(1, 2))),
+            "tau has a +1 too many, and an answer loses its support.",
+        ),
+    ]  # fmt: skip
+
+
+def _figures_3_to_5() -> list[Item]:
+    rows = []
+    for number, (delta, printed) in FIGURES.items():
+        promise = level("ln(6/5)", delta)
+        assert isinstance(promise, ApproximateDP)
+        exact = ", ".join(map(str, transitions(promise, BOUNDARY)))
+        rounded = ", ".join(map(str, transitions(promise, ROUNDED)))
+        slip = "" if exact == printed else f"38 belongs to the rounded boundary ({rounded}); the exact one gives 37."
+        rows.append(item(f"Fig. {number}", f"tau_1 to tau_5 at (ln 1.2, {delta})", printed, exact, slip))
+    rows.append(
+        item(
+            "Section 5.3",
+            "second boundary value, 0.015 · 1.2/2.2",
+            "0.0081",
+            decimals(BOUNDARY[1]),
+            "0.00818 rounds to 0.0082.",
+        )
+    )
+    return rows
+
+
+def _open_question() -> Item:
+    answers = ["1", "2", "3", "4"]
+    graph = DatasetGraph.from_edges(
+        list("uvwx"), [("u", "v"), ("v", "w"), ("w", "x"), ("x", "u")], level=level("ln(2)", "1/10")
+    )
+    given = {
+        "u": ("4/10", "3/10", "2/10", "1/10"),
+        "x": ("4/10", "3/10", "2/10", "1/10"),
+        "w": ("4/10", "4/10", "1/10", "1/10"),
+    }
+    order = dict.fromkeys("uvwx", answers)
+    preferences = Preferences.read(graph, order, answers)
+    rows = {graph.numbers[n]: tuple(Fraction(p) for p in row) for n, row in given.items()}
+    problem = Problem(graph, preferences, rows)
+    ours = f"{lexicographic(problem).status} lexicographically, {solve(problem).status} by dominance"
+    return item(
+        "Section 6.3", "a lexicographic optimum without a dominance optimum", "not found", ours,
+        "It exists for delta > 0: a ring of four datasets and four answers.",
+    )  # fmt: skip
+
+
+def figures() -> list[Figure]:
+    """Figs 3 to 5: the five answers along the line, with their transitions."""
+    return [
+        Figure(f"001-fig{number}", f"Optimal (ln 1.2, {delta})-DP mechanism along a line.", _draw(number, delta))
+        for number, (delta, _) in FIGURES.items()
+    ]
+
+
+def _draw(number: str, delta: str) -> Any:
+    def draw() -> Any:
+        from optimaldp.plots.graphs import plot_line
+
+        promise = level("ln(6/5)", delta)
+        assert isinstance(promise, ApproximateDP)
+        steps = [k / 4 for k in range(241)]
+        table = [[float(p) for p in row_after(promise, BOUNDARY, t)] for t in steps]
+        words = [f"answer {k}" for k in range(1, 6)]
+        title = f"001 Fig. {number}: (ln 1.2, {delta})-DP"
+        return plot_line(steps, table, answers=words, transitions=transitions(promise, BOUNDARY), title=title)
+
+    return draw
+
+
+PAPER = Paper(
+    "001",
+    "Gu, Zhou, Günlü, D'Oliveira, Sadeghi, Médard, Schaefer",
+    "Generalized Rainbow Differential Privacy",
+    items,
+    figures,
+)

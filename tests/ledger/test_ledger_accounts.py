@@ -85,6 +85,15 @@ def test_a_plan_allows_what_it_names_in_any_order(file: Path) -> None:
     assert ledger.spent().epsilon <= Epsilon.read("1.75")
 
 
+def test_personal_levels_go_with_a_plan(file: Path) -> None:
+    """A group that no budget was declared for is never in the way: it loses less than everybody."""
+    ledger = open_ledger(file, dataset="survey", budget=Budget(1, 1e-6), composition=Planned({0.5: 2}))
+    for _ in range(2):
+        spend(ledger, 0.5, personal={"0.1": level(0.1)})
+    assert ledger.spent(group="0.1").epsilon <= Epsilon.read("0.2") < ledger.spent().epsilon
+    assert verify_ledger(file).intact
+
+
 def test_groups_need_basic_composition(file: Path) -> None:
     with pytest.raises(InputError, match="groups"):
         open_ledger(file, dataset="s", budget=Budget(1), groups={"g": Budget(1)}, composition=Optimal(0.1))

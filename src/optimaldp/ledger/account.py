@@ -46,6 +46,8 @@ class Account:
         """Raise :class:`BudgetError` with the numbers if *spend* does not fit any more."""
         self._check_names(spend)
         for person, tally in self._concerned(spend):
+            if person[1] is not None and person[1] not in self._groups:
+                continue  # a group without a budget of its own never loses more than everybody, who are checked
             budget = self.budget_of(person[1])
             cost = spend.costs(person[1])
             if not self.rule.admits(tally, cost, budget):

@@ -139,8 +139,7 @@ def _positive_part(number: Number) -> Number:
 def _draw_permute_and_flip(counts: Sequence[int], claim: WinnerClaim, source: BitSource) -> int:
     power = _fresh_power(claim.epsilon)
     drawn = draw_by_flipping(counts, power, claim.neighbours, source)
-    top = max(counts)
-    if not claim.bound.delta or counts[drawn] == top:
+    if not claim.bound.delta:
         return drawn
 
     def keeps() -> Ball:
@@ -148,7 +147,10 @@ def _draw_permute_and_flip(counts: Sequence[int], claim: WinnerClaim, source: Bi
         tau = ball(claim.bound.delta / claim.options) * power(1)
         return (1 - tau / win_probability(counts, drawn, power, claim.neighbours)).max(Ball(0))
 
-    if reveal_below(source.take(64), 64, keeps, source):
+    # Asked of a top as well, though it always keeps what it has: the costly product must not tell by its time who leads.
+    kept = reveal_below(source.take(64), 64, keeps, source)
+    top = max(counts)
+    if kept or counts[drawn] == top:
         return drawn
     tops = [index for index, count in enumerate(counts) if count == top]
     return tops[uniform_below(len(tops), source)]

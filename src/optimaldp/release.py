@@ -149,7 +149,7 @@ def release(
     if part is not None:
         _check_part(request, ledger)
     if levels is not None:
-        check_personal(request.question, request.level, request.neighbours)
+        check_personal(request.question, request.neighbours)
     if ledger is None:
         return _release(source, request)
     return _on_ledger(source, request, ledger)
@@ -197,8 +197,9 @@ def _count(opened: Any, request: Request) -> tuple[Counted, Answering]:
     question = request.question if counted.options is None else request.question.with_options(counted.options)
     if request.levels is None:
         return counted, answering(question, request.level, request.neighbours)
-    own = tuple(epsilon for epsilon, _ in read_levels(counted, request.level.epsilon))
-    return counted, answering_personally(question, request.level, request.neighbours, own)
+    by_level = read_levels(counted, request.level.epsilon)
+    persons = [(epsilon, sum(counts)) for epsilon, counts in by_level]
+    return counted, answering_personally(question, request.level, request.neighbours, persons)
 
 
 def _draw(counted: Counted, prepared: Answering) -> tuple[Any, Answering]:

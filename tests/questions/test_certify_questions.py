@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from optimaldp.certify import questions as referee
 from optimaldp.certify.exponentials import Exponentials, close
+from optimaldp.certify.findings import Certified
 from optimaldp.certify.questions import certified, examine
-from optimaldp.certify.verdicts import Certified
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP, Epsilon, level
 from optimaldp.privacy.balls import Ball

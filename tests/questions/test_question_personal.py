@@ -110,3 +110,38 @@ def test_referee_rejects_wrong_twins(kind: str) -> None:
     assert examine_personal(Twin(levels, "right")).private
     assert not examine_personal(Twin(levels, kind)).private
     assert not examine_personal(Twin(levels[::-1], "right")).private
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (0, 4), (3,)])
+def test_the_designed_grid_is_the_closed_form_at_delta_zero(sizes: tuple[int, ...]) -> None:
+    from optimaldp.questions.personal_grid import grid_mechanism, point
+
+    levels = (epsilon(Fraction(2)), epsilon(Fraction(5)))[: len(sizes)]
+    question = majority("x")
+    mechanism = grid_mechanism(question, levels, sizes, Fraction(0)).mechanism
+    closed = PersonalLevels(levels)
+    for grid in itertools.product(*(range(n + 1) for n in sizes)):
+        where = state(question, [(e, (y, n - y)) for e, y, n in zip(levels, grid, sizes)])
+        row = mechanism[point(grid)]
+        wrong = row["no" if where.truth == 0 else "yes"]
+        with precision(128):
+            shown = closed.error(where.flips, where.available)
+            assert lower(shown) <= wrong <= upper(shown) + Fraction(1, 2**100)
+
+
+def test_the_designed_grid_keeps_each_level_with_delta() -> None:
+    from optimaldp.questions.personal_grid import grid_mechanism, point
+
+    ratios_of_levels, sizes, delta = (Fraction(3, 2), Fraction(3)), (3, 3), Fraction(1, 20)
+    mechanism = grid_mechanism(
+        share("x") >= Fraction(2, 5), tuple(map(epsilon, ratios_of_levels)), sizes, delta
+    ).mechanism
+    for at in itertools.product(range(4), repeat=2):
+        for g, ratio in enumerate(ratios_of_levels):
+            if at[g] == 3:
+                continue
+            there = (*at[:g], at[g] + 1, *at[g + 1 :])
+            first, second = mechanism[point(at)], mechanism[point(there)]
+            for answer in ("yes", "no"):
+                assert first[answer] <= ratio * second[answer] + delta
+                assert second[answer] <= ratio * first[answer] + delta

@@ -12,7 +12,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.certify import questions as referee
-from optimaldp.certify.verdicts import Verdict
+from optimaldp.certify.findings import Finding
 from optimaldp.cli import main
 from optimaldp.errors import BudgetError, LevelError, NotCertifiedError, QuestionError, TableError
 from optimaldp.ledger import Budget, open_ledger
@@ -106,7 +106,6 @@ def test_personal_levels() -> None:
 @pytest.mark.parametrize(
     ("question", "options"),
     [
-        ("majority(vote = 'a')", {"delta": 0.1}),
         ("majority(vote = 'a')", {"neighbours": "add-remove"}),
         ("winner(vote, ['a', 'b'])", {}),
         ("majority(vote = 'a') and majority(smokes)", {}),
@@ -142,7 +141,7 @@ def test_levels_that_promise_nothing_are_refused(level: dict[str, Any]) -> None:
 
 def test_nothing_is_sampled_that_the_referee_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
     referee.certified.cache_clear()
-    monkeypatch.setattr(referee, "examine", lambda mechanism: Verdict(False, (), "a test says so"))
+    monkeypatch.setattr(referee, "examine", lambda mechanism: Finding(False, (), "a test says so"))
     drawn: list[int] = []
     monkeypatch.setattr(answering, "choose_enclosed", lambda *_: drawn.append(1))
     with pytest.raises(NotCertifiedError):
@@ -221,3 +220,12 @@ def test_ten_thousand_options() -> None:
     table = pyarrow.table({"c": ["o77"] * 4000 + ["o3"] * 5})
     made = odp.release(table, odp.winner("c", options), epsilon=1)
     assert made.answer == "o77"  # the error is below 1e-400
+
+
+def test_personal_levels_with_delta_on_the_grid_while_it_is_small() -> None:
+    small = PEOPLE.slice(30, 40)  # 20 persons at each level: 441 counts
+    made = odp.release(small, "count(vote = 'a') >= 1", epsilon=8, delta="0.2", levels="level")
+    assert made.answer == "yes"
+    assert "grid" in made.certificate["checked"][0]
+    with pytest.raises(LevelError, match="grid"):
+        odp.release(pyarrow.concat_tables([PEOPLE] * 5), "majority(smokes)", epsilon=1, delta="1e-6", levels="level")

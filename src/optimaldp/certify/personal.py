@@ -10,7 +10,7 @@ from itertools import product
 from typing import Protocol
 
 from optimaldp.certify.exponentials import Exponentials
-from optimaldp.certify.verdicts import Verdict, same
+from optimaldp.certify.findings import Finding, same
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, precision
 
@@ -30,22 +30,22 @@ class Personal(Protocol):
     def error(self, flips: int, available: Sequence[int]) -> Ball: ...
 
 
-def examine_personal(mechanism: Personal) -> Verdict:
+def examine_personal(mechanism: Personal) -> Finding:
     """Check the mechanism on every edge of the grids with two persons of each level, for every threshold."""
     rising = all(a <= b for a, b in zip(mechanism.levels, mechanism.levels[1:]))
     if not rising or any(epsilon.infinite for epsilon in mechanism.levels):
-        return Verdict(False, (), "the levels are not finite and in rising order")
+        return Finding(False, (), "the levels are not finite and in rising order")
     levels = _few(mechanism.levels)
     for threshold in range(1, _PERSONS * len(levels) + 1):
         table = {grid: _exact_error(levels, grid, threshold) for grid in _grids(levels)}
         if not all(_shown(mechanism, levels, grid, threshold, table[grid]) for grid in table):
-            return Verdict(False, (), "an error probability is not the one that was derived")
+            return Finding(False, (), "an error probability is not the one that was derived")
         if not all(
             _close(levels[g], table[a], table[b], _true(a, threshold) == _true(b, threshold))
             for a, b, g in _edges(table)
         ):
-            return Verdict(False, (), "two grids that differ in one person are not close at that person's level")
-    return Verdict(
+            return Finding(False, (), "two grids that differ in one person are not close at that person's level")
+    return Finding(
         True,
         (
             f"on all grids of {_PERSONS} persons for each of {len(levels)} levels, every edge keeps its own level, exactly",

@@ -1,6 +1,6 @@
 """The referee for answers at a distance: it re-derives the chain of distributions by itself and checks all events.
 
-It knows nothing of tables or counts, so its verdict cannot depend on data. What it is shown is the mechanism as a function of
+It knows nothing of tables or counts, so its finding cannot depend on data. What it is shown is the mechanism as a function of
 (true answer, distance); what it checks is public: the joint heads of the chains, consecutive distances from the boundary on in
 exact arithmetic, and the closed form at far distances. What carries the rest of the chain is the lemma that raising every prefix
 sum by F gives a close distribution (paper 001 Lemma 1, with the corrected F of erratum 001-1).
@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from optimaldp.certify.exponentials import Exponentials, close, smaller
-from optimaldp.certify.verdicts import Certified, Verdict, same
+from optimaldp.certify.findings import Certified, Finding, same
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision
 
@@ -40,20 +40,20 @@ class Distances(Protocol):
 
 @lru_cache(maxsize=256)
 def certified(mechanism: Distances) -> Certified[Distances]:
-    """The mechanism with its verdict, or :class:`NotCertifiedError`. The same mechanism is examined once."""
+    """The mechanism with its finding, or :class:`NotCertifiedError`. The same mechanism is examined once."""
     return Certified(mechanism, examine(mechanism))
 
 
-def examine(mechanism: Distances) -> Verdict:
+def examine(mechanism: Distances) -> Finding:
     """Check privacy from the raw distributions of *mechanism* alone."""
     if mechanism.answers == 1:
-        return Verdict(True, ("there is a single answer, which says nothing",))
+        return Finding(True, ("there is a single answer, which says nothing",))
     rows = _ChainRows(mechanism.level, mechanism.answers)
     near = max(1, min(12, _EXACT_WORK // mechanism.answers))
     for problem in (_heads(mechanism, rows), _steps(mechanism, rows, near), _far(mechanism)):
         if problem:
-            return Verdict(False, (), problem)
-    return Verdict(
+            return Finding(False, (), problem)
+    return Finding(
         True,
         (
             "at the boundary the distributions of every two true answers are close in all events, exactly",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from optimaldp.certify.findings import Certified, Finding
 from optimaldp.certify.personal import examine_personal
 from optimaldp.certify.questions import certified
-from optimaldp.certify.verdicts import Certified, Verdict
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
@@ -23,7 +23,7 @@ from optimaldp.questions.choices import Histogram, Winner
 from optimaldp.questions.conditions import Moves
 from optimaldp.questions.tally import Counted
 from optimaldp.questions.thresholds import Threshold
-from optimaldp.sampling import BitSource, choose_enclosed
+from optimaldp.sampling import BitSource, choose, choose_enclosed
 
 Enclosures = Callable[[], Sequence[Ball]]
 
@@ -53,13 +53,13 @@ class Answering(ABC):
     def statement(self) -> dict[str, Any]:
         """What is proven, in public words."""
 
-    def verdict(self) -> Verdict | None:
+    def finding(self) -> Finding | None:
         """What the referee of :mod:`optimaldp.certify` said, where it is asked here."""
         return None
 
     def _checked(self) -> list[str]:
-        verdict = self.verdict()
-        return list(verdict.checks) if verdict else []
+        finding = self.finding()
+        return list(finding.checks) if finding else []
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class AtDistance(Answering):
     def mechanism(self) -> Certified[Any]:
         return certified(Chain(self.level, len(self.answers)))
 
-    def verdict(self) -> Verdict:
-        return self.mechanism.verdict
+    def finding(self) -> Finding:
+        return self.mechanism.finding
 
     def draw(self, counted: Counted, source: BitSource) -> str:
         truth = self.question.truth(counted.counts)
@@ -150,17 +150,18 @@ class ForHistogram(Answering):
 
 @dataclass(frozen=True)
 class Personalised(Answering):
-    """A threshold in which persons have levels of their own; *levels* are public and in rising order."""
+    """A threshold in which persons have levels of their own: public *levels* in rising order, *sizes* the persons of each."""
 
     levels: tuple[Epsilon, ...] = ()
+    sizes: tuple[int, ...] = ()
 
     @property
     def mechanism(self) -> Certified[personal.PersonalLevels]:
         made = personal.PersonalLevels(self.levels)
         return Certified(made, examine_personal(made))
 
-    def verdict(self) -> Verdict:
-        return self.mechanism.verdict
+    def finding(self) -> Finding:
+        return self.mechanism.finding
 
     def draw(self, counted: Counted, source: BitSource) -> str:
         assert isinstance(self.question, Threshold)
@@ -185,6 +186,27 @@ class Personalised(Answering):
         }
 
 
+@dataclass(frozen=True)
+class OnGrid(Personalised):
+    """The same with delta > 0: the design on the grid of counts, while it is small."""
+
+    def finding(self) -> Finding:
+        return self._grid().finding
+
+    def _grid(self) -> Certified[Any]:
+        from optimaldp.questions.personal_grid import grid_mechanism
+
+        assert isinstance(self.question, Threshold)
+        return grid_mechanism(self.question, self.levels, self.sizes, self.level.delta)
+
+    def draw(self, counted: Counted, source: BitSource) -> str:
+        from optimaldp.questions.personal_grid import point
+
+        by_level = personal.read_levels(counted, self.level.epsilon)
+        row = self._grid().mechanism[point([counts[0] for _, counts in by_level])]
+        return self.answers[choose([row[answer] for answer in self.answers], source)]
+
+
 def answering(question: Question, level: ApproximateDP, neighbours: Neighbours) -> Answering:
     """The certified way to answer *question*; raises before anything is drawn if it cannot be."""
     kinds: dict[type[Question], type[Answering]] = {Winner: ForWinner, Histogram: ForHistogram}
@@ -194,11 +216,13 @@ def answering(question: Question, level: ApproximateDP, neighbours: Neighbours) 
 
 
 def answering_personally(
-    question: Question, level: ApproximateDP, neighbours: Neighbours, levels: tuple[Epsilon, ...]
+    question: Question, level: ApproximateDP, neighbours: Neighbours, persons: Sequence[tuple[Epsilon, int]]
 ) -> Answering:
-    """As :func:`answering`, for persons with levels of their own."""
-    personal.check_personal(question, level, neighbours)
-    made = Personalised(question, level, neighbours, levels)
+    """As :func:`answering`, for persons with levels of their own: which levels, and how many persons have each, is public."""
+    personal.check_personal(question, neighbours)
+    levels, sizes = tuple(epsilon for epsilon, _ in persons), tuple(size for _, size in persons)
+    kind = OnGrid if level.delta else Personalised
+    made = kind(question, level, neighbours, levels, sizes)
     made.statement()
     return made
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimaldp.errors import LevelError, QuestionError, TableError
-from optimaldp.privacy import ApproximateDP, Epsilon, Level, Neighbours
+from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions.base import Question
 from optimaldp.questions.tally import Counted
@@ -52,7 +52,7 @@ class PersonalState:
         return "PersonalState(private)"
 
 
-def check_personal(question: Question, bound: Level, neighbours: Neighbours) -> Threshold:
+def check_personal(question: Question, neighbours: Neighbours) -> Threshold:
     """Whether personal levels can be honoured for this question: where it is proven, and nowhere else."""
     if not isinstance(question, Threshold):
         raise QuestionError(
@@ -60,9 +60,6 @@ def check_personal(question: Question, bound: Level, neighbours: Neighbours) -> 
         )
     if neighbours is not Neighbours.SUBSTITUTION:
         raise LevelError("neighbours", str(neighbours), "is not proven for personal levels", "use 'substitution'")
-    if isinstance(bound, ApproximateDP) and bound.delta > 0:
-        shown = str(bound.delta)
-        raise LevelError("delta", shown, "is not 0, as the closed form for personal levels needs", "use delta=0")
     return question
 
 

@@ -14,8 +14,8 @@ _AGREE = 100  # bits to which an enclosure that is shown must be known, counted 
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What the referee found: public words. Only a passed verdict lets a sampler run."""
+class Finding:
+    """What the referee found: public words. Only a passed finding lets a sampler run."""
 
     private: bool
     checks: tuple[str, ...]
@@ -27,14 +27,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Certified(Generic[Mechanism]):
-    """A mechanism with the verdict that passed it: the only thing that a release samples from."""
+    """A mechanism with the finding that passed it: the only thing that a release samples from."""
 
     mechanism: Mechanism
-    verdict: Verdict
+    finding: Finding
 
     def __post_init__(self) -> None:
-        if not self.verdict.private:
-            raise NotCertifiedError(f"the mechanism is {self.verdict}. Nothing was sampled and nothing was spent.")
+        if not self.finding.private:
+            raise NotCertifiedError(f"the mechanism is {self.finding}. Nothing was sampled and nothing was spent.")
 
 
 def same(a: Ball, b: Ball, floor: Ball) -> bool:

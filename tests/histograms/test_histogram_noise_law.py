@@ -114,8 +114,8 @@ def test_huge_errors_are_bounded_by_cantelli():
 
 @pytest.mark.parametrize(("bins", "ratio"), [(2, "ln(2)"), (3, "ln(3)"), (2, "0.7")])
 def test_laplace_law(bins, ratio):
-    noise = laplace_noise(bins, epsilon=ratio)
-    table = {z: float(noise.probability(z)) for z in product(range(-22, 23), repeat=bins)}
+    noise, window_reach = laplace_noise(bins, epsilon=ratio), 22 if bins == 2 else 12
+    table = {z: float(noise.probability(z)) for z in product(range(-window_reach, window_reach + 1), repeat=bins)}
     assert abs(sum(table.values()) - 1) < 1e-5
     assert abs(sum(p * sum(map(abs, z)) for z, p in table.items()) - float(noise.expected_error())) < 1e-3
     assert abs(sum(p * z[0] ** 2 for z, p in table.items()) - float(noise.variance())) < 1e-2
@@ -153,3 +153,13 @@ def test_results_describe_themselves():
     assert repr(noise) == "HistogramNoise(3 bins, epsilon 1, substitution, sum 0)"
     assert "expected L1 error" in noise._repr_html_()
     assert '"neighbours": "add-remove"' in laplace_noise(3, epsilon=1).to_json()
+
+
+@pytest.mark.parametrize("bins", [3, 101, 6000])
+@pytest.mark.parametrize("epsilon", ["1e-150", "ln(2)", "1000", "0.1+ln(3)"])
+def test_extreme_levels_have_quantiles_and_moments(bins, epsilon):
+    for noise in (histogram_noise(bins, epsilon=epsilon), laplace_noise(bins, epsilon=epsilon)):
+        assert noise.error_quantile() >= noise.bin_quantile() >= 0
+        assert float(noise.variance()) >= 0
+        assert float(noise.expected_error()) >= 0
+    assert float(histogram_noise(bins, epsilon=epsilon).probability([0] * bins)) >= 0

@@ -175,3 +175,24 @@ def test_release_describes_itself_and_draws():
     many = private_histogram([3] * 100, epsilon=1)
     assert repr(many).startswith("HistogramRelease(100 bins")
     assert len(many.plot().axes[0].lines) == 1
+
+
+def test_labelled_counts():
+    release = private_histogram({"yes": 10, "no": 20}, epsilon=1)
+    assert release.labels == ("yes", "no")
+    assert sum(release.counts) == 30
+
+
+def test_a_total_too_large_for_bayes_is_refused_before_sampling():
+    class NoBits:
+        def take(self, count):
+            raise AssertionError("sampled")
+
+    with pytest.raises(HistogramError, match="projection"):
+        private_histogram([10**9, 5], epsilon=1, prior="flat", source=NoBits())
+    assert sum(private_histogram([10**9, 5], epsilon=1).counts) == 10**9 + 5
+
+
+def test_many_large_counts_do_not_overflow():
+    release = private_histogram([2**60] * 20, epsilon="0.001")
+    assert sum(release.counts) == 20 * 2**60

@@ -76,8 +76,15 @@ def test_compositions_by_enumeration(total, parts):
         assert abs(weight - Fraction(1, len(found))) <= undecided
 
 
-@pytest.mark.parametrize("subset", [bitmap_subset, sorted_subset])
-@pytest.mark.parametrize(("size", "bound"), [(1, 5), (2, 4)])
+@pytest.mark.parametrize(
+    ("subset", "size", "bound"),
+    [
+        (bitmap_subset, 1, 5),
+        (bitmap_subset, 2, 4),
+        (sorted_subset, 1, 5),
+        pytest.param(sorted_subset, 2, 4, marks=pytest.mark.slow),
+    ],
+)
 def test_array_subsets_by_enumeration(subset, size, bound):
     """The array code with words of 8 bits: the same code as for 32 and 64, small enough to enumerate."""
     found, undecided = measured(lambda bits: tuple(subset(size, bound, bits, word_bits=8).tolist()), 16)

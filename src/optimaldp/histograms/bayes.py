@@ -22,6 +22,7 @@ _NEGLIGIBLE = 1e-25  # relative weight below which a tail is cut off: far below 
 _FOURIER_NOISE = 1e-14
 _LONG = 600  # entries from which on a Fourier transform is faster
 _MOST_ROUNDS = 60
+_MOST_PERSONS = 5_000_000  # one array of this length for each step
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,17 @@ def bayes_remap(noisy: Any, *, epsilon: Epsilon, prior: Prior) -> Any:
     persons = int(table.sum())
     if persons < 0:
         raise HistogramError("table", persons, "has a negative total", "only tables of a public total can be remapped")
+    check_bayes_size(persons)
     if persons == 0:
         return np.zeros_like(table)
     return _common_quantile(posterior_marginals(table, epsilon=epsilon, prior=prior), persons)
+
+
+def check_bayes_size(persons: int) -> None:
+    """Refuse a total for which the posterior would not fit into memory. The total is public here."""
+    if persons > _MOST_PERSONS:
+        rule = f"cannot be computed for a total above {_MOST_PERSONS:,}"
+        raise HistogramError("remap", "bayes", rule, "use the projection, or a coarser unit")
 
 
 def posterior_marginals(noisy: Any, *, epsilon: Epsilon, prior: Prior) -> list[_Window]:

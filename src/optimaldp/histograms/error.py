@@ -16,12 +16,19 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import sphere_sizes
-from optimaldp.histograms.parameters import Number, read_bins, read_level, theta, theta_ball
+from optimaldp.histograms.parameters import (
+    MOST_EXACT_BINS,
+    Number,
+    exact_theta,
+    read_bins,
+    read_level,
+    theta,
+    theta_ball,
+)
 from optimaldp.privacy.balls import Ball, precision, upper, working_bits
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
 
-_MOST_EXACT_BINS = 5000  # the exact rational for 5000 bins has about 10,000 digits: more is no answer any more
 _DIGITS_OF_INVERSE = 12
 
 
@@ -44,10 +51,8 @@ def exact_error(bins: int, *, epsilon: Any) -> Fraction:
     ratio = theta(level)
     if not isinstance(ratio, Fraction):
         raise HistogramError("epsilon", str(level), "has no rational e^epsilon", "write 'ln(3)', or ask for a ball")
-    if bins > _MOST_EXACT_BINS:
-        raise HistogramError(
-            "bins", bins, f"is too many for an exact number (at most {_MOST_EXACT_BINS})", "use a ball"
-        )
+    if bins > MOST_EXACT_BINS:
+        raise HistogramError("bins", bins, f"is too many for an exact number (at most {MOST_EXACT_BINS})", "use a ball")
     return Fraction(hypergeometric_form(bins, ratio))
 
 
@@ -109,10 +114,10 @@ def normaliser(bins: int, *, epsilon: Any) -> Number:
     Fraction(443, 8)
     """
     bins, level = read_bins(bins), read_level(epsilon)
-    ratio = theta(level)
-    if isinstance(ratio, Fraction) and bins <= _MOST_EXACT_BINS:
+    ratio = exact_theta(bins, level)
+    if isinstance(ratio, Fraction):
         return _exact_normaliser(bins, ratio)
-    return ((1 + theta_ball(level)) / (1 - theta_ball(level))).legendre_p(bins - 1)
+    return ((1 + ratio) / (1 - ratio)).legendre_p(bins - 1)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.parameters import Number, read_bins, read_level, theta, theta_ball
+from optimaldp.histograms.parameters import Number, finely, read_bins, read_level, theta, theta_ball
 from optimaldp.histograms.quantiles import least_size, read_confidence
 from optimaldp.histograms.recipes import NoiseRecipe, follow, laplace_recipe
 from optimaldp.privacy.balls import ball, precision
@@ -40,6 +40,7 @@ class LaplaceNoise(Result):
         """One noise vector, an integer array; exact, certified at epsilon for one person more or less."""
         return follow(self.recipe, source)
 
+    @finely
     def probability(self, vector: list[int] | tuple[int, ...]) -> Number:
         """The probability of one noise vector.
 
@@ -51,11 +52,13 @@ class LaplaceNoise(Result):
         ratio = theta(self.epsilon)
         return ((1 - ratio) / (1 + ratio)) ** self.bins * ratio ** sum(abs(x) for x in vector)
 
+    @finely
     def expected_error(self) -> Number:
         """The expected L1 error, ``2 K theta / (1 - theta^2)``."""
         ratio = theta(self.epsilon)
         return 2 * self.bins * ratio / (1 - ratio * ratio)
 
+    @finely
     def variance(self) -> Number:
         """The variance in one bin, ``2 theta / (1 - theta)^2``; different bins are independent."""
         ratio = theta(self.epsilon)
@@ -69,7 +72,7 @@ class LaplaceNoise(Result):
             ratio = theta_ball(self.epsilon)
             return 2 * ratio ** (size + 1) / (1 + ratio) <= ball(risk)
 
-        return least_size(small_enough)
+        return least_size(small_enough, bits=256 + 2 * self.epsilon.leading_zeros())
 
     def error_quantile(self, level: Any = "0.95") -> int:
         """An L1 error that is not exceeded with probability *level* at least (Cantelli's bound if millions of values
@@ -88,9 +91,9 @@ class LaplaceNoise(Result):
 
     def _summed_quantile(self, wanted: float, steps: int) -> int:
         """By the coefficients of ``((1+u)/(1-u))^K``: ``(m+1) c_{m+1} = 2K c_m + (m-1) c_{m-1}``, kept as quotients."""
-        ratio, quotient, logarithms = math.exp(-float(self.epsilon)), 2.0 * self.bins, [0.0]
+        decay, quotient, logarithms = float(self.epsilon), 2.0 * self.bins, [0.0]
         for m in range(1, steps):
-            logarithms.append(logarithms[-1] + math.log(quotient * ratio))
+            logarithms.append(logarithms[-1] + math.log(quotient) - decay)
             quotient = (2 * self.bins + (m - 1) / quotient) / (m + 1)
         top = max(logarithms)
         masses = [math.exp(value - top) for value in logarithms]

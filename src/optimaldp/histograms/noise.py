@@ -16,7 +16,7 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball, exact_error, normaliser, optimal_error
 from optimaldp.histograms.lattice import sphere_size
-from optimaldp.histograms.parameters import Number, read_bins, read_level, theta
+from optimaldp.histograms.parameters import Number, exact_theta, finely, read_bins, read_level
 from optimaldp.histograms.recipes import NoiseRecipe, follow, lattice_recipe
 from optimaldp.privacy.balls import working_bits
 from optimaldp.privacy.epsilon import Epsilon
@@ -44,6 +44,7 @@ class HistogramNoise(Result):
         """
         return follow(self.recipe, source)
 
+    @finely
     def probability(self, vector: Sequence[int]) -> Number:
         """The probability of one noise vector.
 
@@ -54,45 +55,51 @@ class HistogramNoise(Result):
             raise HistogramError("vector", list(vector), f"does not have {self.bins} entries")
         if sum(vector):
             return Fraction(0)
-        return theta(self.epsilon) ** (sum(abs(x) for x in vector) // 2) / self.normaliser()
+        return exact_theta(self.bins, self.epsilon) ** (sum(abs(x) for x in vector) // 2) / self.normaliser()
 
+    @finely
     def error_probability(self, error: int) -> Number:
         """The probability that the L1 error is exactly *error* (an even number): ``N_d theta^d / P_{K-1}(y)``."""
         if error < 0 or error % 2:
             return Fraction(0)
         distance = error // 2
-        return sphere_size(self.bins, distance) * theta(self.epsilon) ** distance / self.normaliser()
+        return sphere_size(self.bins, distance) * exact_theta(self.bins, self.epsilon) ** distance / self.normaliser()
 
+    @finely
     def total_probability(self, total: int) -> Number:
         """The probability of the total T that the two halves of the noise share (how it is drawn, see ``totals``)."""
-        ratio = theta(self.epsilon)
+        ratio = exact_theta(self.bins, self.epsilon)
         weight = comb(self.bins - 1 + total, total) ** 2 * ratio**total
         return weight * (1 - ratio) ** self.bins / self.normaliser()
 
+    @finely
     def expected_error(self) -> Number:
         """The expected L1 error of the noise, ``D*_K``: the least there is for many persons."""
-        if self.epsilon.exact_ratio is not None:
+        if isinstance(exact_theta(self.bins, self.epsilon), Fraction):
             return exact_error(self.bins, epsilon=self.epsilon)
         return error_ball(self.bins, epsilon=self.epsilon, bits=working_bits())
 
+    @finely
     def variance(self) -> Number:
         """The variance of the noise in one bin, ``2(K-1) E[T(T+K)] / (K^2 (K+1))``.
 
         >>> histogram_noise(2, epsilon="ln(2)").variance()
         Fraction(4, 1)
         """
-        ratio, bins = theta(self.epsilon), self.bins
+        ratio, bins = exact_theta(self.bins, self.epsilon), self.bins
         mean_total = self.expected_error() / 2 + bins * ratio / (1 - ratio)
         # The hypergeometric equation gives E[T(T+K)] = K (K theta + (1+theta) E[T]) / (1-theta): no second sum is needed.
         return 2 * (bins - 1) * (bins * ratio + (1 + ratio) * mean_total) / (bins * (bins + 1) * (1 - ratio))
 
+    @finely
     def covariance(self) -> Number:
         """The covariance of two bins: negative, because the noise adds up to 0."""
         return -self.variance() / (self.bins - 1)
 
+    @finely
     def error_variance(self) -> Number:
         """The variance of the L1 error; Legendre's equation gives ``E[|z|_1^2] = 4 K (K-1) theta / (1-theta)^2``."""
-        ratio, mean = theta(self.epsilon), self.expected_error()
+        ratio, mean = exact_theta(self.bins, self.epsilon), self.expected_error()
         return 4 * self.bins * (self.bins - 1) * ratio / (1 - ratio) ** 2 - mean * mean
 
     def error_quantile(self, level: Any = "0.95") -> int:
@@ -119,6 +126,7 @@ class HistogramNoise(Result):
             f"Expected sum of errors: {mean:.6g}. Neighbours: {Neighbours.SUBSTITUTION.words}."
         )
 
+    @finely
     def normaliser(self) -> Number:
         """The sum of ``theta^(|z|_1/2)`` over all noise vectors."""
         return normaliser(self.bins, epsilon=self.epsilon)

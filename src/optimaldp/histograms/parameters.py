@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 from optimaldp.errors import HistogramError, LevelError
-from optimaldp.privacy.balls import Ball
+from optimaldp.privacy.balls import Ball, precision, working_bits
 from optimaldp.privacy.epsilon import Epsilon
 
 # A Fraction where e^epsilon is rational, else a ball at the current precision. They share their arithmetic but no type.
 Number = Any
 
+MOST_EXACT_BINS = 5000  # the exact least error for 5000 bins has about 10,000 digits
 _MOST_BINS = 10**7  # two bitmaps and a table of 64-bit integers for this many bins still fit a small machine
 
 
@@ -45,6 +48,22 @@ def theta(epsilon: Epsilon) -> Number:
     if epsilon.exact_ratio is not None:
         return 1 / epsilon.exact_ratio
     return 1 / epsilon.exp()
+
+
+def exact_theta(bins: int, epsilon: Epsilon) -> Number:
+    """:func:`theta`, but a ball where exact rationals for this many bins would have tens of thousands of digits."""
+    return theta(epsilon) if bins <= MOST_EXACT_BINS else theta_ball(epsilon)
+
+
+def finely(method: Callable[..., Number]) -> Callable[..., Number]:
+    """Run a method of a noise law with enough precision for its epsilon: ``1 - theta`` loses the leading zeros of epsilon."""
+
+    @wraps(method)
+    def run(self: Any, *arguments: Any) -> Number:
+        with precision(working_bits() + 64 + 4 * self.epsilon.leading_zeros()):
+            return method(self, *arguments)
+
+    return run
 
 
 def theta_ball(epsilon: Epsilon) -> Ball:

@@ -42,7 +42,8 @@ def error_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
     """
     risk = 1 - read_confidence(level)
     if bins <= _FEW_BINS:
-        return 2 * least_size(lambda distance: _distance_tail(bins, epsilon, distance) <= ball(risk))
+        bits = 256 + 3 * epsilon.leading_zeros()
+        return 2 * least_size(lambda distance: _distance_tail(bins, epsilon, distance) <= ball(risk), bits=bits)
     mean, spread = _moments(bins, epsilon)
     if mean + 12 * spread > _MOST_STEPS:
         return 2 * math.ceil(mean + spread * math.sqrt(float((1 - risk) / risk)) + 1)
@@ -54,16 +55,17 @@ def error_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
 def bin_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
     """The least number that the noise in one bin exceeds in size with probability at most ``1 - level``."""
     risk = 1 - read_confidence(level)
-    # The terms of the exact tail alternate beyond K and cancel down to about epsilon^K.
-    bits = 256 + 3 * min(bins, _FEW_BINS) * (1 + epsilon.leading_zeros())
     if bins <= _FEW_BINS:
+        # The terms of the exact tail alternate beyond K and cancel down to about epsilon^K.
+        bits = 256 + 3 * bins * (1 + epsilon.leading_zeros())
         return least_size(lambda size: 2 * _bin_tail(bins, epsilon, size + 1) <= ball(risk), bits=bits)
+    bits = 256 + 4 * epsilon.leading_zeros()
     with precision(bits):
         factor = _bin_tail_factor(bins, epsilon)
-    return least_size(lambda size: 2 * factor * (-epsilon.ball() * (size + 1) / 2).exp() <= ball(risk))
+    return least_size(lambda size: 2 * factor * (-epsilon.ball() * (size + 1) / 2).exp() <= ball(risk), bits=bits)
 
 
-def least_size(holds: Callable[[int], Any], *, bits: int = 512) -> int:
+def least_size(holds: Callable[[int], Any], *, bits: int) -> int:
     """The least size from which on the tail is small enough, at a precision where balls are narrow."""
 
     def certain(size: int) -> bool:
@@ -98,11 +100,11 @@ def _distance_tail(bins: int, epsilon: Epsilon, distance: int) -> Ball:
 
 def _distance_masses(bins: int, epsilon: Epsilon, steps: int) -> Iterator[float]:
     """``N_d theta^d`` up to a factor, in floats, from the quotients of the recurrence of N_d."""
-    ratio = math.exp(-float(epsilon))
+    decay = float(epsilon)
     pairs, quotient = bins * (bins - 1), float(bins * (bins - 1))
     logarithms = [0.0]
     for d in range(1, steps):
-        logarithms.append(logarithms[-1] + math.log(quotient * ratio))
+        logarithms.append(logarithms[-1] + math.log(quotient) - decay)
         quotient = (2 * d * d + pairs - (d - 1) ** 2 / quotient) / (d + 1) ** 2
     top = max(logarithms)
     return (math.exp(value - top) for value in logarithms)

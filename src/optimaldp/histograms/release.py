@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.histograms.bayes import check_bayes_size
 from optimaldp.histograms.laplace import LaplaceNoise
 from optimaldp.histograms.margins import TwoWayTable, two_way_table
 from optimaldp.histograms.noise import HistogramNoise
@@ -107,7 +108,7 @@ def _clipped(low: int, high: int, top: int | None) -> tuple[int, int]:
 
 
 def private_histogram(
-    counts: Sequence[int],
+    counts: Sequence[int] | Mapping[Any, int],
     *,
     epsilon: Any,
     neighbours: str | Neighbours = "substitution",
@@ -131,6 +132,9 @@ def private_histogram(
     (20, True)
     """
     level, relation = read_level(epsilon), read_neighbours(neighbours)
+    if isinstance(counts, Mapping):
+        labels = list(counts) if labels is None else labels
+        counts = list(counts.values())
     table = _read_counts(counts)
     belief = read_prior(prior, len(table))
     names = _read_labels(labels, len(table))
@@ -147,6 +151,8 @@ def _with_public_total(
         raise HistogramError(
             "counts", "the total 0", "leaves nobody to protect", "release histograms of at least one person"
         )
+    if remap == "bayes":
+        check_bayes_size(sum(table))
     noise = HistogramNoise(len(table), level)
     noisy = _add(table, noise.sample(source))
     mapped = apply_remap(remap, noisy, epsilon=level, prior=prior)
@@ -183,7 +189,7 @@ def _with_private_total(
 def _add(table: list[int], noise: Any) -> Any:
     import numpy as np
 
-    wide = noise.dtype == object or max(table) > 2**61
+    wide = noise.dtype == object or sum(table) > 2**61  # sums of tables must fit, too
     return np.array(table, dtype=object if wide else np.int64) + noise
 
 

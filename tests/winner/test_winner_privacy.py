@@ -105,8 +105,8 @@ def test_a_true_violation_is_seen() -> None:
 class TooEarly(WholeVotes):
     """A wrong twin: an option two below the surface is taken as level with it."""
 
-    def floods(self, count, surface):  # type: ignore[no-untyped-def]
-        return count >= surface - 2
+    def floods(self, count, total, members):  # type: ignore[no-untyped-def]
+        return count >= self.surface(total, members) - 2
 
 
 class OneBelowAsTop(WholeVotes):
@@ -119,17 +119,16 @@ class OneBelowAsTop(WholeVotes):
 class Ascending(_Flattening):
     """A wrong twin: the closure adds the lowest options first and stops at the first that is too low."""
 
-    def _close(self, taken, position):  # type: ignore[no-untyped-def]
-        members = [*taken]
-        members[position] += 1
-        total, size = self._totals(members)
+    def _close(self, level, position):  # type: ignore[no-untyped-def]
+        taken, total, members = [*level[0]], level[1] + self._heights[position], level[2] + 1
+        taken[position] += 1
         for index, height in reversed(list(enumerate(self._heights))):
-            while members[index] < self._sizes[index]:
-                if not self._water.floods(height, self._water.surface(total, size)):
-                    return tuple(members)
-                members[index] += 1
-                total, size = total + height, size + 1
-        return tuple(members)
+            while taken[index] < self._sizes[index]:
+                if not self._water.floods(height, total, members):
+                    return tuple(taken), total, members
+                taken[index] += 1
+                total, members = total + height, members + 1
+        return tuple(taken), total, members
 
 
 def nudged(counts: Sequence[int]) -> list[Fraction]:

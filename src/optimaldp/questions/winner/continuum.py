@@ -19,8 +19,8 @@ class DivisibleVotes:
     def surface(self, total: int, members: int) -> Fraction:
         return Fraction(total, members)
 
-    def floods(self, count: int, surface: Height) -> bool:
-        return count >= surface
+    def floods(self, count: int, total: int, members: int) -> bool:
+        return count * members >= total
 
     def shares(self, total: int, members: int) -> Number:
         return members

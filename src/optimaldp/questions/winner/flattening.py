@@ -18,6 +18,7 @@ from optimaldp.privacy.trajectory import Number
 
 Height = int | Fraction
 Taken = tuple[int, ...]
+Level = tuple[Taken, int, int]  # how many of each count, their votes, their number
 
 
 class Water(Protocol):
@@ -27,8 +28,8 @@ class Water(Protocol):
         """The highest count among *members* options that share *total* votes as evenly as possible."""
         ...
 
-    def floods(self, count: int, surface: Height) -> bool:
-        """Whether an option with this count is level with the options at the surface."""
+    def floods(self, count: int, total: int, members: int) -> bool:
+        """Whether an option with this count is level with *members* options that share *total* votes."""
         ...
 
     def shares(self, total: int, members: int) -> Number:
@@ -59,37 +60,36 @@ class _Flattening:
 
     def probabilities(self) -> dict[int, Number]:
         """Every distinct count with the probability of one option that has it."""
-        nothing: Taken = (0,) * len(self._heights)
-        start = self._close(nothing, 0)
+        start = self._close(((0,) * len(self._heights), 0, 0), 0)
         top = self._top(start)
         surface = self._heights[0]
         result: dict[int, Number] = {}
         for position, height in enumerate(self._heights):
-            if start[position]:
+            if start[0][position]:
                 moves = surface - height  # 0 for a top; 1 for the lattice's "one below"
                 result[height] = top if moves == 0 else self._decay(moves) * top
             else:
                 result[height] = self._lifted(start, position)
         return result
 
-    def _top(self, taken: Taken) -> Number:
-        """The probability of a top once the options in *taken* are level: what the others leave, shared."""
+    def _top(self, level: Level) -> Number:
+        """The probability of a top once the options in *level* are level: what the others leave, shared."""
+        taken, total, members = level
         if taken in self._known:
             return self._known[taken]
         rest = self._decay(0)  # one, as the kind of number in use: a bare 1 divided by an integer would be a float
         for position, size in enumerate(self._sizes):
             outside = size - taken[position]
             if outside:
-                rest = rest - outside * self._lifted(taken, position)
-        total, members = self._totals(taken)
+                rest = rest - outside * self._lifted(level, position)
         value = rest / self._water.shares(total, members)
         self._known[taken] = value
         return value
 
-    def _lifted(self, taken: Taken, position: int) -> Number:
+    def _lifted(self, level: Level, position: int) -> Number:
         """The probability of an option outside: it wins after being lifted to the surface, one factor for each move."""
-        lifted = self._close(taken, position)
-        moves = self._water.surface(*self._totals(lifted)) - self._heights[position]
+        lifted = self._close(level, position)
+        moves = self._water.surface(lifted[1], lifted[2]) - self._heights[position]
         return self._decay(moves) * self._top(lifted)
 
     def _decay(self, moves: Height) -> Number:
@@ -97,19 +97,14 @@ class _Flattening:
             self._decays[moves] = self._water.decay(moves)
         return self._decays[moves]
 
-    def _close(self, taken: Taken, position: int) -> Taken:
+    def _close(self, level: Level, position: int) -> Level:
         """Add one option at *position*, then in descending count every option that the sinking surface reaches."""
-        members = [*taken]
-        members[position] += 1
-        total, size = self._totals(members)
+        taken, total, members = [*level[0]], level[1] + self._heights[position], level[2] + 1
+        taken[position] += 1
         for index, height in enumerate(self._heights):
-            while members[index] < self._sizes[index]:
-                if not self._water.floods(height, self._water.surface(total, size)):
-                    return tuple(members)
-                members[index] += 1
-                total, size = total + height, size + 1
-        return tuple(members)
-
-    def _totals(self, taken: Sequence[int]) -> tuple[int, int]:
-        total = sum(number * height for number, height in zip(taken, self._heights) if number)
-        return total, sum(taken)
+            while taken[index] < self._sizes[index]:
+                if not self._water.floods(height, total, members):
+                    return tuple(taken), total, members
+                taken[index] += 1
+                total, members = total + height, members + 1
+        return tuple(taken), total, members

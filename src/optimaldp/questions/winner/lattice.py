@@ -23,8 +23,8 @@ class WholeVotes:
     def surface(self, total: int, members: int) -> int:
         return -(-total // members)
 
-    def floods(self, count: int, surface: Height) -> bool:
-        return count >= surface - 1
+    def floods(self, count: int, total: int, members: int) -> bool:
+        return count >= self.surface(total, members) - 1
 
     def shares(self, total: int, members: int) -> Number:
         full = total - (self.surface(total, members) - 1) * members

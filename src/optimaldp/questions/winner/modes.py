@@ -72,9 +72,8 @@ def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neig
     also when some of them chose none of the options.
 
     >>> from optimaldp.privacy import level
-    >>> winner_claim(12, level(1))
-    WinnerClaim(permute-and-flip, 12 options, 1-DP, substitution, proven for every n, every epsilon, any number of
-    options)
+    >>> winner_claim(5, level(1))
+    WinnerClaim(flip envelope (lattice), 5 options, 1-DP, substitution, proven for every n: finite certificate)
     """
     if options < 1:
         raise QuestionError("options", options, "leave nobody to win", "name at least one option")

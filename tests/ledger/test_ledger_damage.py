@@ -311,6 +311,16 @@ def test_a_full_disk_spends_nothing(file: Path) -> None:
     assert verify_ledger(file).intact
 
 
+def test_an_answer_that_cannot_be_written_leaves_its_spend(file: Path) -> None:
+    with make(file, 1) as ledger:
+        reservation = spend(ledger, 0.1)
+        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
+        with pytest.raises(LedgerError, match=r"disk is full.* The spend #2 stays, without an answer"):
+            reservation.record(["x" * 20_000])
+        assert str(ledger.spent().epsilon) == "0.1"
+
+
 def run_child(work: Callable[[], str]) -> str:
     """Run *work* in a forked child and return its text."""
     read, write = os.pipe()

@@ -9,9 +9,10 @@ from optimaldp.ledger.budget import UNLIMITED, Budget
 from optimaldp.ledger.composition import Basic, Optimal, Planned
 from optimaldp.ledger.entry import Answer, Entry, Opening, Spend
 from optimaldp.ledger.history import History
-from optimaldp.ledger.ledger import Ledger, Reservation
+from optimaldp.ledger.ledger import Ledger
 from optimaldp.ledger.opening import ledger_exists, open_ledger
 from optimaldp.ledger.remaining import Remaining
+from optimaldp.ledger.reservation import Reservation
 from optimaldp.ledger.verify import LedgerVerdict, verify_ledger
 
 __all__ = [

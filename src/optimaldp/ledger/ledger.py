@@ -10,17 +10,16 @@ import hmac
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any
 
 from optimaldp.errors import LedgerError
-from optimaldp.ledger.budget import Budget, single_bound
+from optimaldp.ledger.budget import single_bound
 from optimaldp.ledger.chain import asked, read_whole
 from optimaldp.ledger.entry import Answer, Entry, Opening, Spend, hash_of
 from optimaldp.ledger.history import History, Line
 from optimaldp.ledger.remaining import Remaining
+from optimaldp.ledger.reservation import Reservation
 from optimaldp.ledger.store import Row, Store
 from optimaldp.privacy.levels import Bound, Level
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
@@ -92,7 +91,9 @@ class Ledger:
             self._chain.account.require(spend)
             return spend
 
-        return Reservation(self, self._append(next_entry))
+        made = self._append(next_entry)
+        assert isinstance(made, Spend)
+        return Reservation(self, made)
 
     def require(
         self,
@@ -180,7 +181,10 @@ class Ledger:
                 )
             return Answer(sequence, previous, _now(), reservation.sequence, plain_answer, plain_certificate)
 
-        entry = self._append(next_entry)
+        try:
+            entry = self._append(next_entry)
+        except LedgerError as error:
+            raise LedgerError(f"{error} The spend #{reservation.sequence} stays, without an answer.") from None
         assert isinstance(entry, Answer)
         return entry
 
@@ -256,41 +260,6 @@ class Ledger:
             )
 
 
-@dataclass(frozen=True)
-class Reservation:
-    """A spend that is durable and waits for its answer.
-
-    Sample only while holding one, then :meth:`record` the answer. Leaving it unrecorded (an error, a crash) keeps the spend:
-    nobody can know any more whether an answer got out.
-
-        with ledger.reserve(...) as reservation:
-            answer = sample(...)
-            reservation.record(answer, certificate)
-    """
-
-    ledger: Ledger
-    spend: Any
-
-    @property
-    def sequence(self) -> int:
-        return int(self.spend.sequence)
-
-    def record(self, answer: Any, certificate: Any = None) -> Answer:
-        """Write the released answer, so that asking again costs nothing."""
-        return self.ledger.record(self, answer, certificate)
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def __repr__(self) -> str:
-        return f"Reservation(#{self.sequence}, {self.spend.question!r})"
-
-
 def new_opening(opening: Mapping[str, Any]) -> Row:
     """The first row of a new ledger."""
     text = Opening(1, "0" * 64, _now(), **opening).text()
@@ -315,6 +284,3 @@ def _plain(value: Any) -> Any:
         raise LedgerError(
             "an answer or certificate that is not plain JSON cannot be recorded. The spend stays, without its answer."
         ) from None
-
-
-__all__ = ["Budget", "Ledger", "Reservation", "new_opening"]

@@ -10,10 +10,9 @@ from typing import Any
 from optimaldp.errors import InputError, LedgerError
 from optimaldp.ledger.budget import Budget
 from optimaldp.ledger.composition.rules import Basic, Rule, read_rule
-from optimaldp.ledger.entry import Opening
 from optimaldp.ledger.ledger import Ledger, new_opening
 from optimaldp.ledger.sqlite_store import SQLiteStore
-from optimaldp.ledger.store import Row, Store
+from optimaldp.ledger.store import Store
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 
 Location = str | os.PathLike[str]
@@ -149,6 +148,3 @@ def _require_agreement(ledger: Ledger, given: Mapping[str, Any]) -> None:
                 f"ledger {ledger.location!r} was opened with {name} {stored!s}, and {value!s} was given now. "
                 f"What a ledger remembers never changes: leave {name} out, or keep another ledger."
             )
-
-
-__all__ = ["AS_STORED", "Opening", "Row", "is_server", "ledger_exists", "open_ledger"]

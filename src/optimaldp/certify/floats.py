@@ -90,8 +90,7 @@ def check_sides(mechanism: Mechanism, rows: TwoSides) -> PrivacyFinding:
     left, largest, edge = _first_stage(mechanism, sides, promises)
     kept = _second_stage(mechanism, sides, promises, left.edges)
     used = np.minimum(left.used, promises.most[graph.level_of_edge[left.edges]])[kept]
-    if used.size and used.max() > largest:
-        largest, edge = float(used.max()), int(left.edges[kept][used.argmax()])
+    largest, edge = _sharpen(mechanism, OpenEdges(left.edges[kept], used), largest, edge)
     return _third_stage(mechanism, OpenEdges(left.edges[~kept], left.used[~kept]), largest, edge)
 
 
@@ -123,7 +122,7 @@ def _ratios(ends: list[tuple[Floats, Floats]], kind: Any, promises: Promises) ->
     """For each edge an upper bound of its least ratio at its deltas, and whether every inequality certainly holds."""
     ratio = np.ones(len(ends[0][0]))
     sure = np.ones(len(ratio), dtype=bool)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for forward, (growth, _, delta, _) in promises:
             promised, spared = growth[kind], delta[kind]
             for tail, head in ends:
@@ -162,15 +161,29 @@ def _holds(above: tuple[Floats, Floats], below: tuple[Floats, Floats], promise: 
     return certain
 
 
+def _sharpen(mechanism: Mechanism, passed: OpenEdges, largest: float, edge: int) -> tuple[float, int]:
+    """The largest epsilon among edges that passed at twice the precision: measured in rationals as long as they are few."""
+    if not passed.edges.size:
+        return largest, edge
+    few = len(passed.edges) <= _ENOUGH
+    order = np.argsort(-passed.used, kind="stable") if few else np.array([passed.used.argmax()])
+    for i in order.tolist():
+        if passed.used[i] <= largest:
+            break
+        number = int(passed.edges[i])
+        used = _check_edge(mechanism, number, {}).used if few else float(passed.used[i])
+        if used > largest:
+            largest, edge = used, number
+    return largest, edge
+
+
 def _third_stage(mechanism: Mechanism, left: OpenEdges, largest: float, edge: int) -> PrivacyFinding:
     """What is left is decided in rationals, equal cases once, the most suspicious first.
 
     A mechanism that is broken everywhere is not measured everywhere: then the bounds of the first stage stand in.
     """
     graph = mechanism.graph
-    strain = (
-        left.used - np.array([float(_least_epsilon(level)) for level in graph.levels])[graph.level_of_edge[left.edges]]
-    )
+    strain = left.used - np.array([_least_epsilon(level) for level in graph.levels])[graph.level_of_edge[left.edges]]
     order = np.argsort(-strain, kind="stable")
     worst: tuple[EdgeFinding, int] | None = None
     known: dict[Any, EdgeFinding] = {}
@@ -197,8 +210,9 @@ def _check_edge(mechanism: Mechanism, number: int, known: dict[Any, EdgeFinding]
     return known[tail, head, kind]
 
 
-def _least_epsilon(level: Level) -> Any:
-    return min(bound.epsilon for bound in _approximate(level).bounds)
+def _least_epsilon(level: Level) -> float:
+    least = min(float(bound.epsilon) for bound in _approximate(level).bounds)
+    return min(least, 1e300)  # a finite stand-in, so that differences are numbers
 
 
 def _columns(bounds: list[tuple[Bound, ...]]) -> list[tuple[Floats, ...]]:

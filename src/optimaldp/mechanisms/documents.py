@@ -198,9 +198,8 @@ def _read_given(document: Mapping[str, Any], graph: DatasetGraph, preferences: P
 def _graph_document(graph: DatasetGraph, preferences: Preferences) -> dict[str, Any]:
     """The answers, the commonest level as the default, the edges with their own level where it differs, the preferences."""
     document: dict[str, Any] = {"answers": list(preferences.answers)}
-    default = -1
+    default = _commonest_level(graph)
     if graph.levels:
-        default = int(np.bincount(graph.level_of_edge, minlength=len(graph.levels)).argmax())
         document["privacy"] = level_document(graph.levels[default])
     written = [level_document(level) for level in graph.levels]
     ends = zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist())
@@ -209,6 +208,15 @@ def _graph_document(graph: DatasetGraph, preferences: Preferences) -> dict[str, 
     words = [_order_document(preferences, order) for order in preferences.orders]
     document["prefers"] = {name: words[k] for name, k in zip(names, preferences.of.tolist())}
     return document
+
+
+def _commonest_level(graph: DatasetGraph) -> int:
+    """Which level most edges have; of several the one that comes first, so that writing what was read changes nothing."""
+    if graph.edge_count == 0:
+        return 0
+    counts = np.bincount(graph.level_of_edge)
+    most = (counts == counts.max())[graph.level_of_edge]
+    return int(graph.level_of_edge[most.argmax()])
 
 
 def _order_document(preferences: Preferences, order: tuple[int, ...]) -> str | list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import pytest
@@ -202,3 +202,73 @@ def test_three_options_rest_on_inequalities_that_hold() -> None:
         assert all(a >= b for a, b in pairwise(p))
         assert all(x * p[k - 1] <= p[k] for k in range(1, 6))
         assert all(2 * x**2 / (1 + x) * p[k - 2] <= p[k] <= x * p[k - 2] for k in range(2, 6))
+
+
+WIDE = (0, ONE)  # an interval that proves nothing
+FIRM = (ONE // 4, ONE // 4)
+TWICE = (ONE // 2 - 8, ONE // 2 - 8)  # just inside the factor 1/x = 2
+BEYOND = (ONE // 2 + 8, ONE // 2 + 8)
+
+
+@pytest.mark.parametrize(
+    ("giver", "taker", "z", "y", "holds"),
+    [
+        *[(giver, 0, FIRM, TWICE, True) for giver in (2, 3, 4)],  # A-upper, from losers and from far
+        *[(giver, 0, FIRM, BEYOND, False) for giver in (2, 3, 4)],
+        *[(giver, 0, WIDE, FIRM, False) for giver in (2, 3, 4)],
+        *[(0, taker, FIRM, TWICE, True) for taker in (3, 4)],  # B-lower, to losers and to far
+        *[(0, taker, TWICE, FIRM, False) for taker in (3, 4)],
+        *[(2, taker, FIRM, TWICE, True) for taker in (3, 4)],  # C, both directions
+        *[(2, taker, TWICE, FIRM, True) for taker in (3, 4)],
+        *[(2, taker, FIRM, BEYOND, False) for taker in (3, 4)],
+        *[(2, taker, BEYOND, FIRM, False) for taker in (3, 4)],
+        (4, 3, FIRM, BEYOND, False),
+        (4, 3, BEYOND, FIRM, False),
+        (4, 4, WIDE, WIDE, False),
+        (0, 1, WIDE, WIDE, True),  # from top to top: always
+        (3, 2, WIDE, WIDE, True),  # to an option one below the top: covered from the other end
+    ],
+)
+def test_each_move_needs_its_own_inequality(
+    giver: int, taker: int, z: tuple[int, int], y: tuple[int, int], holds: bool
+) -> None:
+    gaps = [0, 0, 1, 3]
+    assert winner_shapes.pair_holds(gaps, 4, giver, taker, z, y, ONE // 2) is holds
+
+
+def test_a_single_top_may_give_a_vote_away() -> None:
+    assert winner_shapes.pair_holds([0, 3], 2, 0, 1, WIDE, WIDE, ONE // 2)
+    assert winner_shapes.pair_holds([0], 1, 0, 1, WIDE, WIDE, ONE // 2)
+
+
+def test_every_kind_of_move_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pair per pair of distinct gaps, two options of the same gap, and far ones on either side."""
+    seen = []
+    monkeypatch.setattr(
+        winner_shapes, "pair_holds", lambda gaps, near, giver, taker, z, y, x: seen.append((giver, taker)) or True
+    )
+    numbers = _Numbers(5, HALF, HALF, 6, plain())
+    winner_shapes.shape_holds([0, 0, 4], 3, 5, 5 * numbers.row, numbers.with_far(2), {})
+    assert seen == [(0, 1), (0, 2), (0, 3), (2, 1), (2, 3), (3, 1), (3, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("near", "options", "reach"), [(1, 3, 5), (2, 3, 5), (3, 3, 4), (3, 5, 6), (4, 4, 0), (4, 5, 5)]
+)
+def test_every_near_shape_is_visited_with_its_own_far_mass(
+    near: int, options: int, reach: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {}
+
+    def record(gaps, near, options, far, numbers, known):  # type: ignore[no-untyped-def]
+        seen[tuple(gaps)] = far
+        return True
+
+    monkeypatch.setattr(winner_shapes, "shape_holds", record)
+    assert winner_shapes.shapes_hold(near, options, reach, 1000, None, {})
+    wanted = {
+        (0, *gaps): 1000 * (max(3, reach - (0, *gaps)[-1]) - 1) if near < options else 0
+        for gaps in product(range(reach + 3 * near + 3), repeat=near - 1)
+        if all(0 <= b - a <= max(3, reach - a) for a, b in pairwise((0, *gaps)))
+    }
+    assert seen == wanted

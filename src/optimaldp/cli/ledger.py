@@ -67,7 +67,7 @@ def show(location: Location, as_json: Json = False) -> None:
 
         console = Console()
         console.print(history)
-        console.print(ledger.remaining().summary(), markup=False)
+        console.print(ledger.remaining().summary(), markup=False, highlight=False)
         console.print(f"head {ledger.head}")
 
 

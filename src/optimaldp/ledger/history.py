@@ -12,7 +12,7 @@ from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canon
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 
-_COLUMNS = ("#", "time", "question", "epsilon", "delta", "part", "answer", "certificate")
+_COLUMNS = ("#", "time (UTC)", "question", "part", "epsilon", "delta", "answer", "proof")
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +62,8 @@ class Line(Result):
         answer = canonical(self.answer).strip('"') if self.recorded else "(spent, not recorded)"
         level = (readable(bound.epsilon), fraction_text(bound.delta))
         proof = "yes" if self.certificate is not None else ""
-        return (str(self.spend.sequence), self.time, self.question, *level, self.spend.part or "", answer, proof)
+        minute = self.time[:16].replace("T", " ")
+        return (str(self.spend.sequence), minute, self.question, self.spend.part or "", *level, answer, proof)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,14 +106,28 @@ class History(Result):
         from rich.text import Text
 
         # Texts, not markup: a question may hold square brackets.
-        table = Table(*_COLUMNS, title=Text(f"{self.opening.dataset}: {self.opening.neighbours.words}"))
+        table = Table(title=Text(f"{self.opening.dataset}: {self.opening.neighbours.words}"), title_justify="left")
+        shown = self._columns()
+        for position in shown:
+            table.add_column(
+                _COLUMNS[position], overflow="fold", no_wrap=_COLUMNS[position] not in ("question", "part", "answer")
+            )
         for line in self.lines:
-            table.add_row(*(Text(cell) for cell in line.cells()))
+            table.add_row(*(Text(line.cells()[position]) for position in shown))
         return table
 
+    def _columns(self) -> list[int]:
+        """The columns that say something: no parts and no deltas are not shown as a column of nothing."""
+        cells = [line.cells() for line in self.lines]
+        nothing = {"part": "", "delta": "0"}
+        return [
+            n for n, name in enumerate(_COLUMNS) if name not in nothing or any(c[n] != nothing[name] for c in cells)
+        ]
+
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
+        shown = self._columns()
+        head = "".join(f"<th>{html.escape(_COLUMNS[n])}</th>" for n in shown)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line.cells()) + "</tr>" for line in self.lines
+            "<tr>" + "".join(f"<td>{html.escape(line.cells()[n])}</td>" for n in shown) + "</tr>" for line in self.lines
         )
         return f"<div><strong>{html.escape(self.summary())}</strong><table><tr>{head}</tr>{body}</table></div>"

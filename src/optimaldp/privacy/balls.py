@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import arb, arb_poly, ctx, fmpq
 
 Ball = arb
+BallPolynomial = arb_poly
 
 WORKING_BITS = 128  # enough for 30 decimal digits with room for a few hundred operations
 

@@ -31,7 +31,7 @@ from optimaldp.sampling import BitSource, SystemBits, choose_enclosed, uniform_b
 
 _DIGITS = 45  # of a Decimal result, all of them right
 _MOST_BITS = 1 << 13  # a probability that is 0 to this many bits is reported as 0
-_EXACT_BITS = 1 << 16  # exact rationals beyond this size are of no use to anybody: decimals instead
+_EXACT_BITS = 1 << 19  # of all exact rationals together; beyond that nobody reads them and they take long: decimals
 _MOST_LISTED = 400  # options for which permute-and-flip's whole distribution is computed; it is sampled for any number
 
 
@@ -173,7 +173,7 @@ def _has_exact_form(counts: Sequence[int], claim: WinnerClaim) -> bool:
     if claim.mode is not WinnerMode.LATTICE or ratio is None:
         return False
     size = max(ratio.numerator, ratio.denominator).bit_length() - 1
-    return size * (max(counts) - min(counts)) <= _EXACT_BITS
+    return (size * (max(counts) - min(counts)) << claim.options) <= _EXACT_BITS
 
 
 def _checked(counts: Sequence[int]) -> list[int]:

@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from flint import arb_poly
-
-from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision, working_bits
+from optimaldp.privacy.balls import Ball, BallPolynomial, integer_above, integer_below, precision, working_bits
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.winner.flattening import Height
 from optimaldp.sampling import BitSource, uniform_below
@@ -64,9 +62,9 @@ def _wins(coins: Sequence[Ball], index: int) -> Ball:
     return coins[index] * expected
 
 
-def _number_of_heads(coins: Sequence[Ball], length: int) -> arb_poly:
+def _number_of_heads(coins: Sequence[Ball], length: int) -> BallPolynomial:
     """The generating polynomial of the number of heads below *length*, by a product tree."""
-    factors = [arb_poly([1 - coin, coin]) for coin in coins] or [arb_poly([1])]
+    factors = [BallPolynomial([1 - coin, coin]) for coin in coins] or [BallPolynomial([1])]
     while len(factors) > 1:
         paired = [(a * b).truncate(length) for a, b in zip(factors[::2], factors[1::2])]
         factors = paired + factors[2 * len(paired) :]

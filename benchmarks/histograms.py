@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Row, at_least_faster, at_most, best_time
+from optimaldp.errors import MissingExtraError
 from optimaldp.histograms import (
     finite_optimum,
     histogram_noise,
@@ -91,8 +92,10 @@ def _two_bins_row() -> Row:
 
 
 def _opendp_laplace(scale: float) -> Any:
-    import opendp.prelude as dp
-
+    try:
+        import opendp.prelude as dp
+    except ModuleNotFoundError:
+        raise MissingExtraError("opendp", "peers") from None
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
     return dp.m.make_laplace(*space, scale=scale)

@@ -40,6 +40,15 @@ def test_priors(prior):
     assert sum(json.loads(found.stdout)) == 20
 
 
+def test_remap_errors_for_a_number_of_persons(tmp_path):
+    picture = tmp_path / "remaps.svg"
+    found = run("--epsilon", "ln(2)", "--bins", "2", "--persons", "10", "--prior", "uniform", "--plot", str(picture))
+    finite = json.loads(found.stdout)["finite"]
+    assert abs(finite["least"] - 58599 / 32768) < 1e-12
+    assert {error["remap"] for error in finite["errors"]} == {"projection", "bayes", "ball", "none"}
+    assert picture.read_text().startswith("<?xml")
+
+
 def test_neighbours_and_no_remap():
     found = run("--epsilon", "1", "--counts", "-", "--neighbours", "add-remove", "--remap", "none", stdin="[0, 0]")
     assert len(json.loads(found.stdout)) == 2
@@ -55,6 +64,11 @@ def test_neighbours_and_no_remap():
         (["--epsilon", "1"], ""),
         (["--epsilon", "1", "--bins", "3", "--plot", "picture.txt"], ""),
         (["--epsilon", "1", "--bins", "3", "--remap", "bayes"], ""),
+        (["--epsilon", "1", "--bins", "3", "--prior", "flat"], ""),
+        (["--epsilon", "1", "--bins", "3", "--persons", "0"], ""),
+        (["--epsilon", "1", "--bins", "3", "--persons", "many"], ""),
+        (["--epsilon", "1", "--counts", "-", "--persons", "9"], "[4, 5]"),
+        (["--epsilon", "1", "--counts", "-", "--plot", "no-such-folder/x.png"], "[4, 5]"),
         (["--epsilon", "1", "--counts", "-"], "[5, -1]"),
         (["--epsilon", "1", "--counts", "-"], "[5, 1.5]"),
         (["--epsilon", "1", "--counts", "-"], "[0, 0]"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,6 +25,9 @@ def histogram(
     bins: str | None = typer.Option(
         None, metavar="K", help="A number of bins: print the least possible error; with --counts, check it."
     ),
+    persons: str | None = typer.Option(
+        None, metavar="N", help="With --bins: also the expected error of every remap for N persons, beside the least."
+    ),
     neighbours: str = typer.Option(
         "substitution",
         help="'substitution' (one record replaced, the total is public) or 'add-remove' (it is private).",
@@ -35,22 +39,42 @@ def histogram(
     plot: str | None = typer.Option(None, help="Also draw a picture into this file (.png, .svg, .pdf)."),
 ) -> None:
     """Release counts with the least expected error (--counts), or say what that error is (--bins)."""
-    size = None if bins is None else _read_size(bins)
+    size = None if bins is None else _read_whole("bins", bins)
+    total = None if persons is None else _read_whole("persons", persons)
+    if plot is not None:
+        _check_picture(plot)
     if counts is not None:
+        if total is not None:
+            raise HistogramError("persons", total, "does not go with --counts", "their total is the number of persons")
         _release(epsilon, counts, size, neighbours, prior, remap, plot)
     elif size is not None:
-        _least_error(epsilon, size, neighbours, prior, remap, plot)
+        _refuse("--bins", neighbours=neighbours, prior=None if total else prior, remap=remap)
+        _least_error(epsilon, size, total, prior, plot)
     else:
         raise HistogramError(
             "counts", "nothing", "was given", "pass --counts FILE to release, or --bins K for the error"
         )
 
 
-def _read_size(text: str) -> int:
+def _read_whole(field: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise HistogramError("bins", text, "is not a number of bins", "write an integer from 2 on") from None
+        raise HistogramError(field, text, "is not a whole number", f"write --{field} 4") from None
+
+
+def _check_picture(path: str) -> None:
+    """Before anything is sampled: a draw that could not be shown would be wasted."""
+    target = Path(path)
+    if target.suffix.lower() not in (".png", ".svg", ".pdf") or not target.parent.is_dir():
+        raise HistogramError("plot", path, "cannot be written", "name a .png, .svg or .pdf in a folder that exists")
+
+
+def _refuse(option: str, *, neighbours: str, prior: str | None, remap: str | None) -> None:
+    given = neighbours if neighbours != "substitution" else prior or remap
+    if given is not None:
+        rule = f"does not go with {option} alone"
+        raise HistogramError("bins", given, rule, "the least error is that of replaced records and many persons")
 
 
 def _release(
@@ -79,25 +103,23 @@ def _explain(release: HistogramRelease) -> None:
         typer.echo(release.statement(), err=True)
 
 
-def _least_error(
-    epsilon: str, bins: int, neighbours: str, prior: str | None, remap: str | None, plot: str | None
-) -> None:
-    if neighbours != "substitution" or prior is not None or remap is not None:
-        given = neighbours if neighbours != "substitution" else prior or remap
-        raise HistogramError(
-            "bins",
-            given,
-            "does not go with --bins alone",
-            "the least error is that of replaced records and many persons",
-        )
-    from optimaldp.histograms import histogram_noise
+def _least_error(epsilon: str, bins: int, persons: int | None, prior: str | None, plot: str | None) -> None:
+    from optimaldp.histograms import compare_remaps, histogram_noise
 
     noise = histogram_noise(bins, epsilon=epsilon)
-    if plot is not None:
-        from optimaldp.plots.histograms import draw_error_curve
+    document = _error_document(noise)
+    if persons is None:
+        if plot is not None:
+            from optimaldp.plots.histograms import draw_error_curve
 
-        _save(draw_error_curve(bins, epsilon=noise.epsilon), plot)
-    typer.echo(json.dumps(_error_document(noise)))
+            _save(draw_error_curve(bins, epsilon=noise.epsilon), plot)
+    else:
+        belief = "uniform" if prior is None else _read_prior(prior)
+        comparison = compare_remaps(bins, persons, epsilon=noise.epsilon, prior=belief)
+        document["finite"] = comparison.to_document()
+        if plot is not None:
+            _save(comparison.plot(), plot)
+    typer.echo(json.dumps(document))
 
 
 def _error_document(noise: Any) -> dict[str, Any]:

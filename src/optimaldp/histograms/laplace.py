@@ -108,8 +108,8 @@ class LaplaceNoise(Result):
         """What can be said about the error before anything is released."""
         worst, single = self.error_quantile(level), self.bin_quantile(level)
         return (
-            f"With probability at least {float(read_confidence(level)):.6g} the counts are off by at most {worst} in sum, "
-            f"and with that probability a single noisy count by at most {single}. "
+            f"With probability at least {float(read_confidence(level)):.6g} the noise is at most {worst} in sum, "
+            f"and with that probability at most {single} in a single bin. "
             f"Neighbours: {Neighbours.ADD_REMOVE.words}."
         )
 

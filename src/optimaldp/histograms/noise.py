@@ -121,8 +121,8 @@ class HistogramNoise(Result):
         worst, single = self.error_quantile(level), self.bin_quantile(level)
         mean = optimal_error(self.bins, epsilon=self.epsilon)
         return (
-            f"With probability at least {float(read_confidence(level)):.6g} the counts are off by at most {worst} in sum "
-            f"(at most {worst // 2} persons in a wrong bin), and with that probability a single noisy count by at most {single}. "
+            f"With probability at least {float(read_confidence(level)):.6g} the noise is at most {worst} in sum "
+            f"(at most {worst // 2} persons in a wrong bin), and with that probability at most {single} in a single bin. "
             f"Expected sum of errors: {mean:.6g}. Neighbours: {Neighbours.SUBSTITUTION.words}."
         )
 

@@ -21,6 +21,12 @@ from optimaldp.results import Result
 from optimaldp.sampling import BitSource
 
 _SHOWN = 8  # counts in a one-line repr
+_REMAP_WORDS = {
+    "projection": "The projection that followed never increases the sum of errors.",
+    "bayes": "The Bayes remap that followed lowers the expected sum of errors under its prior, not always the sum itself.",
+    "ball": "The ball map that followed may increase the sum of errors.",
+    "none": "Nothing followed: counts may be negative.",
+}
 _REMEDY = "pass a list of nonnegative integers, one for each public bin"
 
 
@@ -69,7 +75,7 @@ class HistogramRelease(Result):
 
     def statement(self) -> str:
         """The guarantee and the error, in words."""
-        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} Remap: {self.remap}."
+        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {_REMAP_WORDS[self.remap]}"
 
     def summary(self) -> str:
         shown = str(list(self.counts)) if self.bins <= _SHOWN else f"{self.bins} bins"

@@ -308,3 +308,19 @@ def test_databases_as_secrets() -> None:
     found = optimal_mechanism(databases.graph(), "ln(2)")
     assert found.utility == Fraction(4, 9)  # (x/(1+x))^2: Theorem 1's extremal channel
     assert found.channel.min_entropy_leakage() == pytest.approx(math.log2(16 / 9))
+
+
+def test_the_graph_designer_attains_the_unrestricted_optimum() -> None:
+    """Majority of three: the program over all datasets and the designer on the dataset graph meet at 17/24."""
+    import optimaldp as odp
+    from optimaldp.channels import compare_with_all
+    from optimaldp.design.choosing import choose_boundary
+
+    graph = odp.graphs.votes(3, level=odp.level("ln(2)", 0))
+    designed = choose_boundary(graph, odp.graphs.majority)
+    channel = Channel.from_mechanism(designed.mechanism)
+    right = [[int(name.count("1") >= 2), int(name.count("1") < 2)] for name in channel.inputs]
+    both = compare_with_all(lambda votes: sum(votes) >= 2, Databases.of_values((0, 1), 3), "ln(2)")
+    assert posterior_gain(right, channel) == both.unrestricted.utility == Fraction(17, 24)
+    assert both.gain == Fraction(1, 24)
+    assert both.to_document() == {"oblivious": "2/3", "unrestricted": "17/24"}

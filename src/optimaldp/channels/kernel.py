@@ -13,7 +13,7 @@ from optimaldp.channels.channel import Channel
 from optimaldp.privacy.balls import ball, lower, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 
-_BITS = 48  # of an irrational e^epsilon: the utility given away is below 1e-13, and the rationals stay short
+ROUNDED_BITS = 48  # of an irrational e^epsilon: the utility given away is below 1e-13, and the rationals stay short
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Kernel:
         ratio = self.epsilon.exact_ratio
         if ratio is not None and length.denominator == 1:
             return ratio ** int(length)
-        with precision(_BITS + 16):
+        with precision(ROUNDED_BITS + 16):
             value = (self.epsilon.ball() * ball(length)).exp()
             end = upper(value) if self.above else lower(value)
-        scaled = end * 2**_BITS
+        scaled = end * 2**ROUNDED_BITS
         rounded = scaled.__ceil__() if self.above else scaled.__floor__()
-        return max(Fraction(1), Fraction(rounded, 2**_BITS))
+        return max(Fraction(1), Fraction(rounded, 2**ROUNDED_BITS))
 
     @cached_property
     def rows(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -98,9 +98,15 @@ class Kernel:
         """Whether the channel (inputs: the vertices, in their order) keeps every edge's factor; floats with room for rounding."""
         if channel.inputs != self.graph.vertices:
             return False
+        size, factors = len(channel.inputs), set(self.factors.values())
+        room = 1 if channel.exact else 1 - 2.0**-50
+        if 2 * len(self.factors) == size * (size - 1) and len(factors) == 1:
+            # Every two inputs are neighbours: each column's extremes decide.
+            allowed = factors.pop() * room
+            columns = zip(*channel.exact_rows) if channel.exact else channel.array.T
+            return all(max(column) <= allowed * min(column) for column in columns)
         if isinstance(channel.rows, tuple):
             rows = channel.rows
             return all(p <= factor * q for y, other, factor in self.arcs for p, q in zip(rows[y], rows[other]))
-        factors = {factor: float(factor) * (1 - 2.0**-50) for factor in set(self.factors.values())}
         array = channel.rows
-        return all(bool((array[y] <= factors[factor] * array[other]).all()) for y, other, factor in self.arcs)
+        return all(bool((array[y] <= float(factor) * room * array[other]).all()) for y, other, factor in self.arcs)

@@ -19,6 +19,7 @@ from optimaldp.channels.numbers import ExactRow, FloatArray, Number, as_floats, 
 from optimaldp.errors import ChannelError
 
 Prior = ExactRow | FloatArray
+_CACHED = 32_768  # cells of a block of rows that stays in the processor's cache
 
 
 def read_prior(channel: Channel, prior: Any) -> Prior:
@@ -73,7 +74,7 @@ def posterior_vulnerability(channel: Channel, prior: Any = None) -> Number:
 
 def _column_maxima(array: FloatArray, weights: FloatArray) -> FloatArray:
     # In blocks of rows that stay in the cache: a full product would walk through memory twice.
-    block = max(1, 32_768 // array.shape[1])
+    block = max(1, _CACHED // array.shape[1])
     best = np.zeros(array.shape[1])
     for start in range(0, len(weights), block):
         part = array[start : start + block] * weights[start : start + block, None]
@@ -218,10 +219,13 @@ def mutual_information(channel: Channel, prior: Any = None) -> float:
 
 def negative_entropies(array: FloatArray) -> FloatArray:
     """``Σ_z C[x,z] ln C[x,z]`` for each row."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(array)
-    if not np.isfinite(logs).all():
-        logs[array == 0] = 0
+    block = max(1, _CACHED // array.shape[1])
+    return np.concatenate([_row_sums(array[start : start + block]) for start in range(0, len(array), block)])
+
+
+def _row_sums(array: FloatArray) -> FloatArray:
+    # 0 log 0 = 0: a zero is lifted to the smallest normal number, whose product with 0 is 0 again
+    logs = np.log(np.maximum(array, np.finfo(np.float64).tiny))
     return np.asarray(np.einsum("xz,xz->x", array, logs), dtype=np.float64)
 
 

@@ -17,7 +17,7 @@ from optimaldp.channels import closed_forms, linear_program
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel, Label
 from optimaldp.channels.closed_forms import Form
-from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.kernel import ROUNDED_BITS, Kernel
 from optimaldp.channels.measures import identity_gain
 from optimaldp.channels.numbers import Number, cell_text, read_distribution, read_gain
 from optimaldp.channels.optimality import PotentialProof, ProgramProof, Proof, TheoremProof
@@ -29,7 +29,9 @@ from optimaldp.results import Result
 
 Exact = Sequence[Sequence[Fraction]]
 _LARGEST_EXACT = 160  # answers up to which the closed form is solved over the rationals
-_LONGEST_LINE = 400  # answers on a line, whose closed form needs no solve
+_LARGEST_KNOWN = 400  # answers on a line or clique, whose closed forms need no solve
+_MOST_BITS = 2e7  # in a matrix of rationals: some seconds of work
+_LARGEST_MATRIX = 4000  # answers beyond which a matrix does not fit into memory with room to work
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,10 +78,11 @@ class OptimalMechanism(Result):
             if self.optimal
             else "not proven optimal"
         )
-        where = " for a graph with artificial edges" if self.graph.superset else ""
-        return (
-            f"{exactly} for {self.objective}{where}, among all channels that are ({self.epsilon})-private on this graph"
+        where = (
+            " (on a graph with artificial edges: perhaps not for the question itself)" if self.graph.superset else ""
         )
+        private = f"differentially private with epsilon = {self.epsilon}, answers joined by an edge being neighbours"
+        return f"{exactly} for {self.objective}{where}, among all channels that are {private}"
 
     def check(self) -> bool:
         """Check privacy on every edge, the utility and the bound again, from the numbers alone."""
@@ -179,7 +182,7 @@ def optimal_mechanism(
     problem = _read(graph, Epsilon.read(epsilon), prior, gain, guesses)
     if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
         return _finish(problem, _trivial(problem))
-    if problem.binary and route is None and _is_large(graph):
+    if problem.binary and route is None and _is_large(problem):
         return _by_floats(problem)
     kernel = Kernel(graph, problem.epsilon)
     form = _closed(problem, kernel, route)
@@ -264,16 +267,27 @@ def _closed(problem: _Problem, kernel: Kernel, route: str | None) -> Form | None
     return None
 
 
-def _is_large(graph: AnswerGraph) -> bool:
-    size = len(graph.vertices)
-    if size <= _LARGEST_EXACT or closed_forms.is_clique(graph):
-        return False
-    return size > _LONGEST_LINE or closed_forms.line_order(graph) is None
+def _is_large(problem: _Problem) -> bool:
+    """Whether rationals would take long: many answers, or powers of a long ratio over long distances."""
+    graph, size, ratio = problem.graph, len(problem.prior), problem.epsilon.exact_ratio
+    if size > _LARGEST_KNOWN or not graph.plain:
+        return size > _LARGEST_KNOWN
+    bits = max(ratio.numerator.bit_length(), ratio.denominator.bit_length()) if ratio is not None else ROUNDED_BITS
+    farthest = graph.distances[graph.distances < float("inf")].max()
+    if size <= _LARGEST_EXACT or size * size * farthest * bits > _MOST_BITS:
+        return bool(size * size * farthest * bits > _MOST_BITS)
+    known = closed_forms.is_clique(graph) or closed_forms.line_order(graph) is not None
+    return not known or len(set(problem.prior)) == 1  # with a uniform prior floats certify these as well
 
 
 def _by_floats(problem: _Problem) -> OptimalMechanism:
     from optimaldp.channels.large import large_form
 
+    if len(problem.prior) > _LARGEST_MATRIX:
+        remedy = "ring_profile() keeps a ring of any size as one row; for other graphs merge answers"
+        raise ChannelError(
+            "graph", len(problem.prior), f"answers are too many for a matrix (at most {_LARGEST_MATRIX})", remedy
+        )
     form = large_form(problem.graph, problem.epsilon, problem.prior)
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     return OptimalMechanism(

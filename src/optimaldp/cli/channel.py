@@ -87,8 +87,10 @@ def _show(found: OptimalMechanism) -> None:
         for y in found.channel.inputs:
             table.add_row(str(y), *(_short(cell) for cell in found.channel.row(y).values()))
         console.print(table)
-    console.print(f"utility {cell_text(found.utility)} ({float(found.utility):.6g}), found by {found.route}")
-    console.print(found.claim)
+    console.print(
+        f"utility {cell_text(found.utility)} ({float(found.utility):.6g}), found by {found.route}", highlight=False
+    )
+    console.print(found.claim, highlight=False)
 
 
 def _short(cell: Any) -> str:

@@ -1,0 +1,120 @@
+"""Channels: measures, capacity and optimal mechanisms against libqif (``pip install 'optimaldp[peers]'``) and dense solves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.report import Row, at_least_faster, at_most, best_time
+from optimaldp.channels import AnswerGraph, Channel, measures, optimal_mechanism, ring_profile, shannon_capacity
+
+_PATIENCE = 30.0  # seconds granted to a peer that is far slower; then the row says "at least"
+
+
+def _random_channel(size: int, *, seed: int) -> Any:
+    generator = np.random.default_rng(seed)
+    rows = generator.random((size, size))
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def rows() -> Iterator[Row]:
+    """Each row is one claim about speed."""
+    yield from _dense_solves()
+    try:
+        import qif
+    except ImportError:
+        return
+    yield from _measures(qif)
+    yield _capacity()
+    yield _path()
+
+
+def _measures(qif: Any) -> Iterator[Row]:
+    rows_, size = _random_channel(1000, seed=2), 1000
+    prior = np.random.default_rng(3).random(size)
+    prior /= prior.sum()
+    channel, peer = Channel(rows_), qif.measure
+    pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+        "Bayes vulnerability": (
+            lambda: measures.posterior_vulnerability(channel, prior),
+            lambda: peer.bayes_vuln.posterior(prior, rows_),
+        ),
+        "min-capacity": (lambda: measures.min_capacity(channel), lambda: peer.bayes_vuln.mult_capacity(rows_)),
+        "mutual information": (
+            lambda: measures.mutual_information(channel, prior),
+            lambda: peer.shannon.add_leakage(prior, rows_),
+        ),
+        "guessing entropy": (
+            lambda: measures.posterior_guessing_entropy(channel, prior),
+            lambda: peer.guessing.posterior(prior, rows_),
+        ),
+    }
+    for name, (ours, theirs) in pairs.items():
+        yield at_most(f"{name}, 1000 × 1000", best_time(ours, repeats=5), "qif", best_time(theirs, repeats=5), 1.5)
+
+
+def _patiently(code: str) -> tuple[float, bool]:
+    """Seconds that a peer's program needs by its own clock, and whether it came to an end within our patience."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=_PATIENCE, check=True
+        )
+    except subprocess.TimeoutExpired:
+        return _PATIENCE, False
+    return float(done.stdout), True
+
+
+_PEER_CAPACITY = """
+import time, numpy, qif
+rows = numpy.random.default_rng(4).random((200, 200)); rows /= rows.sum(axis=1, keepdims=True)
+start = time.perf_counter(); qif.measure.shannon.add_capacity(rows, 1e-6); print(time.perf_counter() - start)
+"""
+
+_PEER_PATH = """
+import time, numpy, qif
+n, step = 64, float(numpy.log(2))
+start = time.perf_counter()
+qif.mechanism.d_privacy.min_loss_given_d(
+    numpy.full(n, 1 / n), n, lambda a, b: step * abs(a - b), lambda a, b: float(a != b))
+print(time.perf_counter() - start)
+"""
+
+
+def _capacity() -> Row:
+    channel = Channel(_random_channel(200, seed=4))
+    ours = best_time(lambda: shannon_capacity(channel, gap=1e-6))
+    theirs, ended = _patiently(_PEER_CAPACITY)
+    note = "" if ended else f"the peer was stopped after {_PATIENCE:g} s"
+    return at_least_faster("Shannon capacity, 200 × 200, gap 1e-6", ours, "qif", theirs, 10, note=note)
+
+
+def _path() -> Row:
+    graph = AnswerGraph.path(64)
+    optimal_mechanism(graph, "ln(2)")  # the first call imports scipy
+    ours = best_time(lambda: optimal_mechanism(AnswerGraph.path(64), "ln(2)"))
+    theirs, ended = _patiently(_PEER_PATH)
+    note = "exact rationals, with proof" + ("" if ended else f"; the peer was stopped after {_PATIENCE:g} s")
+    return at_least_faster("optimal mechanism, path of 64 answers", ours, "qif LP", theirs, 5, note=note)
+
+
+def _dense_solves() -> Iterator[Row]:
+    solve = {size: _dense_solve(size) for size in (1000, 2000)}
+    graph = AnswerGraph.grid(40, 50)
+    start = time.perf_counter()
+    found = optimal_mechanism(graph, "ln(2)")
+    spent = time.perf_counter() - start
+    assert found.optimal
+    note = f"certified gap {float(found.gap):.0e}"
+    yield at_most("closed form, grid of 2000 answers", spent, "one dense solve of 2000", solve[2000], 10, note=note)
+    ring = best_time(lambda: ring_profile(10_001, "ln(2)"))
+    yield at_most("ring of 10 001 answers by symmetry", ring, "one dense solve of 1000", solve[1000], 1)
+
+
+def _dense_solve(size: int) -> float:
+    matrix = _random_channel(size, seed=size) + np.eye(size)
+    return best_time(lambda: np.linalg.solve(matrix, np.ones(size)))

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from optimaldp.cli import audit, channel, design, histogram, leakage, ledger, preview, release, verify  # noqa: F401
+from optimaldp.cli import audit, channel, design, histogram, leakage, ledger, papers, preview, release, studio, verify  # noqa: F401

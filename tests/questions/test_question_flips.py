@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from small_tables import ADD_REMOVE, SUBSTITUTION, searched, states
 
 from optimaldp.errors import QuestionError
@@ -96,6 +99,31 @@ def test_two_thresholds_under_add_remove(text: str) -> None:
         if ours != theirs and (theirs <= 13 - sum(state) or ours > theirs):
             wrong.append((state, ours, theirs))
     assert not wrong, wrong[:3]
+
+
+def least_by_enumeration(question: Question, cells: tuple[int, ...]) -> int:
+    """Try every set of removals, then add persons who are good for both until both hold."""
+    best = 10**9
+    for removed in itertools.product(*(range(count + 1) for count in cells)):
+        left = [count - gone for count, gone in zip(cells, removed)]
+        for added in range(best - sum(removed)):
+            if question.truth((left[0] + added, *left[1:])) == 0:
+                best = sum(removed) + added
+                break
+    return best
+
+
+high = st.sampled_from(["0.5", "0.6", "2/3", "0.75", "0.8", "0.9"])
+few = st.integers(0, 7)
+
+
+@settings(max_examples=150, deadline=None)
+@given(high, high, st.tuples(few, few, few, few))
+def test_two_high_shares_under_add_remove_by_enumeration(a: str, b: str, cells: tuple[int, int, int, int]) -> None:
+    """Both conditions gain more by removing than by adding: the case in which the two requirements chase each other."""
+    question = parse(f"share(p) >= {a} and share(q) > {b}")
+    if question.truth(cells) == 1:
+        assert question.flips(cells, ADD_REMOVE) == least_by_enumeration(question, cells)
 
 
 def test_large_counts_are_instant_and_exact() -> None:

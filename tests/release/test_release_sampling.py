@@ -10,11 +10,13 @@ import pytest
 import optimaldp as odp
 from optimaldp.certify.questions import certified
 from optimaldp.errors import MechanismError, QuestionError
-from optimaldp.privacy import ApproximateDP, level
+from optimaldp.privacy import ApproximateDP, Neighbours, level
 from optimaldp.privacy.balls import lower, precision, upper
-from optimaldp.questions.answering import draw_at_distance
+from optimaldp.questions.answering import answering, draw_at_distance
 from optimaldp.questions.chain import Chain
-from optimaldp.sampling import enumerate_bits
+from optimaldp.questions.tally import Counted
+from optimaldp.release import read_level
+from optimaldp.sampling import SystemBits, enumerate_bits
 
 LEVELS = [("1", 0), ("ln(2)", "0.1"), ("0", 0), ("0.3", "0.01")]
 
@@ -69,3 +71,20 @@ def test_simulation_takes_counts_and_no_table() -> None:
         odp.release_many("histogram(x, ['a'])", [1, 2], draws=1, epsilon=1)
     with pytest.raises(MechanismError):
         odp.release_many("majority(x)", [1, 2], draws=-1, epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("question", "counts", "wrong", "probability"),
+    [
+        ("count(x) >= 5", (5, 0), "no", 1 / (1 + math.e)),
+        ("count(x) >= 5", (4, 3), "yes", 1 / (1 + math.e)),
+        ("compare(x, 'a', 'b')", (3, 0, 1), "b", math.exp(-1) / (1 + math.e)),
+    ],
+)
+def test_a_draw_for_a_release_has_the_stated_error(
+    question: str, counts: tuple[int, ...], wrong: str, probability: float
+) -> None:
+    prepared = answering(odp.questions.parse(question), read_level(1), Neighbours.SUBSTITUTION)
+    source, draws = SystemBits(), 4000
+    found = sum(prepared.draw(Counted(counts), source) == wrong for _ in range(draws))
+    assert abs(found - draws * probability) < 6 * math.sqrt(draws * probability * (1 - probability))

@@ -75,7 +75,7 @@ class AtDistance(Answering):
 
     def draw(self, counted: Counted, source: BitSource) -> str:
         truth = self.question.truth(counted.counts)
-        distance = self.question.flips(counted.counts, self.neighbours) - 1
+        distance = self.question.distance(counted.counts, self.neighbours)
         return self.answers[draw_at_distance(self.mechanism, truth, distance, source)]
 
     def statement(self) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def hypothetical(question: Question, level: ApproximateDP, neighbours: Neighbour
     if isinstance(question, Winner):
         return _winner_enclosures(question, level, neighbours, cells)
     chain = Chain(level, len(AtDistance(question, level, neighbours).answers))
-    truth, distance = question.truth(cells), question.flips(cells, neighbours) - 1
+    truth, distance = question.truth(cells), question.distance(cells, neighbours)
     return lambda: chain.enclosures(truth, distance)
 
 

@@ -35,6 +35,10 @@ class Question(ABC):
     def flips(self, counts: Sequence[int], neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change the true answer; ``math.inf`` if none can. Private."""
 
+    def distance(self, counts: Sequence[int], neighbours: Neighbours) -> Moves:
+        """The distance to the boundary of the true answer's own region: flips - 1 (erratum 000-1). Private."""
+        return self.flips(counts, neighbours) - 1
+
     def with_options(self, options: tuple[Option, ...]) -> Question:
         """The same question with the options that the column's type lists."""
         return self

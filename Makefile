@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev
+# What is installed beside the package: dev for people, ci for everything that a test or benchmark can use.
+EXTRAS ?= dev
 STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint types bench clean setup
+.PHONY: demo test test-all lint types bench bench-peers docs studio clean setup
 
 setup: $(STAMP)
 
@@ -34,7 +35,9 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
+# The peers are development packages; bench installs them on top of what is there.
 bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers]"
 	$(BIN)/python -m benchmarks
 
 clean:

@@ -40,7 +40,7 @@ def _rows() -> list[Row]:
     ages = [17, 18, 30, None, 2**31 - 1, -(2**31), 64, 65]
     rows = []
     for n in range(80):
-        day = None if n % 11 == 0 else datetime.date(1950 + n, 1 + n % 12, 1 + n % 28)
+        day = None if n % 11 == 0 or n // 3 == 20 else datetime.date(1950 + n, 1 + n % 12, 1 + n % 28)
         rows.append(
             {
                 "person": None if n in (5, 6) else n // 3,
@@ -241,7 +241,19 @@ TABLES = [
     Case(CrossTally(OptionTally("order", ("yes", "no")), OptionTally("ok", None)), _crossed, 5),
 ]
 
-CASES = EVERYDAY + TREACHEROUS + PEOPLE + TABLES
+NUMBERS = tuple(range(40, 60)) + tuple(range(10, 40)) + (65,)
+MANY = [
+    holds(f"age in {NUMBERS}", lambda r: r["age"] in NUMBERS),
+    holds(f"age not in {NUMBERS}", lambda r: _known(r["age"], lambda x: x not in NUMBERS)),
+    holds(f"weight in {(0.1, 2.675, *NUMBERS)}", lambda r: r["weight"] in (0.1, 2.675)),
+    holds(f"order in {('yes', 'Ünïcode', *map(str, NUMBERS))}", lambda r: r["order"] in ("yes", "Ünïcode")),
+    options("age", NUMBERS),
+    options("weight", (0, *NUMBERS)),
+    options("order", (*map(str, NUMBERS), *WORDS)),
+    options("order", (*map(str, NUMBERS), *WORDS), settings=VOTES, rule="most-frequent"),
+]
+
+CASES = EVERYDAY + TREACHEROUS + PEOPLE + TABLES + MANY
 
 
 def two_predicates(rows: list[Row]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.questions.tally import PredicateTally
+from optimaldp.questions.tally import OptionTally, PredicateTally
 from optimaldp.tables import ColumnType, Schema, Source, count, open_source, parse_predicate
 
 ROWS = {
@@ -171,3 +171,42 @@ def test_no_part_of_a_value_reaches_the_engine_as_sql() -> None:
     table = pa.table({"name": [evil, "x", None]})
     quoted = evil.replace("'", "''")
     assert holding(open_source(table), f"name = '{quoted}'") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("big > 5", 2),
+        ("big = -1", 0),
+        ("big >= 0", 3),
+        ("big + 1 > 10", 1),
+        ("abs(big) - 7 = 0", 1),
+        ("-big < 0", 2),
+        ("big = 18446744073709551615", 1),
+        ("big in (0, -7, 7)", 2),
+        (f"big in ({', '.join(map(str, range(-50, 50)))})", 2),
+        ("tiny - 1 < 0", 1),
+        ("tiny * tiny = 65025", 1),
+        ("big > tiny", 2),
+        ("cents < signed", 1),
+        ("signed <> big", 3),
+    ],
+)
+def test_unsigned_and_narrow_numbers_cannot_overflow(text: str, expected: int) -> None:
+    table = pa.table(
+        {
+            "big": pa.array([0, 2**64 - 1, 7, None], pa.uint64()),
+            "tiny": pa.array([0, 255, 3, None], pa.uint8()),
+            "signed": pa.array([-1, -(2**63), 2**63 - 1, None], pa.int64()),
+            "cents": pa.array([None, 10**35, -(10**35), None], pa.decimal128(38, 0)),
+        }
+    )
+    assert count(table, PredicateTally((text,))).counts == (expected, 4 - expected)
+    assert count(table, OptionTally("big", (7, -1, 0))).counts == (1, 0, 1, 2)
+    assert count(table, OptionTally("big", tuple(range(-20, 20)))).counts[20] == 1
+
+
+def test_ten_thousand_options_are_counted() -> None:
+    names = [f"option {n}" for n in range(10_000)]
+    counted = count(pa.table({"name": [*names[5:], None, "unknown"]}), OptionTally("name", tuple(names)))
+    assert counted.counts == (0,) * 5 + (1,) * 9_995 + (2,)

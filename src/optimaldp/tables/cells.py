@@ -14,10 +14,11 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.questions.tally import BinTally, CrossTally, Option, OptionTally, PredicateTally, Tally
+from optimaldp.tables import terms
 from optimaldp.tables.comparing import moment
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
-from optimaldp.tables.terms import as_double, literal_term
+from optimaldp.tables.terms import Term, as_double
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def cells_of(tally: Tally, schema: Schema) -> Cells:
         return _bin_cells(tally, schema)
     if isinstance(tally, CrossTally):
         return _cross_cells(tally, schema)
-    return _predicate_cells(predicates_of(tally, schema))
+    return predicate_cells(predicates_of(tally, schema))
 
 
 def predicates_of(tally: PredicateTally, schema: Schema) -> tuple[Predicate, ...]:
@@ -51,7 +52,7 @@ def predicates_of(tally: PredicateTally, schema: Schema) -> tuple[Predicate, ...
     return tuple(parse_predicate(text, schema) for text in tally.predicates)
 
 
-def _predicate_cells(predicates: tuple[Predicate, ...]) -> Cells:
+def predicate_cells(predicates: tuple[Predicate, ...]) -> Cells:
     """Yes before no, the first predicate varying slowest."""
 
     def keys(table: Any) -> dict[str, Any]:
@@ -74,11 +75,20 @@ def _option_cells(tally: OptionTally, schema: Schema, *, key: str = "key") -> Ce
     last = len(options)
 
     def number(keyed: Any) -> Any:
-        pairs = [(literal(keyed), place) for place, literal in enumerate(literals)]
+        if last > terms.MANY and terms.can_list(column.kind, column.largest_whole):
+            # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
+            place = terms.listing(column.kind, [literal.literal for literal in literals]).index(_wide(keyed[key]))
+            return place.nullif(-1).fill_null(last)
+        pairs = [(literal.build(keyed), place) for place, literal in enumerate(literals)]
         return keyed[key].cases(*pairs, else_=last)
 
     listed = options if tally.options is None else None
     return Cells(last + 1, lambda table: {key: _plain(table[name])}, number, options=listed)
+
+
+def _wide(value: Any) -> Any:
+    """Whole numbers with 64 bits, as in a list of literals."""
+    return value.cast("int64") if value.type().is_integer() else value
 
 
 def _plain(value: Any) -> Any:
@@ -102,19 +112,19 @@ def options_of(tally: OptionTally, name: str, column: ColumnType) -> tuple[Optio
     return tuple(options)
 
 
-def _option_value(option: Option, name: str, column: ColumnType) -> Callable[[Any], Any]:
+def _option_value(option: Option, name: str, column: ColumnType) -> Term:
     """An option as a literal of the column's kind, or a refusal before anything is read."""
     if column.kind == "truth" and _truth(option) is not None:
-        return literal_term("truth", _truth(option), "boolean", "").build
+        return terms.literal_term("truth", _truth(option), "boolean", "")
     if column.kind == "text" and isinstance(option, str):
-        return literal_term("text", option, "string", "").build
+        return terms.literal_term("text", option, "string", "")
     if column.kind == "date" and isinstance(option, str):
-        return moment(literal_term("text", option, "string", option), "date").build
+        return moment(terms.literal_term("text", option, "string", option), "date")
     if column.kind in ("whole", "real") and isinstance(option, int) and not isinstance(option, bool):
         if not -(2**63) <= option < 2**63:
             raise QuestionError("options", option, "does not fit into 64 bits")
-        dtype = "int64" if column.kind == "whole" else "float64"
-        return literal_term("whole", option if dtype == "int64" else float(option), dtype, "").build
+        whole = column.kind == "whole"
+        return terms.literal_term(column.kind, option if whole else float(option), "int64" if whole else "float64", "")
     rule = f"is not an option of column {name}, which holds {column.words}"
     raise QuestionError("options", option, rule, "text goes into quotes, numbers do not")
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from optimaldp.errors import QuestionError
+from optimaldp.tables import terms
 from optimaldp.tables.schema import Kind, kind_words
 from optimaldp.tables.terms import Term, literal_term, real
 
@@ -87,8 +88,22 @@ def among(value: Term, items: list[Term], text: str) -> Term:
     pairs = [sides(value, item, text) for item in items]
     if any(left.kind == "real" for left, _ in pairs):
         pairs = [(real(left), real(right)) for left, right in pairs]
-    left = pairs[0][0]
-    return Term("truth", lambda table: left.build(table).isin([right.build(table) for _, right in pairs]), text)
+    left, literals = pairs[0][0], [right for _, right in pairs]
+    if len(literals) > terms.MANY and terms.can_list(left.kind, left.largest):
+        return _among_many(left, literals, text)
+    return Term("truth", lambda table: left.build(table).isin([literal.build(table) for literal in literals]), text)
+
+
+def _among_many(value: Term, literals: list[Term], text: str) -> Term:
+    wide = terms.long(value) if value.kind == "whole" else value
+
+    def build(table: Any) -> Any:
+        import ibis
+
+        listed, one = terms.listing(value.kind, [literal.literal for literal in literals]), wide.build(table)
+        return ibis.cases((one.notnull(), listed.contains(one)))
+
+    return Term("truth", build, text)
 
 
 def like(value: Term, pattern: Term, text: str) -> Term:

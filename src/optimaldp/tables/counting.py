@@ -9,7 +9,7 @@ from typing import Any
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.questions.tally import Counted, PredicateTally, Tally
 from optimaldp.tables import persons
-from optimaldp.tables.cells import Cells, cells_of, predicates_of
+from optimaldp.tables.cells import Cells, cells_of, predicate_cells, predicates_of
 from optimaldp.tables.predicates import Predicate, guarded, parse_predicate
 from optimaldp.tables.schema import Kind, Schema
 from optimaldp.tables.sources import Source, open_source
@@ -76,10 +76,11 @@ def check(
 ) -> _Plan:
     """Check a count against the schema without reading data: raises what :func:`count` would raise before reading."""
     schema = source.schema
+    predicates = predicates_of(tally, schema) if isinstance(tally, PredicateTally) else ()
     return _Plan(
         rule=persons.rule_for(tally, reduce, reduce_order, unit),
-        cells=cells_of(tally, schema),
-        predicates=predicates_of(tally, schema) if isinstance(tally, PredicateTally) else (),
+        cells=predicate_cells(predicates) if predicates else cells_of(tally, schema),
+        predicates=predicates,
         unit=_column(schema, unit, "unit", kinds=(*_ORDERED, "other")),
         order=_column(schema, reduce_order, "reduce_order", kinds=_ORDERED),
         levels=_column(schema, levels, "levels", kinds=("text", "whole", "real")),
@@ -112,6 +113,9 @@ def _rows(table: Any, plan: _Plan) -> Any:
     import ibis
 
     columns = plan.cells.keys(table)
+    if plan.unit is None:
+        # A filtered count passes over NULL by itself; turning NULL into FALSE first costs a quarter of the whole query.
+        columns |= {f"holds{place}": predicate.build(table) for place, predicate in enumerate(plan.predicates)}
     if plan.levels is not None:
         columns["level"] = table[plan.levels]
     if plan.unit is None:

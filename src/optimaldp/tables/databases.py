@@ -53,9 +53,9 @@ def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
     path = _duckdb_path(url)
 
     def connect() -> Any:
-        import ibis
+        from optimaldp.tables.engines import embedded
 
-        return ibis.duckdb.connect(path, read_only=True)
+        return embedded(path)
 
     remedy = "check that it is a DuckDB database and that no other program writes to it"
     connection = quietly(path, "opened", connect, remedy=remedy)

@@ -7,11 +7,14 @@ from typing import Any
 from optimaldp.questions.tally import Option
 
 
-def embedded() -> Any:
-    """A DuckDB in this process."""
+def embedded(path: str | None = None) -> Any:
+    """A DuckDB in this process: in memory, or a file that is only read."""
     import ibis
 
-    return ibis.duckdb.connect()
+    connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
+    # The bar of a long query goes to standard output, where the answer belongs.
+    connection.raw_sql("SET enable_progress_bar = false")
+    return connection
 
 
 def fetch(table: Any, expression: Any) -> list[tuple[Any, ...]]:

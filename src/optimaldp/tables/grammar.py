@@ -91,7 +91,7 @@ class Reader:
 
     def _literal(self, node: exp.Literal) -> Term:
         if node.is_string:
-            return terms.literal_term("text", node.this, "string", _text(node))
+            return terms.literal_term("text", node.this, "string", str(node.this))
         text = str(node.this)
         try:
             value = int(text) if text.isdecimal() else float(text)

@@ -72,7 +72,9 @@ def by_first(rows: Any, cells: Cells) -> Any:
     last = cells.size - 1
     placed = rows.mutate(cell=cells.number(rows), place=ibis.cases((rows.speaks, rows.place)))
     steps = placed.group_by("unit", "place").aggregate(cell=placed.cell.min(), **_levels(placed))
-    people = steps.group_by("unit").aggregate(cell=steps.cell.argmin(steps.place), **_levels(steps))
+    # The filter matters: some engines put NULL first, and would let a row speak that does not.
+    first = steps.cell.argmin(steps.place, where=steps.place.notnull())
+    people = steps.group_by("unit").aggregate(cell=first, **_levels(steps))
     return people.mutate(cell=people.cell.fill_null(last))
 
 

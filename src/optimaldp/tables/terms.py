@@ -100,6 +100,22 @@ def _literal(value: Any, dtype: str) -> Build:
     return build
 
 
+MANY = 30  # literals: from here on they go to the engine as one list
+LISTED: dict[Kind, str] = {"text": "array<string>", "whole": "array<int64>", "real": "array<float64>"}
+
+
+def can_list(kind: Kind, largest: float) -> bool:
+    """Whether a value can be looked up in a list: numbers beyond 64 bits with a sign would fail to fit."""
+    return kind in LISTED and (kind != "whole" or largest <= 2.0**63)
+
+
+def listing(kind: Kind, values: list[Any]) -> Any:
+    """Many literals as one list."""
+    import ibis
+
+    return ibis.literal(values, type=LISTED[kind])
+
+
 def real(term: Term) -> Term:
     """The same number as a double."""
     if term.kind == "real":

@@ -69,7 +69,9 @@ def compare(mechanism):
         assert math.isinf(quick.epsilon)
     else:
         assert quick.epsilon >= exact.epsilon * (1 - 1e-15)
-        assert quick.epsilon <= exact.epsilon * (1 + 1e-9) + 1e-9
+        # Where delta cancels all digits the bound is wide, but never wider than what is promised.
+        promised = max(float(bound.epsilon) for k in mechanism.graph.levels for bound in k.bounds)
+        assert quick.epsilon <= exact.epsilon * (1 + 1e-9) + 1e-9 or (quick.private and quick.epsilon <= promised)
 
 
 @given(side_mechanisms())
@@ -110,7 +112,7 @@ def test_most_edges_are_decided_without_rationals():
     small, promises = SmallSides.of(mechanism.rows), Promises(mechanism.graph.levels)
     left, _, _ = _first_stage(mechanism, small, promises)
     assert 0 < len(left.edges) < 199
-    assert _second_stage(mechanism, small, promises, left.edges).all()
+    assert _second_stage(mechanism, small, promises, left).all()
     assert check_privacy(mechanism).private
 
 

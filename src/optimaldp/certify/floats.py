@@ -77,10 +77,14 @@ class Promises:
 
 @dataclass(frozen=True)
 class OpenEdges:
-    """Edges that a stage could not pass, each with an upper bound of its least epsilon."""
+    """Edges that a stage could not pass, each with an upper bound of its least epsilon.
+
+    *doubts* lists for each of the inequalities (in the order of :func:`_inequalities`) the edges at which it is in doubt.
+    """
 
     edges: Numbers
     used: Floats
+    doubts: tuple[Numbers, ...] = ()
 
 
 def check_sides(mechanism: Mechanism, rows: TwoSides) -> PrivacyFinding:
@@ -88,7 +92,7 @@ def check_sides(mechanism: Mechanism, rows: TwoSides) -> PrivacyFinding:
     graph = mechanism.graph
     sides, promises = SmallSides.of(rows), Promises(graph.levels)
     left, largest, edge = _first_stage(mechanism, sides, promises)
-    kept = _second_stage(mechanism, sides, promises, left.edges)
+    kept = _second_stage(mechanism, sides, promises, left)
     used = np.minimum(left.used, promises.most[graph.level_of_edge[left.edges]])[kept]
     largest, edge = _sharpen(mechanism, OpenEdges(left.edges[kept], used), largest, edge)
     return _third_stage(mechanism, OpenEdges(left.edges[~kept], left.used[~kept]), largest, edge)
@@ -100,52 +104,62 @@ def _first_stage(mechanism: Mechanism, sides: SmallSides, promises: Promises) ->
     probabilities = sides.of_answer(0), sides.of_answer(1)
     faint = (sides.small > 0) & (sides.small < _FAINT)
     any_faint, one_level = bool(faint.any()), len(graph.levels) == 1
-    undecided, ratios, largest, edge = [], [], 1.0, 0
+    undecided, ratios, doubts, largest, edge = [], [], [], 1.0, 0
     for start in range(0, graph.edge_count, _AT_ONCE):
         chunk = slice(start, start + _AT_ONCE)
         tails, heads = graph.tails[chunk], graph.heads[chunk]
         kind = 0 if one_level else graph.level_of_edge[chunk]
-        ratio, sure = _ratios([(p[tails], p[heads]) for p in probabilities], kind, promises)
+        ratio, doubtful = _ratios([(p[tails], p[heads]) for p in probabilities], kind, promises)
         if any_faint:
-            sure &= ~(faint[tails] | faint[heads])
-        unsure = np.flatnonzero(~sure)
+            doubtful = [mask | faint[tails] | faint[heads] for mask in doubtful]
+        doubts.append([start + np.flatnonzero(mask) for mask in doubtful])
+        unsure = np.flatnonzero(np.logical_or.reduce(doubtful))
         undecided.append(start + unsure)
         ratios.append(ratio[unsure])
         ratio[unsure] = 0.0
         if (most := float(ratio.max())) > largest:
             largest, edge = most, start + int(ratio.argmax())
-    left = OpenEdges(np.concatenate(undecided), np.log(np.concatenate(ratios)) * _RATIO_UP + 4 * UNIT)
+    used = np.log(np.concatenate(ratios)) * _RATIO_UP + 4 * UNIT
+    left = OpenEdges(np.concatenate(undecided), used, tuple(np.concatenate(column) for column in zip(*doubts)))
     return left, log_above(Fraction(largest)), edge
 
 
-def _ratios(ends: list[tuple[Floats, Floats]], kind: Any, promises: Promises) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """For each edge an upper bound of its least ratio at its deltas, and whether every inequality certainly holds."""
-    ratio = np.ones(len(ends[0][0]))
-    sure = np.ones(len(ratio), dtype=bool)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for forward, (growth, _, delta, _) in promises:
-            promised, spared = growth[kind], delta[kind]
-            for tail, head in ends:
-                above, below = (head, tail) if forward else (tail, head)
-                needed = ((above - spared) + above * _SUM_UP) / below * _RATIO_UP
-                needed[~(needed > 0)] = 0.0  # 0/0 and what delta covers
-                sure &= needed <= promised
-                np.maximum(ratio, needed, out=ratio)
-    return ratio, sure
-
-
-def _second_stage(mechanism: Mechanism, sides: SmallSides, promises: Promises, edges: Numbers) -> npt.NDArray[np.bool_]:
-    """Which of some edges are certainly private at twice the precision."""
-    graph = mechanism.graph
-    kept = np.ones(len(edges), dtype=bool)
-    for start in range(0, len(edges), _AT_ONCE):
-        chunk = edges[start : start + _AT_ONCE]
-        kind, tails, heads = graph.level_of_edge[chunk], graph.tails[chunk], graph.heads[chunk]
+def _inequalities(promises: Promises) -> Iterator[tuple[bool, tuple[Floats, ...], int]]:
+    """Each bound with each answer, in a fixed order: its direction, its numbers, the answer."""
+    for forward, columns in promises:
         for answer in (0, 1):
-            tail, head = sides.parts(answer, tails), sides.parts(answer, heads)
-            for forward, columns in promises:
-                above, below = (head, tail) if forward else (tail, head)
-                kept[start : start + _AT_ONCE] &= _holds(above, below, [column[kind] for column in columns])
+            yield forward, columns, answer
+
+
+def _ratios(
+    ends: list[tuple[Floats, Floats]], kind: Any, promises: Promises
+) -> tuple[Floats, list[npt.NDArray[np.bool_]]]:
+    """For each edge an upper bound of its least ratio at its deltas, and where each inequality is in doubt."""
+    ratio, doubtful = np.ones(len(ends[0][0])), []
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for forward, (growth, _, delta, _), answer in _inequalities(promises):
+            tail, head = ends[answer]
+            above, below = (head, tail) if forward else (tail, head)
+            needed = ((above - delta[kind]) + above * _SUM_UP) / below * _RATIO_UP
+            needed[~(needed > 0)] = 0.0  # 0/0 and what delta covers
+            doubtful.append(needed > growth[kind])
+            np.maximum(ratio, needed, out=ratio)
+    return ratio, doubtful
+
+
+def _second_stage(
+    mechanism: Mechanism, sides: SmallSides, promises: Promises, left: OpenEdges
+) -> npt.NDArray[np.bool_]:
+    """Which of the open edges are certainly private at twice the precision."""
+    graph, broken = mechanism.graph, [np.zeros(0, dtype=np.int64)]
+    for (forward, columns, answer), edges in zip(_inequalities(promises), left.doubts):
+        for start in range(0, len(edges), _AT_ONCE):
+            chunk = edges[start : start + _AT_ONCE]
+            tail, head = sides.parts(answer, graph.tails[chunk]), sides.parts(answer, graph.heads[chunk])
+            above, below = (head, tail) if forward else (tail, head)
+            kind = graph.level_of_edge[chunk]
+            broken.append(chunk[~_holds(above, below, [column[kind] for column in columns])])
+    kept: npt.NDArray[np.bool_] = ~np.isin(left.edges, np.concatenate(broken))
     return kept
 
 

@@ -7,8 +7,9 @@ small, between ``1 - F`` and ``1 - x`` where that is.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,11 @@ from optimaldp.certify.tree_gaps import EventValues
 from optimaldp.certify.trees import Floats, Numbers, TreeEdges
 from optimaldp.mechanisms import BoundTree, TwoSides
 from optimaldp.mechanisms.certificate import Event
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Bound
 
 _UP, _DOWN = 1 + 8 * UNIT, 1 - 8 * UNIT
 _DOUBTFUL = 2.0**-38  # a relative gap from here on may be the referee's own rounding: worth a rational
+_AT_ONCE = 1 << 15  # vertices: what a chunk touches stays in the cache
 _MOST_DOUBTFUL = 20_000  # beyond, the certificate is wrong and floats say enough
 
 
@@ -37,14 +39,13 @@ def side_values(rows: TwoSides, event: Event) -> EventValues:
 
 def local_side_gaps(rows: TwoSides, tree: BoundTree, edges: TreeEdges) -> tuple[Floats, Floats]:
     """An upper bound of each local gap, and of the slope of the bound there; -1 marks a value above its bound."""
-    sides = SmallSides.of(rows)
-    tails = tree.predecessor[edges.vertices]
-    gap, slope = np.full(len(tails), np.inf), np.zeros(len(tails))
-    for number, kind in enumerate(edges.kinds):
-        here = np.flatnonzero(edges.kind_of == number) if len(edges.kinds) > 1 else np.arange(len(tails))
-        if here.size and all(isinstance(walk.level, ApproximateDP) for walk in kind):
-            y, x = (_Sides(sides, tree.event, some[here]) for some in (tails, edges.vertices))
-            gap[here], slope[here] = _kind_gaps(kind, y, x)
+    sides, table = SmallSides.of(rows), _Table(edges.kinds)
+    gap, slope = np.empty(len(edges.vertices)), np.empty(len(edges.vertices))
+    for start in range(0, len(gap), _AT_ONCE):
+        chunk = slice(start, start + _AT_ONCE)
+        vertices = edges.vertices[chunk]
+        y, x = (_Sides(sides, tree.event, some) for some in (tree.predecessor[vertices], vertices))
+        gap[chunk], slope[chunk] = _chunk_gaps(table, edges.kind_of[chunk], y, x)
     _refine(rows, tree, edges, sides.small, gap, slope)
     return gap, slope
 
@@ -63,37 +64,56 @@ class _Sides:
         return np.where(self.low, 1.0 - self.small, self.small)
 
 
-def _kind_gaps(kind: tuple[Walk, ...], y: _Sides, x: _Sides) -> tuple[Floats, Floats]:
-    """Over all bounds of parallel walks the smallest gap, with its slope."""
+class _Table:
+    """The bounds of all kinds of edges as arrays, rounded up; kinds with fewer bounds than others repeat their last.
+
+    An infinite epsilon and a Gaussian level bound nothing here: ``_refine`` looks at them in rationals.
+    """
+
+    def __init__(self, kinds: tuple[tuple[Walk, ...], ...]) -> None:
+        known = [[walk for walk in kind if isinstance(walk.level, ApproximateDP)] for kind in kinds]
+        self.ahead = _columns([[_ratio(b) for walk in kind for b in walk.ahead] for kind in known])
+        self.back = _columns([[_ratio(b) for walk in kind for b in walk.back] for kind in known])
+
+
+def _ratio(bound: Bound) -> tuple[float, float, float]:
+    """Ratio from above, delta from above, and one over the ratio from above."""
+    if bound.epsilon.infinite:
+        return math.inf, 1.0, 0.0
+    low, high = enclosure(bound.epsilon)
+    return float_above(high), float_above(bound.delta), float_above(1 / low)
+
+
+def _columns(bounds: list[list[tuple[float, float, float]]]) -> list[tuple[Floats, ...]]:
+    longest = max(len(item) for item in bounds)
+    padded = [item + [item[-1] if item else (math.inf, 1.0, 0.0)] * (longest - len(item)) for item in bounds]
+    return [tuple(np.array(column) for column in zip(*(item[i] for item in padded))) for i in range(longest)]
+
+
+def _chunk_gaps(table: _Table, kind: Numbers, y: _Sides, x: _Sides) -> tuple[Floats, Floats]:
+    """Over all bounds the smallest gap, with its slope."""
     gap = np.where(x.low, (1.0 - x.small) * _UP, x.small)  # the bound 1
     slope = np.zeros(len(gap))
-    for value, rest, steepness in _pieces(kind, y):
+    for value, rest, steepness in _pieces(table, kind, y):
         # x small: F - x from above. x large: (1 - x) - (1 - F), with 1 - F from below.
-        candidate = np.where(x.low, value - x.small, x.small - rest)
-        candidate = candidate + np.where(x.low, value, x.small) * (4 * UNIT)
+        reached, own = np.where(x.low, value, x.small), np.where(x.low, x.small, rest)
+        candidate = (reached - own) + reached * (4 * UNIT)
         closer = candidate < gap
         gap, slope = np.where(closer, candidate, gap), np.where(closer, steepness, slope)
     return np.maximum(gap, 0.0), slope
 
 
-def _pieces(kind: tuple[Walk, ...], y: _Sides) -> Any:
+def _pieces(table: _Table, kind: Numbers, y: _Sides) -> Iterator[tuple[Floats, Floats, Floats]]:
     """For each bound: the largest F, the least ``1 - F`` (not below 0), and the slope."""
     p, c = y.probability(), y.complement()
-    for walk in kind:
-        for bound in walk.ahead:
-            if bound.epsilon.infinite:
-                continue  # it bounds nothing unless y is 0: left to rationals where that matters
-            ratio, delta = float_above(enclosure(bound.epsilon)[1]), float_above(bound.delta)
-            value = (p * ratio + delta) * _UP
-            yield value, np.maximum((1.0 - value) - 2 * UNIT, 0.0), ratio
-        for bound in walk.back:
-            if bound.epsilon.infinite:
-                continue
-            low, high = enclosure(bound.epsilon)
-            delta = float_above(bound.delta)
-            error = np.where(y.low, 2 * UNIT, 0.0)  # 1 - y was rounded
-            rest = np.maximum((c - delta) - error, 0.0) * _DOWN / float_above(high)
-            yield (1.0 - rest) * _UP, rest, float_above(1 / low)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for ratio, delta, _ in table.ahead:
+            value = (p * ratio[kind] + delta[kind]) * _UP  # not a number for 0 times infinity: no bound
+            yield value, np.maximum((1.0 - value) - 2 * UNIT, 0.0), ratio[kind]
+    error = np.where(y.low, 2 * UNIT, 0.0)  # 1 - y was rounded
+    for ratio, delta, decay in table.back:
+        rest = np.maximum((c - delta[kind]) - error, 0.0) * _DOWN / ratio[kind]
+        yield (1.0 - rest) * _UP, rest, decay[kind]
 
 
 def _refine(rows: TwoSides, tree: BoundTree, edges: TreeEdges, small: Floats, gap: Floats, slope: Floats) -> None:

@@ -37,7 +37,9 @@ def tree_edges(graph: DatasetGraph, predecessor: npt.NDArray[np.int32], inner: n
     ahead = np.flatnonzero((predecessor[graph.heads] == graph.tails) & inner[graph.heads])
     back = np.flatnonzero((predecessor[graph.tails] == graph.heads) & inner[graph.tails])
     reached = np.concatenate([graph.heads[ahead], graph.tails[back]])
-    code = np.concatenate([2 * graph.level_of_edge[ahead], 2 * graph.level_of_edge[back] + 1])
+    # A level that is the same in both directions is one kind, whichever way the edge was written.
+    backwards = np.array([2 * k + (level.reversed() != level) for k, level in enumerate(graph.levels)] or [0])
+    code = np.concatenate([2 * graph.level_of_edge[ahead], backwards[graph.level_of_edge[back]]])
     counts = np.bincount(reached, minlength=len(graph))
     lost = np.flatnonzero(inner & (counts == 0))
     kinds: list[tuple[Walk, ...]] = [(Walk(level, forward),) for level in graph.levels for forward in (True, False)]
@@ -66,12 +68,37 @@ def _with_parallel(
 def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Numbers]:
     """Solve ``total[v] = gap[v] + factor[v] total[parent[v]]``; a root is its own parent and has factor 0.
 
-    Chains are halved in each round (pointer jumping), so a path of a million needs twenty. Returns an upper bound of the
-    totals, and the vertices that never reach a root: those on or behind a cycle.
+    Leaves are set aside, layer by layer, as long as that pays; the chains that remain are halved in each round (pointer
+    jumping), so a path of a million needs twenty. Returns an upper bound of the totals, and the vertices that never reach a
+    root: those on or behind a cycle.
     """
-    total, product, up = np.minimum(gap, ENDLESS), np.minimum(factor, ENDLESS), parent.copy()
+    total, product = np.minimum(gap, ENDLESS), np.minimum(factor, ENDLESS)
     root = parent == np.arange(len(parent))
-    active = np.flatnonzero(~root)
+    inner, layers = _without_leaves(parent, np.flatnonzero(~root))
+    astray = _jump(parent, total, product, root, inner)
+    for leaves in reversed(layers):
+        total[leaves] = np.minimum(total[leaves] + product[leaves] * total[parent[leaves]], ENDLESS)
+    return total * _UP, astray
+
+
+def _without_leaves(parent: Numbers, inner: Numbers) -> tuple[Numbers, list[Numbers]]:
+    """Take off vertices that are nobody's parent, again and again while at least a tenth of them goes."""
+    layers: list[Numbers] = []
+    while inner.size:
+        is_parent = np.zeros(len(parent), dtype=bool)
+        is_parent[parent[inner]] = True
+        stays = is_parent[inner]
+        if 10 * np.count_nonzero(stays) > 9 * inner.size:
+            break
+        layers.append(inner[~stays])
+        inner = inner[stays]
+    return inner, layers
+
+
+def _jump(parent: Numbers, total: Floats, product: Floats, root: npt.NDArray[np.bool_], active: Numbers) -> Numbers:
+    up = parent.copy()
+    kept = product[active]  # the leaves still need the factors as they were
+    everybody = active
     for _ in range(len(parent).bit_length() + 1):
         if not active.size:
             break
@@ -82,4 +109,5 @@ def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Number
         new_up = up[above]
         total[active], product[active], up[active] = new_total, new_product, new_up
         active = active[~root[above]]
-    return total * _UP, active
+    product[everybody] = kept
+    return active

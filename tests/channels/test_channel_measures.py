@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from test_channel_matrix import channels, priors
 
 from optimaldp.channels import (
+    ABSENT,
     Channel,
+    Databases,
     additive_gain_leakage,
     bayes_risk,
     column_maxima_sum,
@@ -22,12 +24,16 @@ from optimaldp.channels import (
     gain_bound,
     gain_leakage,
     guessing_entropy,
+    individual_bound,
+    individual_leakage,
+    least_epsilon,
     mutual_information,
     posterior_gain,
     posterior_guessing_entropy,
     posterior_vulnerability,
     prior_gain,
     prior_vulnerability,
+    range_bound,
     remap,
     renyi_entropy,
     shannon_entropy,
@@ -154,3 +160,28 @@ def test_peer_agrees(random_case: tuple[Any, Any, Any]) -> None:
     assert posterior_guessing_entropy(channel, prior) == pytest.approx(measure.guessing.posterior(prior, rows))
     # the peer's gain matrices are guess × secret
     assert posterior_gain(gain.T, channel, prior) == pytest.approx(measure.g_vuln.posterior(gain, prior, rows))
+
+
+def test_individual_leakage_is_the_worst_case() -> None:
+    """Only the second person's value is told, and only when the first is absent: the worst case must find exactly that."""
+    databases = Databases.of_both((0, 1), 2)
+    rows = [
+        [1, 0, 0] if first is not ABSENT or second is ABSENT else [0, 1 - second, second] for first, second in databases
+    ]
+    found = individual_leakage(Channel(rows, list(databases)), databases)
+    assert (found.factor, found.individual, found.others) == (3, 1, (ABSENT,))
+    assert found.guess_before == Fraction(1, 3)
+    assert found.guess_after == 1
+    constant = individual_leakage(Channel([[1]] * 9, list(databases)), databases)
+    assert (constant.factor, constant.bits) == (1, 0)
+
+
+@given(st.data())
+@settings(max_examples=20, deadline=None)
+def test_individual_leakage_keeps_its_bound(data: st.DataObject) -> None:
+    databases = Databases.of_values((0, 1), 2)
+    weights = [[data.draw(st.integers(1, 5)) for _ in range(3)] for _ in databases]
+    channel = Channel([[Fraction(w, sum(row)) for w in row] for row in weights], list(databases))
+    ratio = least_epsilon(channel, databases.graph()).ratio
+    assert individual_leakage(channel, databases).factor <= individual_bound(2, f"ln({ratio})").factor
+    assert column_maxima_sum(channel) <= range_bound(2, 2, 3, f"ln({ratio})").factor

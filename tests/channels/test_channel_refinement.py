@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_channel_matrix import channels, priors
 
 from optimaldp.channels import Channel, posterior_gain, refinement
+from optimaldp.channels.refinement import _separating
 from optimaldp.errors import ChannelError
 
 
@@ -71,3 +72,8 @@ def test_the_better_channel_is_not_refined_by_the_worse_only() -> None:
     back = refinement(two, one)
     assert not back
     assert back.to_document()["gain"] is not None
+
+
+def test_prices_that_prove_nothing_are_not_taken_as_a_proof() -> None:
+    first = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    assert _separating(first, first, np.array([[1.0, 0.0], [0.0, 1.0]])) is None

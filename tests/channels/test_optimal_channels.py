@@ -180,6 +180,13 @@ def test_weak_duality_holds_for_any_weights() -> None:
     for _ in range(20):
         weights = [Fraction(int(w), 64) for w in generator.integers(0, 8, len(program.ratios))]
         assert program.dual_bound(weights) >= best
+    clique = AnswerGraph.clique(5)  # here the constraints go through hubs, whose weights must pay for themselves
+    hubs = build_program(
+        Kernel(clique, Epsilon.read("ln(2)")), [[Fraction(int(y == z), 5) for z in range(5)] for y in range(5)]
+    )
+    for _ in range(20):
+        weights = [Fraction(int(w), 64) for w in generator.integers(0, 8, len(hubs.ratios))]
+        assert hubs.dual_bound(weights) >= optimal_mechanism(clique, "ln(2)").utility
     with pytest.raises(ValueError, match="nonnegative"):
         program.dual_bound([Fraction(-1)] * len(program.ratios))
 
@@ -292,6 +299,7 @@ def test_reports_and_documents() -> None:
     [
         ({"prior": ["1/2", "1/2"]}, "prior: '2 numbers' has the wrong length: 3 are needed"),
         ({"prior": ["1/2", "1/2", "1/2"]}, "sum to, 0.5 too much"),
+        ({"prior": {0: "1/2", 7: "1/2"}}, "prior: 7 is not a vertex"),
         ({"gain": "best"}, "gain: 'best' is not a gain"),
         ({"gain": [[1, 0]]}, "needs 3 rows"),
         ({"guesses": ["a"]}, "do not fit"),
@@ -324,3 +332,16 @@ def test_the_graph_designer_attains_the_unrestricted_optimum() -> None:
     assert posterior_gain(right, channel) == both.unrestricted.utility == Fraction(17, 24)
     assert both.gain == Fraction(1, 24)
     assert both.to_document() == {"oblivious": "2/3", "unrestricted": "17/24"}
+
+
+def test_peer_finds_the_same_utility() -> None:
+    qif = pytest.importorskip("qif")
+    prior = [Fraction(k, 21) for k in (1, 6, 2, 5, 3, 4)]
+    masses, step = np.array([float(p) for p in prior]), math.log(2)
+    theirs = qif.mechanism.d_privacy.min_loss_given_d(
+        masses, 6, lambda a, b: step * abs(a - b), lambda a, b: float(abs(a - b))
+    )
+    distances = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+    loss = float((masses[:, None] * np.asarray(theirs) * distances).sum())
+    ours = optimal_mechanism(AnswerGraph.path(6), "ln(2)", prior=prior, gain="negdist")
+    assert -float(ours.utility) == pytest.approx(loss, abs=1e-7)

@@ -23,9 +23,8 @@ Permutation = tuple[int, ...]
 class AnswerGraph(Result):
     """Vertices and undirected edges; an edge may have a length (metric privacy grants it ``length · epsilon``).
 
-    ``superset`` marks a graph with more edges than the question induces (004 Remark 2): private on it is private,
-    but the best
-    mechanism for it need not be the best for the question.
+    ``superset`` marks a graph with more edges than the question induces (004 Remark 2): private on it is private, but
+    the best mechanism for it need not be the best for the question.
 
     >>> AnswerGraph.ring(5), AnswerGraph.ring(5).distance(0, 3)
     (AnswerGraph(5 answers, 5 edges), Fraction(2, 1))

@@ -1,8 +1,8 @@
 """Audit of a black box: from samples alone, an epsilon that it certainly does not keep.
 
 Half of the samples choose the event on which the two inputs differ most; the other half, untouched by that choice,
-bounds its two probabilities
-(Clopper and Pearson). So the confidence needs no correction for the many events that were looked at.
+bounds its two probabilities (Clopper and Pearson). So the confidence needs no correction for the many events that were
+looked at.
 """
 
 from __future__ import annotations

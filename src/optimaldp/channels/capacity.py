@@ -1,10 +1,8 @@
 """Shannon capacity with a certified gap.
 
 For any input distribution p with output q = pC, ``I(p) <= capacity <= max_x D(C_x ‖ q)``: both ends are computed from
-the same
-p, so the answer proves itself whatever method found p. The classical iteration (Blahut, Arimoto) closes the gap like
-1/k; an
-interior-point method closes it in some twenty steps of one linear solve each.
+the same p, so the answer proves itself whatever method found p. The classical iteration (Blahut, Arimoto) closes the
+gap like 1/k; an interior-point method closes it in some twenty steps of one linear solve each.
 """
 
 from __future__ import annotations

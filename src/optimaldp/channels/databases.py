@@ -1,8 +1,8 @@
 """Databases ``Val^u`` and the answer graph that a question induces on them, without writing the databases down.
 
 Each of u individuals has one of v values; neighbours differ in one individual. What *one value* means decides what is
-protected:
-the value (participation is known), the participation (the record is known), or both (absence is one more value).
+protected: the value (participation is known), the participation (the record is known), or both (absence is one more
+value).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Graphs with hundreds or thousands of answers: the closed forms in floats, with bounds that hold in spite of rounding.
 
 Sums of products of nonnegative floats have a *relative* error of at most ``(terms + 3) · 2^-53``, so every inequality
-below is made true by
-scaling with that much; and the channel is built for an epsilon smaller by 1e-12, so that its floats as they are keep
-epsilon itself.
+below is made true by scaling with that much; and the channel is built for an epsilon smaller by 1e-12, so that its
+floats as they are keep epsilon itself.
 """
 
 from __future__ import annotations

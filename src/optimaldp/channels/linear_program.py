@@ -1,9 +1,8 @@
 """Solving the program: HiGHS finds a point, rationals make it a proof.
 
 What a solver returns is *not* private as it stands: a violation of 1e-9 is a violation, and a zero against a non-zero
-means
-epsilon = ∞. So its vertex is solved again over the rationals; where that fails, the point is repaired and the loss
-reported.
+means epsilon = ∞. So its vertex is solved again over the rationals; where that fails, the point is repaired and the
+loss reported.
 """
 
 from __future__ import annotations
@@ -116,11 +115,9 @@ def rational_weights(solved: Solved) -> list[Fraction]:
 def repair(rough: NDArray[np.float64], kernel: Kernel, worth: Sequence[Sequence[Fraction]]) -> ExactChannel:
     """A rational channel that is private exactly, next to the solver's.
 
-    **Guarantee.** Rows sum to one and every edge's factor is kept, whatever *rough* was. Each column is raised to
-    its envelope
-    ``max_y' Φ[y,y'] m(y')``, all rows are scaled below one, and the rest goes to one distribution for all rows,
-    after giving up
-    just so much of the channel that those rests keep the factors too.
+    **Guarantee.** Rows sum to one and every edge's factor is kept, whatever *rough* was. Each column is raised to its
+    envelope ``max_y' Φ[y,y'] m(y')``, all rows are scaled below one, and the rest goes to one distribution for all
+    rows, after giving up just so much of the channel that those rests keep the factors too.
     """
     cells = [[Fraction(round(max(0.0, cell) * 2**60), 2**60) for cell in row] for row in rough.tolist()]
     phi = kernel.rows

@@ -1,8 +1,8 @@
 """The most useful private channel on a graph of answers: the best route for the problem, with a proof.
 
 *Useful* is the expected gain of the analyst who reads each output by its best guess. On the answer graph of a question
-the result is
-optimal among **oblivious** mechanisms (erratum F24); on the graph of datasets, or of a user's own secrets, among all.
+the result is optimal among **oblivious** mechanisms (erratum F24); on the graph of datasets, or of a user's own
+secrets, among all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from optimaldp.channels import closed_forms, linear_program
@@ -18,16 +17,15 @@ from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel, Label
 from optimaldp.channels.closed_forms import Form
 from optimaldp.channels.kernel import ROUNDED_BITS, Kernel
-from optimaldp.channels.measures import identity_gain
-from optimaldp.channels.numbers import Number, cell_text, read_distribution, read_gain
+from optimaldp.channels.numbers import Number, cell_text
 from optimaldp.channels.optimality import PotentialProof, ProgramProof, Proof, TheoremProof
 from optimaldp.channels.program import build_program
 from optimaldp.channels.symmetry import cell_orbits
+from optimaldp.channels.utility import Exact, Problem, read_problem
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
 
-Exact = Sequence[Sequence[Fraction]]
 _LARGEST_EXACT = 160  # answers up to which the closed form is solved over the rationals
 _LARGEST_KNOWN = 400  # answers on a line or clique, whose closed forms need no solve
 _MOST_BITS = 2e7  # in a matrix of rationals: some seconds of work
@@ -39,8 +37,7 @@ class OptimalMechanism(Result):
     """A private channel from answers to guesses, its utility, and a bound that no private channel exceeds.
 
     **Guarantee.** ``channel`` is epsilon-DP on ``graph`` (exactly, if its rows are rationals), its utility is
-    ``utility``, and no epsilon-DP
-    channel on ``graph`` has more than ``upper_bound``.
+    ``utility``, and no epsilon-DP channel on ``graph`` has more than ``upper_bound``.
     """
 
     graph: AnswerGraph
@@ -86,7 +83,7 @@ class OptimalMechanism(Result):
 
     def check(self) -> bool:
         """Check privacy on every edge, the utility and the bound again, from the numbers alone."""
-        problem = _Problem(self.graph, self.epsilon, self.prior, self.gain, self.channel.outputs)
+        problem = Problem(self.graph, self.epsilon, self.prior, self.gain, self.channel.outputs)
         private = self.epsilon.infinite or Kernel(self.graph, self.epsilon).keeps(self.channel)
         useful = self._diagonal_gain() if self.gain is None else problem.utility(self.channel.exact_rows)
         proven = self.proof is None or (
@@ -130,34 +127,6 @@ class OptimalMechanism(Result):
         }
 
 
-@dataclass(frozen=True)
-class _Problem:
-    graph: AnswerGraph
-    epsilon: Epsilon
-    prior: tuple[Fraction, ...]
-    matrix: Exact | None
-    guesses: tuple[Label, ...]
-
-    @property
-    def binary(self) -> bool:
-        return self.matrix is None
-
-    @cached_property
-    def gain(self) -> Exact:
-        return identity_gain(len(self.prior)) if self.matrix is None else self.matrix
-
-    @cached_property
-    def worth(self) -> list[list[Fraction]]:
-        return [[mass * g for g in row] for mass, row in zip(self.prior, self.gain)]
-
-    def utility(self, rows: Exact) -> Fraction:
-        """The expected gain when each column is the guess that it names."""
-        if self.matrix is None:
-            return sum((mass * rows[y][y] for y, mass in enumerate(self.prior)), Fraction(0))
-        pairs = ((w, m) for ws, ms in zip(self.worth, rows) for w, m in zip(ws, ms))
-        return sum((w * m for w, m in pairs if w and m), Fraction(0))
-
-
 def optimal_mechanism(
     graph: AnswerGraph,
     epsilon: Any,
@@ -171,15 +140,14 @@ def optimal_mechanism(
     """The epsilon-DP channel on *graph* with the greatest expected gain.
 
     *gain* is ``"binary"`` (one for the right answer), ``"negdist"`` (minus the distance) or a matrix
-    ``gain[answer][guess]``; *guesses* names
-    its columns. *symmetries* are permutations of the vertices; those that keep graph, prior and gain make the
-    program smaller.
-    *route* forces one of ``constant-sum``, ``clique``, ``line``, ``closed-form``, ``linear-program``.
+    ``gain[answer][guess]``; *guesses* names its columns. *symmetries* are permutations of the vertices; those that keep
+    graph, prior and gain make the program smaller. *route* forces one of ``constant-sum``, ``clique``, ``line``,
+    ``closed-form``, ``linear-program``.
 
     >>> optimal_mechanism(AnswerGraph.ring(6), "ln(2)")
     OptimalMechanism(6 answers, ln(2)-DP, utility 0.380952, constant-sum)
     """
-    problem = _read(graph, Epsilon.read(epsilon), prior, gain, guesses)
+    problem = read_problem(graph, Epsilon.read(epsilon), prior, gain, guesses)
     if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
         return _finish(problem, _trivial(problem))
     if problem.binary and route is None and _is_large(problem):
@@ -195,45 +163,7 @@ def optimal_mechanism(
     return _by_program(problem, kernel, [tuple(s) for s in symmetries])
 
 
-def _read(graph: AnswerGraph, epsilon: Epsilon, prior: Any, gain: Any, guesses: Sequence[Label] | None) -> _Problem:
-    size = len(graph.vertices)
-    if isinstance(prior, dict):
-        prior = [prior.get(vertex, 0) for vertex in graph.vertices]
-    masses = [Fraction(1, size)] * size if prior is None else read_distribution(prior, size=size, name="prior")
-    exact = [mass if isinstance(mass, Fraction) else Fraction(float(mass)) for mass in masses]
-    total = sum(exact, Fraction(0))
-    exact = [mass / total for mass in exact]  # floats that miss one by rounding mean the distribution next to them
-    matrix = _read_gain(graph, gain)
-    width = size if matrix is None else len(matrix[0])
-    names = tuple(graph.vertices) if guesses is None and width == size else tuple(guesses or range(width))
-    if len(names) != width:
-        raise ChannelError("guesses", f"{len(names)} names", f"do not fit the gain, which has {width} columns")
-    return _Problem(graph, epsilon, tuple(exact), matrix, names)
-
-
-def _read_gain(graph: AnswerGraph, gain: Any) -> Exact | None:
-    """The gain as a matrix; ``None`` for the binary one, which is never written out."""
-    size = len(graph.vertices)
-    if isinstance(gain, str):
-        if gain == "binary":
-            return None
-        if gain == "negdist":
-            return _minus_distances(graph)
-        raise ChannelError("gain", gain, "is not a gain", "use 'binary', 'negdist' or a matrix gain[answer][guess]")
-    matrix = read_gain(gain, secrets=size)
-    exact = [[Fraction(cell) if not isinstance(cell, Fraction) else cell for cell in row] for row in matrix]
-    return None if exact == [list(row) for row in identity_gain(size)] else exact
-
-
-def _minus_distances(graph: AnswerGraph) -> Exact:
-    if not graph.connected:
-        raise ChannelError(
-            "gain", "negdist", "needs a connected graph: some answers are infinitely far apart", "give a matrix"
-        )
-    return [[-(d or Fraction(0)) for d in row] for row in graph.exact_distances]
-
-
-def _trivial(problem: _Problem) -> Form:
+def _trivial(problem: Problem) -> Form:
     """epsilon = 0: one guess for each part of the graph. epsilon = ∞, or no edges: the best guess for each answer."""
     worth = problem.worth
     parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(len(worth))]
@@ -253,7 +183,7 @@ def _trivial(problem: _Problem) -> Form:
     return Form(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
 
 
-def _closed(problem: _Problem, kernel: Kernel, route: str | None) -> Form | None:
+def _closed(problem: Problem, kernel: Kernel, route: str | None) -> Form | None:
     if problem.binary:
         for name, attempt in (("constant-sum", closed_forms.constant_sum), ("clique", closed_forms.clique)):
             if route in (None, name) and (form := attempt(kernel, problem.prior)):
@@ -267,7 +197,7 @@ def _closed(problem: _Problem, kernel: Kernel, route: str | None) -> Form | None
     return None
 
 
-def _is_large(problem: _Problem) -> bool:
+def _is_large(problem: Problem) -> bool:
     """Whether rationals would take long: many answers, or powers of a long ratio over long distances."""
     graph, size, ratio = problem.graph, len(problem.prior), problem.epsilon.exact_ratio
     if size > _LARGEST_KNOWN or not graph.plain:
@@ -280,7 +210,7 @@ def _is_large(problem: _Problem) -> bool:
     return not known or len(set(problem.prior)) == 1  # with a uniform prior floats certify these as well
 
 
-def _by_floats(problem: _Problem) -> OptimalMechanism:
+def _by_floats(problem: Problem) -> OptimalMechanism:
     from optimaldp.channels.large import large_form
 
     if len(problem.prior) > _LARGEST_MATRIX:
@@ -303,7 +233,7 @@ def _by_floats(problem: _Problem) -> OptimalMechanism:
     )
 
 
-def _finish(problem: _Problem, form: Form) -> OptimalMechanism:
+def _finish(problem: Problem, form: Form) -> OptimalMechanism:
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     utility = problem.utility(form.rows)
     proof = form.proof
@@ -325,7 +255,7 @@ def _from_above(proof: PotentialProof) -> PotentialProof:
     return PotentialProof(kernel, proof.prior, tuple(value * stretch for value in proof.potential))
 
 
-def _by_program(problem: _Problem, kernel: Kernel, symmetries: list[tuple[int, ...]]) -> OptimalMechanism:
+def _by_program(problem: Problem, kernel: Kernel, symmetries: list[tuple[int, ...]]) -> OptimalMechanism:
     worth = problem.worth
     orbits, _ = cell_orbits(problem.graph, worth, symmetries)
     program = build_program(kernel, worth, orbits)

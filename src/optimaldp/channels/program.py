@@ -3,8 +3,7 @@
     maximise  Σ weight_v m_v   subject to   m_i <= factor · m_j (privacy),   each row sums to one,   m >= 0
 
 Variables are the cells of the channel, one for each orbit under the problem's symmetries, plus one *hub* for each
-column of a clique:
-``hub <= cell <= factor · hub`` says in 2n constraints what all pairs would say in n².
+column of a clique: ``hub <= cell <= factor · hub`` says in 2n constraints what all pairs would say in n².
 """
 
 from __future__ import annotations

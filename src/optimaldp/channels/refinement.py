@@ -25,9 +25,8 @@ class Refinement(Result):
     """The verdict with its proof.
 
     **Guarantee.** If ``holds``, ``first.then(witness)`` is the second channel (exactly if ``exact``, else within
-    ``residual``). If it does not
-    hold, the analyst with ``gain`` (rows: inputs, columns: the second channel's outputs) and a uniform prior gains
-    more from the second.
+    ``residual``). If it does not hold, the analyst with ``gain`` (rows: inputs, columns: the second channel's outputs)
+    and a uniform prior gains more from the second.
     """
 
     holds: bool

@@ -15,6 +15,7 @@ from optimaldp.certify.double_double import parts_below, two_product, two_sum
 from optimaldp.certify.floats import Promises, SmallSides, _first_stage, _second_stage
 from optimaldp.certify.privacy import check_exactly, check_privacy
 from optimaldp.certify.rounding import decimal_above, float_above, float_below, log_above
+from optimaldp.certify.trees import add_up
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import ROOT
@@ -149,6 +150,32 @@ def test_the_gap_in_sides_bounds_the_exact_gap():
     quick, slow = verify(mechanism, certificate), verify(exact, certificate)
     assert quick.optimal is slow.optimal is True
     assert slow.gap <= quick.gap <= slow.gap + 1e-12
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_gaps_add_up_along_any_forest(data):
+    """Pointer jumping against walking each chain; cycles are found."""
+    count = data.draw(st.integers(1, 40))
+    parent = np.array([data.draw(st.integers(0, count - 1)) for _ in range(count)])
+    if data.draw(st.booleans()):
+        parent = np.minimum(parent, np.arange(count))  # a forest for certain
+    gap = np.array([data.draw(st.integers(0, 9)) for _ in range(count)], dtype=float)
+    factor = np.where(parent == np.arange(count), 0.0, 0.5)
+    total, astray = add_up(parent, gap, factor)
+    lost = set()
+    for vertex in range(count):
+        value, weight, at, seen = 0.0, 1.0, vertex, set()
+        while at not in seen:
+            seen.add(at)
+            value, weight = value + weight * gap[at], weight * factor[at]
+            at = parent[at]
+        if weight == 0.0:
+            assert total[vertex] == pytest.approx(value) or astray.size
+        else:
+            lost.add(vertex)
+    assert bool(lost) == bool(astray.size)
+    assert set(astray.tolist()) <= lost
 
 
 def test_errors_of_sums_and_products_are_exact():

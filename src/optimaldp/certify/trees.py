@@ -95,19 +95,25 @@ def _without_leaves(parent: Numbers, inner: Numbers) -> tuple[Numbers, list[Numb
     return inner, layers
 
 
-def _jump(parent: Numbers, total: Floats, product: Floats, root: npt.NDArray[np.bool_], active: Numbers) -> Numbers:
-    up = parent.copy()
-    kept = product[active]  # the leaves still need the factors as they were
-    everybody = active
+def _jump(parent: Numbers, total: Floats, product: Floats, root: npt.NDArray[np.bool_], inner: Numbers) -> Numbers:
+    """Finish *total* of the inner vertices, whose parents are inner or roots; returns those that reach no root."""
+    place = np.zeros(len(parent), dtype=np.int32)
+    place[inner] = np.arange(len(inner), dtype=np.int32)
+    above = parent[inner]
+    # From here on by places among the inner vertices, which fit the cache: those below a root become the roots.
+    found, factor, up, finished = total[inner], product[inner], place[above], root[above]
+    found[finished] += factor[finished] * total[above[finished]]
+    factor[finished], up[finished] = 0.0, np.flatnonzero(finished)
+    active = np.flatnonzero(~finished).astype(np.int32)
     for _ in range(len(parent).bit_length() + 1):
         if not active.size:
             break
-        above = up[active]
+        over = up[active]
         # All reads before all writes: a round must see the state of the round before.
-        new_total = np.minimum(total[active] + product[active] * total[above], ENDLESS)
-        new_product = np.minimum(product[active] * product[above], ENDLESS)
-        new_up = up[above]
-        total[active], product[active], up[active] = new_total, new_product, new_up
-        active = active[~root[above]]
-    product[everybody] = kept
-    return active
+        new_found = np.minimum(found[active] + factor[active] * found[over], ENDLESS)
+        new_factor = np.minimum(factor[active] * factor[over], ENDLESS)
+        new_up = up[over]
+        found[active], factor[active], up[active] = new_found, new_factor, new_up
+        active = active[~finished[over]]
+    total[inner] = found
+    return inner[active]

@@ -11,26 +11,23 @@ from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.bounds import database_bound
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.optimal import optimal_mechanism
+from optimaldp.plots import style
 from optimaldp.progress import track
 
 _LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 
 
-def _axes(axes: Any, **size: Any) -> Any:
-    if axes is not None:
-        return axes
-    from matplotlib.figure import Figure
-
-    # A figure of its own, not pyplot's: no window, no global state, and notebooks show it all the same.
-    return Figure(layout="constrained", **size).subplots()
+def _axes(axes: Any, *, grid: bool = True) -> Any:
+    """The given axes, or those of a new figure in the look of all plots."""
+    return axes if axes is not None else style.figure(grid=grid)[1]
 
 
 def heat_map(channel: Channel, axes: Any = None) -> Any:
     """The channel as a heat map: inputs down, outputs across."""
-    chosen = _axes(axes)
-    image = chosen.imshow(channel.array, vmin=0, cmap="viridis", aspect="auto")
+    chosen = _axes(axes, grid=False)
+    image = chosen.imshow(channel.array, vmin=0, cmap=style.shades(), aspect="auto")
     chosen.figure.colorbar(image, ax=chosen, label="probability")
-    chosen.set(xlabel="output", ylabel="input")
+    style.describe(chosen, title="Channel", x="output", y="input")
     for names, ticks in ((channel.outputs, chosen.set_xticks), (channel.inputs, chosen.set_yticks)):
         if len(names) <= _LABELLED:
             ticks(range(len(names)), [str(name) for name in names])
@@ -43,11 +40,11 @@ def bound_against_epsilon(
     """Figure 3 of paper 004: how Theorem 1's bound grows with epsilon, towards the ``u log2 v`` bits of the whole database."""
     chosen = _axes(axes)
     grid = np.linspace(0, largest, 101)
-    for v in values:
+    for index, v in enumerate(values):
         curve = [database_bound(individuals, v, float(epsilon)).bits for epsilon in grid.round(6)]
-        chosen.plot(grid, curve, label=f"v = {v}")
-    chosen.set(xlabel="epsilon", ylabel="leakage at most (bits)", title=f"{individuals} individuals with v values")
-    chosen.legend()
+        chosen.plot(grid, curve, **style.look(index).line_style(), markevery=10, label=f"v = {v}")
+    style.describe(chosen, title=f"{individuals} individuals with v values", x="epsilon", y="leakage at most (bits)")
+    style.legend(chosen)
     return chosen
 
 
@@ -63,12 +60,11 @@ def leakage_against_epsilon(
     """The min-entropy leakage of a family of channels, and the bound that no epsilon-DP channel on the databases exceeds."""
     chosen = _axes(axes)
     leaked = [channel_of(e).min_entropy_leakage(prior) for e in track(epsilons, "leakage", total=len(epsilons))]
-    chosen.plot(epsilons, leaked, marker="o", label="leakage")
-    chosen.plot(
-        epsilons, [database_bound(individuals, values, e).bits for e in epsilons], "--", label="bound (Theorem 1)"
-    )
-    chosen.set(xlabel="epsilon", ylabel="bits")
-    chosen.legend()
+    bounds = [database_bound(individuals, values, e).bits for e in epsilons]
+    for index, (bits, label) in enumerate([(leaked, "leakage"), (bounds, "bound (004 Theorem 1)")]):
+        chosen.plot(epsilons, bits, **style.look(index).line_style(), label=label)
+    style.describe(chosen, title="Min-entropy leakage by epsilon", x="epsilon", y="bits")
+    style.legend(chosen)
     return chosen
 
 
@@ -81,7 +77,7 @@ def utility_against_epsilon(
         float(optimal_mechanism(graph, e, prior=prior, gain=gain).utility)
         for e in track(epsilons, "utility", total=len(epsilons))
     ]
-    chosen.plot(epsilons, found, marker="o")
+    chosen.plot(epsilons, found, **style.look(0).line_style())
     label = "chance of the right answer" if gain == "binary" else "expected gain"
-    chosen.set(xlabel="epsilon", ylabel=label, title=graph.summary())
+    style.describe(chosen, title=graph.summary(), x="epsilon", y=label)
     return chosen

@@ -245,7 +245,7 @@ NUMBERS = tuple(range(40, 60)) + tuple(range(10, 40)) + (65,)
 MANY = [
     holds(f"age in {NUMBERS}", lambda r: r["age"] in NUMBERS),
     holds(f"age not in {NUMBERS}", lambda r: _known(r["age"], lambda x: x not in NUMBERS)),
-    holds(f"weight in {(0.1, 2.675, *NUMBERS)}", lambda r: r["weight"] in (0.1, 2.675)),
+    holds(f"weight in {(0, 0.1, 2.675, *NUMBERS)}", lambda r: r["weight"] in (0, 0.1, 2.675)),
     holds(f"order in {('yes', 'Ünïcode', *map(str, NUMBERS))}", lambda r: r["order"] in ("yes", "Ünïcode")),
     options("age", NUMBERS),
     options("weight", (0, *NUMBERS)),

@@ -101,7 +101,8 @@ def _literal(value: Any, dtype: str) -> Build:
 
 
 MANY = 30  # literals: from here on they go to the engine as one list
-LISTED: dict[Kind, str] = {"text": "array<string>", "whole": "array<int64>", "real": "array<float64>"}
+# Not doubles: Spark's lists tell 0.0 from -0.0.
+LISTED: dict[Kind, str] = {"text": "array<string>", "whole": "array<int64>"}
 
 
 def can_list(kind: Kind, largest: float) -> bool:

@@ -187,6 +187,8 @@ def test_weak_duality_holds_for_any_weights() -> None:
     for _ in range(20):
         weights = [Fraction(int(w), 64) for w in generator.integers(0, 8, len(hubs.ratios))]
         assert hubs.dual_bound(weights) >= optimal_mechanism(clique, "ln(2)").utility
+    unpaid = [Fraction(int(factor != 1)) for _, _, factor in hubs.ratios]  # all debt, no income: it proves nothing
+    assert hubs.dual_bound(unpaid) == 1
     with pytest.raises(ValueError, match="nonnegative"):
         program.dual_bound([Fraction(-1)] * len(program.ratios))
 

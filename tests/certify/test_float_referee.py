@@ -155,7 +155,7 @@ def test_the_gap_in_sides_bounds_the_exact_gap():
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_gaps_add_up_along_any_forest(data):
-    """Pointer jumping against walking each chain; cycles are found."""
+    """Settling all chains at once against walking each one; cycles are found."""
     count = data.draw(st.integers(1, 40))
     parent = np.array([data.draw(st.integers(0, count - 1)) for _ in range(count)])
     if data.draw(st.booleans()):

@@ -7,6 +7,8 @@ with the same root values exceeds it by more than the gaps add up to: bounds are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -68,52 +70,42 @@ def _with_parallel(
 def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Numbers]:
     """Solve ``total[v] = gap[v] + factor[v] total[parent[v]]``; a root is its own parent and has factor 0.
 
-    Leaves are set aside, layer by layer, as long as that pays; the chains that remain are halved in each round (pointer
-    jumping), so a path of a million needs twenty. Returns an upper bound of the totals, and the vertices that never reach a
-    root: those on or behind a cycle.
+    Returns an upper bound of the totals, and vertices that never reach a root: those on or behind a cycle.
     """
     total, product = np.minimum(gap, ENDLESS), np.minimum(factor, ENDLESS)
-    root = parent == np.arange(len(parent))
-    inner, layers = _without_leaves(parent, np.flatnonzero(~root))
-    astray = _jump(parent, total, product, root, inner)
-    for leaves in reversed(layers):
-        total[leaves] = np.minimum(total[leaves] + product[leaves] * total[parent[leaves]], ENDLESS)
-    return total * _UP, astray
+    state = np.where(parent == np.arange(len(parent)), _DONE, _NEW).astype(np.int8)
+    stack = np.empty(len(parent) + 1, dtype=np.int32)
+    settle = _settle if len(parent) < _COMPILE_FROM else _compiled_settle()
+    settle(np.ascontiguousarray(parent, dtype=np.int32), total, product, state, stack, ENDLESS)
+    return total * _UP, np.flatnonzero(state == _ASTRAY)
 
 
-def _without_leaves(parent: Numbers, inner: Numbers) -> tuple[Numbers, list[Numbers]]:
-    """Take off vertices that are nobody's parent, again and again while at least a tenth of them goes."""
-    layers: list[Numbers] = []
-    while inner.size:
-        is_parent = np.zeros(len(parent), dtype=bool)
-        is_parent[parent[inner]] = True
-        stays = is_parent[inner]
-        if 10 * np.count_nonzero(stays) > 9 * inner.size:
-            break
-        layers.append(inner[~stays])
-        inner = inner[stays]
-    return inner, layers
+_NEW, _WAITING, _DONE, _ASTRAY = 0, 1, 2, 3
+_COMPILE_FROM = 20_000  # below this plain Python is done before numba has been imported
 
 
-def _jump(parent: Numbers, total: Floats, product: Floats, root: npt.NDArray[np.bool_], inner: Numbers) -> Numbers:
-    """Finish *total* of the inner vertices, whose parents are inner or roots; returns those that reach no root."""
-    place = np.zeros(len(parent), dtype=np.int32)
-    place[inner] = np.arange(len(inner), dtype=np.int32)
-    above = parent[inner]
-    # From here on by places among the inner vertices, which fit the cache: those below a root become the roots.
-    found, factor, up, finished = total[inner], product[inner], place[above], root[above]
-    found[finished] += factor[finished] * total[above[finished]]
-    factor[finished], up[finished] = 0.0, np.flatnonzero(finished)
-    active = np.flatnonzero(~finished).astype(np.int32)
-    for _ in range(len(parent).bit_length() + 1):
-        if not active.size:
-            break
-        over = up[active]
-        # All reads before all writes: a round must see the state of the round before.
-        new_found = np.minimum(found[active] + factor[active] * found[over], ENDLESS)
-        new_factor = np.minimum(factor[active] * factor[over], ENDLESS)
-        new_up = up[over]
-        found[active], factor[active], up[active] = new_found, new_factor, new_up
-        active = active[~finished[over]]
-    total[inner] = found
-    return inner[active]
+def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endless: float) -> None:
+    """Walk up from every vertex to one that is settled, then settle the walk backwards: each vertex is touched once."""
+    for start in range(len(parent)):
+        depth = 0
+        vertex = start
+        while state[vertex] == 0:
+            state[vertex] = 1
+            stack[depth] = vertex
+            depth += 1
+            vertex = parent[vertex]
+        known = state[vertex] == 2  # otherwise the walk met itself, or one that did
+        while depth > 0:
+            depth -= 1
+            below = stack[depth]
+            if known:
+                total[below] = min(total[below] + product[below] * total[parent[below]], endless)
+                state[below] = 2
+            else:
+                state[below] = 3
+
+
+@cache
+def _compiled_settle() -> Any:
+    numba = import_module("numba")  # by name: its functions carry no types
+    return numba.njit(cache=True)(_settle)

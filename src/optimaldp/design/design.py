@@ -14,7 +14,7 @@ from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs import boundary as boundary_of
 from optimaldp.graphs.problem import Problem, read_fixed
 from optimaldp.mechanisms import Certificate, Mechanism
-from optimaldp.privacy import Level
+from optimaldp.privacy import ApproximateDP, Level
 from optimaldp.privacy import level as make_level
 from optimaldp.results import Result
 
@@ -129,10 +129,30 @@ def design(
 
 def solve(problem: Problem, *, exact: bool | None = None) -> Design:
     """Solve a whole problem, for instance one read from a file."""
-    outcome = _route(problem, _is_small(problem) if exact is None else exact)
+    outcome = _attained(problem, _route(problem, _is_small(problem) if exact is None else exact))
     mechanism = None if outcome.rows is None else Mechanism(problem.graph, problem.preferences, outcome.rows)
     claim = Claim(mechanism, outcome.certificate) if mechanism and outcome.certificate else None
     return Design(problem, outcome.status, outcome.route, mechanism, claim, outcome.witness)
+
+
+def _attained(problem: Problem, outcome: Outcome) -> Outcome:
+    """With an infinite epsilon a bound may be a supremum that nothing attains: then there is no optimum."""
+    infinite = any(
+        isinstance(level, ApproximateDP) and any(bound.epsilon.infinite for bound in level.bounds)
+        for level in problem.graph.levels
+    )
+    if not infinite or outcome.status is not Status.OPTIMAL or outcome.rows is None:
+        return outcome
+    from optimaldp.certify import verify
+
+    verdict = verify(Mechanism(problem.graph, problem.preferences, outcome.rows))
+    if verdict.private:
+        return outcome
+    reason = (
+        f"on the edge {' – '.join(verdict.worst_edge)} epsilon is infinite: every probability below 1 is allowed, but 1 "
+        "itself is not, so nothing is best"
+    )
+    return Outcome(Status.NO_OPTIMUM, outcome.route, witness={"reason": reason, "conflict": list(verdict.worst_edge)})
 
 
 def _is_small(problem: Problem) -> bool:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from optimaldp.design.exact_lp import Constraint, Solution, Terms, maximise, solve_floats
-from optimaldp.design.rational import stand_in
+from optimaldp.design.rational import rational_ratio
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Bound, Level
 
 _CUT = 1e-9  # a float violation that is worth a new constraint; exact ones are looked for afterwards
 
@@ -29,6 +29,8 @@ class ArcBound:
     head: int
     ratio: Fraction
     delta: Fraction
+    promise: Bound
+    alone: bool  # whether it is the only promise from tail to head
 
 
 class EventProgram:
@@ -139,19 +141,25 @@ class EventProgram:
 
 
 def _named(bound: ArcBound, event: Event) -> EventConstraint:
-    return EventConstraint(bound.tail, bound.head, event)
+    return EventConstraint(bound.tail, bound.head, event, None if bound.alone else bound.promise)
 
 
 def _arc_bounds(problem: Problem) -> list[ArcBound]:
-    found = []
     arcs = problem.graph.arcs
-    levels = [stand_in(level) for level in problem.graph.arc_levels]
+    levels = problem.graph.arc_levels
+    promises: dict[tuple[int, int], list[Bound]] = {}
     for u, v, k in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist()):
-        level = levels[k]
-        if not isinstance(level, ApproximateDP):
-            raise ProblemError("privacy", str(level), "cannot be decided by a linear program", "use (epsilon, delta)")
-        for bound in level.forward:
-            if bound.epsilon.infinite:
-                raise ProblemError("privacy", str(level), "with three answers or more needs a finite epsilon here")
-            found.append(ArcBound(u, v, bound.epsilon.finite_parts()[1], bound.delta))
-    return found
+        promises.setdefault((u, v), []).extend(_finite_bounds(levels[k]))
+    return [
+        ArcBound(u, v, rational_ratio(bound), bound.delta, bound, alone=len(set(bounds)) == 1)
+        for (u, v), bounds in promises.items()
+        for bound in dict.fromkeys(bounds)
+    ]
+
+
+def _finite_bounds(level: Level) -> tuple[Bound, ...]:
+    if not isinstance(level, ApproximateDP):
+        raise ProblemError("privacy", str(level), "cannot be decided by a linear program", "use (epsilon, delta)")
+    if any(bound.epsilon.infinite for bound in level.bounds):
+        raise ProblemError("privacy", str(level), "with three answers or more needs a finite epsilon here")
+    return level.forward

@@ -24,11 +24,13 @@ def stand_in(level: Level) -> Level:
     return ApproximateDP(_rational(level.forward), _rational(level.backward))
 
 
+def rational_ratio(bound: Bound) -> Fraction:
+    """``e^epsilon`` of a finite bound, rounded down where it is irrational."""
+    return bound.epsilon.ratio_below(bits=LEVEL_BITS)
+
+
 def _rational(bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
-    return tuple(
-        b if b.epsilon.infinite else Bound(Epsilon(Fraction(0), b.epsilon.ratio_below(bits=LEVEL_BITS)), b.delta)
-        for b in bounds
-    )
+    return tuple(b if b.epsilon.infinite else Bound(Epsilon(Fraction(0), rational_ratio(b)), b.delta) for b in bounds)
 
 
 class Stepper:

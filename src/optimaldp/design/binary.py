@@ -77,7 +77,9 @@ def _undominated(problem: Problem, propagator: Propagator) -> SharedRows | None:
         clash = _clashing_edge(problem, propagator, rows)
         if clash is None:
             return SharedRows.from_rows(rows)
-        vertex = next(v for v in clash if v not in fixed)
+        vertex = next((v for v in clash if v not in fixed), None)
+        if vertex is None:
+            return None  # an infinite epsilon: the bound itself is not attained, and nothing is undominated
         fixed[vertex] = rows[vertex]
     raise AssertionError(f"fixing {len(favourites)} datasets one by one leaves nothing free")
 

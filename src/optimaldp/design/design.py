@@ -141,18 +141,15 @@ def _attained(problem: Problem, outcome: Outcome) -> Outcome:
         isinstance(level, ApproximateDP) and any(bound.epsilon.infinite for bound in level.bounds)
         for level in problem.graph.levels
     )
-    if not infinite or outcome.status is not Status.OPTIMAL or outcome.rows is None:
+    if not infinite or outcome.status is Status.INFEASIBLE:
         return outcome
-    from optimaldp.certify import verify
+    if outcome.rows is not None:
+        from optimaldp.certify import verify
 
-    verdict = verify(Mechanism(problem.graph, problem.preferences, outcome.rows))
-    if verdict.private:
-        return outcome
-    reason = (
-        f"on the edge {' – '.join(verdict.worst_edge)} epsilon is infinite: every probability below 1 is allowed, but 1 "
-        "itself is not, so nothing is best"
-    )
-    return Outcome(Status.NO_OPTIMUM, outcome.route, witness={"reason": reason, "conflict": list(verdict.worst_edge)})
+        if verify(Mechanism(problem.graph, problem.preferences, outcome.rows)).private:
+            return outcome
+    reason = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
+    return Outcome(Status.NO_OPTIMUM, outcome.route, witness={**outcome.witness, "reason": reason})
 
 
 def _is_small(problem: Problem) -> bool:

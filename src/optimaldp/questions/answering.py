@@ -131,7 +131,7 @@ class ForWinner(Answering):
 
 @dataclass(frozen=True)
 class ForHistogram(Answering):
-    """A whole histogram: noise on the lattice of histograms, then back to one."""
+    """A whole histogram: noise on the lattice of histograms (or independent noise, add/remove), then back to one."""
 
     def draw(self, counted: Counted, source: BitSource) -> dict[str, int]:
         from optimaldp.histograms import private_histogram
@@ -140,11 +140,19 @@ class ForHistogram(Answering):
         return dict(zip(self.answers, map(int, drawn.counts)))
 
     def statement(self) -> dict[str, Any]:
-        return {
-            "mechanism": "noise on the lattice of histograms, projected back to non-negative counts",
+        if self.neighbours is Neighbours.SUBSTITUTION:
+            words = {
+                "mechanism": "geometric noise on the lattice of histograms with this total, projected back to one of them",
+                "optimal": "for large tables no epsilon-DP mechanism has a smaller expected L1 error; the projection adds none",
+            }
+        else:
+            words = {
+                "mechanism": "independent discrete Laplace noise on every count, negative ones raised to 0; no total is kept",
+                "optimal": "not claimed",
+            }
+        return words | {
             "delta_used": "0",
-            "optimal": "see the documentation of histograms: least expected error for large tables",
-            "checked": ["the noise is drawn exactly; the projection is post-processing"],
+            "checked": ["the referee accepts the noise before it is drawn; what follows is post-processing"],
         }
 
 

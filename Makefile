@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint types bench bench-peers docs studio clean setup
+.PHONY: demo test test-spark test-all lint types bench bench-peers docs studio clean setup
 
 setup: $(STAMP)
 
@@ -22,7 +22,11 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not spark"
+
+# Spark keeps a process of its own busy, so its part of the conformance suite runs by itself; it is skipped without Java.
+test-spark: $(STAMP)
+	$(BIN)/python -m pytest -m spark
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -39,6 +43,11 @@ types: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers]"
 	$(BIN)/python -m benchmarks
+
+# The peers of the comparison in docs/peers.md.
+bench-peers: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers]"
+	$(BIN)/python -m benchmarks.peers
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -96,7 +96,7 @@ def _duckdb_file(folder: Path) -> str:
     return f"duckdb:///{path}?table=survey"
 
 
-ENGINES = ["memory", "parquet", "duckdb-file", "postgres", pytest.param("spark", marks=pytest.mark.slow)]
+ENGINES = ["memory", "parquet", "duckdb-file", "postgres", pytest.param("spark", marks=pytest.mark.spark)]
 
 
 @pytest.fixture(scope="session", params=ENGINES)

@@ -158,7 +158,7 @@ def test_postgres_errors_are_not_quoted(postgres: PostgresServer) -> None:
     refuses(lambda: count(source, PredicateTally(("age > 4",))))
 
 
-@pytest.mark.slow
+@pytest.mark.spark
 def test_spark_errors_are_not_quoted(spark: Any) -> None:
     frame = spark.createDataFrame([(CANARY,)], ["name"]).selectExpr("CAST(name AS INT) AS age")
     spark.conf.set("spark.sql.ansi.enabled", "true")

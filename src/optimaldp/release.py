@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import LevelError, OptimalDPError, QuestionError, ReleaseError
@@ -20,6 +21,9 @@ from optimaldp.sampling import SystemBits
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
+
+
+_SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,9 +179,20 @@ def read_level(epsilon: Any, delta: Any = 0) -> ApproximateDP:
         raise LevelError("epsilon", str(made), "is not a single (epsilon, delta)", "write epsilon=1, delta=1e-6")
     if made.epsilon.infinite:
         raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
+    for name, zeros in (("epsilon", _leading_zeros(made)), ("delta", _bits_below_one(made.delta))):
+        if zeros > _SMALLEST_BITS:
+            raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")
     if made.delta >= 1:
         raise LevelError("delta", fraction_text(made.delta), "promises nothing", "a release needs a delta below 1")
     return made
+
+
+def _leading_zeros(made: ApproximateDP) -> int:
+    return 0 if made.epsilon.is_zero else made.epsilon.leading_zeros()
+
+
+def _bits_below_one(number: Fraction) -> int:
+    return max(0, number.denominator.bit_length() - number.numerator.bit_length()) if number else 0
 
 
 def _release(source: Any, request: Request) -> Release:

@@ -129,6 +129,8 @@ def test_a_level_that_is_none_is_refused_without_quoting_it() -> None:
         {"epsilon": "inf"},
         {"epsilon": None},
         {"epsilon": "x"},
+        {"epsilon": "1e-300"},
+        {"epsilon": 1, "delta": "1e-300"},
         {"epsilon": 1, "delta": 1},
         {"epsilon": 1, "delta": 2},
         {"epsilon": 1, "neighbours": "cousins"},

@@ -16,11 +16,13 @@ from typing import Protocol
 
 from optimaldp.certify.exponentials import Exponentials, close, smaller
 from optimaldp.certify.findings import Certified, Finding, same
+from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision
 
 _BITS = 256
 _EXACT_WORK = 60  # distances times answers that are checked exactly: a few milliseconds
+_MOST_UNDECIDED = 10_000  # single steps across the switch, over all prefixes
 _FAR_WORK = 120  # distances times answers at which the closed form is checked
 
 
@@ -143,7 +145,7 @@ def _far(mechanism: Distances) -> str:
     """The distances 2^k and 2^k + 1: what is shown against powers of F that were built by composing F with itself."""
     highest = max(1, min(30, _FAR_WORK // mechanism.answers))
     level, ranks = mechanism.level, _watched(mechanism.answers)
-    with precision(_BITS + math.ceil(3 * float(level.epsilon))):
+    with precision(_BITS + math.ceil(3 * float(level.epsilon)) + _fine_bits(level)):
         steps = StepPowers(level, 30)
         rest = ball(1 - level.delta) / (level.epsilon.exp() + (mechanism.answers - 1))
         walks = [steps.walk(0, 1, (mechanism.answers - k) * rest) for k in ranks]  # at distance 1
@@ -156,6 +158,13 @@ def _far(mechanism: Distances) -> str:
                 if not all(same(shown[k - 1], left, _floor(level)) for k, left in zip(ranks, wanted)):
                     return f"the distribution at distance 2^{power + 1} + {more} is not the one that was derived"
     return ""
+
+
+def _fine_bits(level: ApproximateDP) -> int:
+    """Bits that tell ``e^epsilon`` from 1 and delta from 0 when they are tiny."""
+    tiny = [] if level.epsilon.is_zero else [level.epsilon.leading_zeros()]
+    delta = level.delta
+    return 4 * sum([*tiny, max(0, delta.denominator.bit_length() - delta.numerator.bit_length()) if delta else 0])
 
 
 def _watched(answers: int) -> list[int]:
@@ -186,6 +195,7 @@ class StepPowers:
         self.ratio = ratio
         # At epsilon = 0 the two phases are the same map, and a start on the switch would never be decided.
         self.switch = Ball(0) if level.epsilon.is_zero else (1 - self.delta) / (ratio + 1)
+        self.undecided = 0
         self.falling = _compositions((1 / ratio, -self.delta / ratio), highest)
         self.rising = _compositions((ratio, self.delta), highest)
 
@@ -205,6 +215,13 @@ class StepPowers:
         if (reached - self.delta) / self.ratio <= self.switch:  # the last of these steps still began below the switch
             return (1 - reached).max(Ball(0))
         if power == 0:
+            self.undecided += 1
+            if (
+                self.undecided > _MOST_UNDECIDED
+            ):  # a crossing is met once on each way: more means that nothing is decided
+                raise NotCertifiedError(
+                    "the referee cannot follow this level far enough. Nothing was sampled and nothing was spent."
+                )
             return self._single(left)
         return self.walk(power - 1, 2, left)
 

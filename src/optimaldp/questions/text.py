@@ -13,7 +13,7 @@ from optimaldp.questions.quantiles import median, quantile
 from optimaldp.questions.thresholds import Threshold, all_, any_, majority, threshold
 
 _HEAD = re.compile(r"\s*([A-Za-z_]+)\s*\(")
-_COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*([^\s]+)\s*")
+_COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*([^\s<>=]\S*)\s*")
 _AND = re.compile(r"\s*(?:and|&)\s+", re.IGNORECASE)
 _LONGEST = 1_000_000  # characters: 10,000 options fit, an attack does not
 

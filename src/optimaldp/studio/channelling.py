@@ -1,0 +1,61 @@
+"""Channel: what a matrix leaks, and the best private mechanism for a prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optimaldp.channels.answer_graph import AnswerGraph
+from optimaldp.channels.channel import Channel
+from optimaldp.channels.documents import read_channel, read_graph_name, read_numbers
+from optimaldp.channels.optimal import optimal_mechanism
+from optimaldp.channels.report import leakage_report
+from optimaldp.errors import GraphError
+from optimaldp.studio.calls import read_fields
+
+MOST_CELLS = 10_000  # a larger matrix is measured but not drawn
+
+
+def leakage(body: Mapping[str, Any]) -> dict[str, Any]:
+    """All measures of a channel: what ``optimaldp leakage`` prints, and under ``studio`` what the page draws."""
+    channel, prior = read_channel(dict(body))
+    report = leakage_report(channel, prior)
+    return report.to_document() | {"studio": _matrix(channel) | {"words": report.words.splitlines()}}
+
+
+def optimal(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The most useful private channel on a graph of answers, with its claim."""
+    given = read_fields(body, ("graph", "epsilon"), ("prior", "gain"))
+    prior, gain = given.get("prior", "uniform"), given.get("gain", "binary")
+    found = optimal_mechanism(
+        _read_graph(given["graph"]),
+        given["epsilon"],
+        prior=None if prior == "uniform" else _numbers(prior, "prior"),
+        gain=gain if gain in ("binary", "negdist") else _numbers(gain, "gain"),
+    )
+    return found.to_document() | {"studio": _matrix(found.channel) | {"utility": float(found.utility)}}
+
+
+def _numbers(given: Any, name: str) -> Any:
+    return read_numbers(given, name=name) if isinstance(given, str) else given
+
+
+def _read_graph(given: Any) -> AnswerGraph:
+    """A family by its name, or a graph as a document; never a path: nothing from the browser reaches the file system."""
+    if not isinstance(given, str):
+        return AnswerGraph.from_document(given)
+    named = read_graph_name(given)
+    if named is None:
+        families = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2"
+        raise GraphError("graph", given, "is not a family of graphs", f"write {families}")
+    return named
+
+
+def _matrix(channel: Channel) -> dict[str, Any]:
+    drawn = len(channel.inputs) * len(channel.outputs) <= MOST_CELLS
+    return {
+        "inputs": [str(name) for name in channel.inputs],
+        "outputs": [str(name) for name in channel.outputs],
+        "matrix": channel.array.tolist() if drawn else None,
+        "exact": channel.exact,
+    }

@@ -1,0 +1,138 @@
+"""Who may talk to the studio: checked before anything else looks at a request.
+
+- On the loopback address: the ``Host`` must be a name of this machine, so that no web page can reach the studio through a name
+  of its own that resolves here (DNS rebinding).
+- Bound elsewhere: every request needs the token, from the URL once, then from a cookie or the ``X-Studio-Token`` header.
+- A request that changes or computes something must be JSON, and must not come from a page of another origin; one that spends
+  budget needs the token in a header, which only our own page knows.
+- Nothing larger than 5 MB is read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from optimaldp.studio.errors import error_document
+from optimaldp.studio.settings import MOST_BYTES, Settings
+
+COOKIE = "optimaldp-studio"
+TOKEN_HEADER = "X-Studio-Token"
+SPENDING = ("/api/release",)
+_LOCAL_HOST = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
+_SAFE_METHODS = ("GET", "HEAD")
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def refusal(status: int, kind: str, message: str) -> JSONResponse:
+    """An error of the gate, in the shape of all errors."""
+    return JSONResponse(error_document(kind, message), status)
+
+
+class Gate:
+    """Middleware that refuses what must not come in, and puts the security headers on everything that goes out."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        answer = self._refuse(Request(scope)) or self._admit_by_url(Request(scope))
+        handler: ASGIApp = self._app if answer is None else answer
+        await handler(scope, _limited(receive), _with_headers(send))
+
+    def _refuse(self, request: Request) -> Response | None:
+        headers = request.headers
+        if self._settings.is_local and not _LOCAL_HOST.fullmatch(headers.get("host", "")):
+            return refusal(403, "WrongHost", "this studio answers to names of this machine only: use http://127.0.0.1")
+        if int(headers.get("content-length") or 0) > MOST_BYTES:
+            return too_large()
+        if request.method in _SAFE_METHODS:
+            return self._refuse_stranger(request)
+        if request.method != "POST":
+            return refusal(405, "MethodNotAllowed", f"{request.method} is not offered; use GET or POST")
+        return self._refuse_foreign(request) or self._refuse_stranger(request)
+
+    def _refuse_foreign(self, request: Request) -> Response | None:
+        """A page of another origin must not be able to send anything that counts."""
+        headers = request.headers
+        origin = headers.get("origin")
+        foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
+        if foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return refusal(403, "ForeignOrigin", "requests from pages of another origin are refused")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return refusal(415, "NotJSON", "send JSON with Content-Type: application/json")
+        if request.url.path in SPENDING and not self._knows(headers.get(TOKEN_HEADER)):
+            return refusal(403, "TokenMissing", f"spending needs the header {TOKEN_HEADER} with the studio's token")
+        return None
+
+    def _refuse_stranger(self, request: Request) -> Response | None:
+        if self._settings.is_local or self._knows(request.headers.get(TOKEN_HEADER)):
+            return None
+        if self._knows(request.cookies.get(COOKIE)) or self._knows(request.query_params.get("token")):
+            return None
+        return refusal(403, "TokenMissing", "open the address that the studio printed: it holds the token")
+
+    def _admit_by_url(self, request: Request) -> Response | None:
+        """A token in the URL becomes a cookie at once, so that it does not stay in the address bar or in links."""
+        if self._settings.is_local or request.method != "GET" or not self._knows(request.query_params.get("token")):
+            return None
+        answer = RedirectResponse(request.url.path, 303)
+        answer.set_cookie(COOKIE, self._settings.token, httponly=True, samesite="strict")
+        return answer
+
+    def _knows(self, token: str | None) -> bool:
+        return token is not None and hmac.compare_digest(token.encode(), self._settings.token.encode())
+
+
+def too_large() -> JSONResponse:
+    return refusal(413, "TooLarge", f"the request is larger than {MOST_BYTES // 10**6} MB; use the command line for it")
+
+
+class BodyTooLargeError(Exception):
+    """More came than was announced or allowed."""
+
+
+def _limited(receive: Receive) -> Receive:
+    """Count what really arrives: a length need not be announced, or be true."""
+    seen = 0
+
+    async def counted() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > MOST_BYTES:
+            raise BodyTooLargeError
+        return message
+
+    return counted
+
+
+def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = Headers(raw=message["headers"])
+            more = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items() if k not in present]
+            message["headers"] = [*message["headers"], *more]
+        await send(message)
+
+    return sending

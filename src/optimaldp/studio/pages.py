@@ -1,0 +1,58 @@
+"""The pages: one frame, one fragment each. No template engine: nothing but our own files and the token goes in."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from optimaldp import __version__
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the studio."""
+
+    path: str
+    name: str
+    title: str
+    words: str
+
+
+PAGES = (
+    Page("/", "explore", "Explore", "What does a level mean for your question? Nothing is read and nothing is spent."),
+    Page("/design", "design", "Design", "The best private mechanism on a graph of datasets, with its proof."),
+    Page("/channel", "channel", "Channel", "What a mechanism tells an attacker, and the most useful private one."),
+    Page("/release", "release", "Release", "One private answer about your table, paid from its budget."),
+)
+API_PAGE = Page("/api", "api", "API", "The same calls for programs: JSON in, JSON out, one shape for every error.")
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of one of our own files."""
+    return (files("optimaldp.studio") / "static" / name).read_text("utf-8")
+
+
+def page_html(page: Page, token: str) -> str:
+    """The whole page; *token* is what its own requests carry."""
+    links = "".join(_link(one, page) for one in (*PAGES, API_PAGE))
+    parts = {
+        "title": html.escape(page.title),
+        "words": html.escape(page.words),
+        "name": page.name,
+        "token": html.escape(token),
+        "version": __version__,
+        "links": links,
+        "content": asset(f"{page.name}.html"),
+    }
+    made = asset("frame.html")
+    for name, text in parts.items():
+        made = made.replace("{{" + name + "}}", text)
+    return made
+
+
+def _link(one: Page, here: Page) -> str:
+    current = ' aria-current="page"' if one is here else ""
+    return f'<a href="{one.path}"{current}>{html.escape(one.title)}</a>'

@@ -1,0 +1,105 @@
+"""Starting the studio: check what was named, find a port, open the page, serve until stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import InputError, MissingExtraError, TableError
+from optimaldp.studio.settings import Settings
+
+if TYPE_CHECKING:
+    from optimaldp.ledger import Budget
+
+PORT = 8600
+
+
+def serve(settings: Settings, *, port: int | None = None, open_page: bool = True) -> None:
+    """Serve the studio until it is interrupted; prints the address."""
+    try:
+        import uvicorn
+
+        from optimaldp.studio.app import application
+    except ImportError as error:
+        raise MissingExtraError(error.name or "uvicorn", "studio") from None
+    listening = _listen(settings.host, port)
+    address = settings.address(listening.getsockname()[1])
+    print(f"optimaldp studio: {address}  (Ctrl+C stops it)", flush=True)
+    if open_page:
+        _open_later(address)
+    options: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+    server = uvicorn.Server(uvicorn.Config(application(settings), lifespan="on", **options))
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def prepared(
+    data: str | None,
+    ledger: str | None,
+    *,
+    budget: Budget | None = None,
+    neighbours: str | None = None,
+    unit: str | None = None,
+    host: str = "127.0.0.1",
+) -> Iterator[Settings]:
+    """Settings whose ledger exists. Without one named, a record of this session without a limit, which ends with it."""
+    from optimaldp.ledger import open_ledger
+    from optimaldp.ledger.budget import UNLIMITED
+    from optimaldp.ledger.opening import ledger_exists
+
+    if data is None:
+        if ledger is not None:
+            raise InputError("ledger", ledger, "was given without a table", "add --data survey.csv")
+        yield Settings(host=host)
+        return
+    _check_path(data)
+    given: dict[str, Any] = {"neighbours": neighbours} | ({} if unit is None else {"unit": unit})
+    if ledger is not None:
+        named = None if budget is None or ledger_exists(ledger) else Path(ledger).stem
+        open_ledger(ledger, budget=budget, dataset=named, **given).close()
+        yield Settings(data, ledger, host=host)
+        return
+    with tempfile.TemporaryDirectory(prefix="optimaldp-studio-") as folder:
+        record = str(Path(folder) / "session.ledger")
+        open_ledger(record, budget=UNLIMITED, dataset="this session", **given).close()
+        yield Settings(data, record, kept=False, host=host)
+
+
+def _check_path(data: str) -> None:
+    """Tell a mistyped path at once; everything else about the table is found out when the page asks."""
+    if "://" not in data and not any(sign in data for sign in "*?[") and not Path(data).exists():
+        raise TableError("data", data, "does not exist", "check the path")
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """The wanted port, or the usual one, or any free one if the usual one is taken."""
+    try:
+        family = socket.getaddrinfo(host, None)[0][0]
+    except OSError:
+        raise InputError("host", host, "is not an address of this machine") from None
+    for wanted in (port,) if port is not None else (PORT, 0):
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, wanted))
+        except OSError:
+            made.close()
+            continue
+        made.listen(64)
+        return made
+    raise InputError("port", port, "is taken or not allowed", "choose another, or leave it out")
+
+
+def _open_later(address: str) -> None:
+    """Open the browser a moment after the server began to listen; a machine without one is no error."""
+    import threading
+    import webbrowser
+
+    timer = threading.Timer(0.3, lambda: webbrowser.open(address))
+    timer.daemon = True
+    timer.start()

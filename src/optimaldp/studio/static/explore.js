@@ -1,0 +1,141 @@
+// Explore: every change asks for a preview and draws it.
+import { curves, gainBar } from "/static/charts.js";
+import { drawChains, drawGraph } from "/static/graph.js";
+import { byId, call, clearErrors, download, el, latestOnly, pictureText, short, showError } from "/static/studio.js";
+
+const form = byId("form"), status = byId("status");
+let shown = null, picture = null, errors = false;
+
+const options = (count) => Array.from({ length: count }, (_, i) => `'option ${i + 1}'`).join(", ");
+const bins = (count) => Array.from({ length: count + 1 }, (_, i) => 10 * i).join(", ");
+// kind: [label of the number, its default, text of the question]
+const KINDS = {
+  majority: [null, 0, () => "majority(answer = 'yes')"],
+  share: ["At least … %", 30, (x) => `share(answer = 'yes') >= ${Number((x / 100).toPrecision(12))}`],
+  count: ["At least … persons", 100, (x) => `count(answer = 'yes') >= ${x}`],
+  compare: [null, 0, () => "compare(vote, 'a', 'b')"],
+  winner: ["Number of options", 3, (x) => `winner(vote, [${options(x)}])`],
+  median: ["Number of bands", 4, (x) => `median(age, bins=[${bins(x)}])`],
+  quantile: ["Number of bands", 4, (x) => `quantile(age, 0.9, bins=[${bins(x)}])`],
+  own: [null, 0, null],
+};
+
+function writeQuestion() {
+  const [label, , text] = KINDS[byId("kind").value];
+  byId("number-part").hidden = label === null;
+  byId("number-label").textContent = label ?? "";
+  const number = Number(byId("number").value);
+  const counted = ["winner", "median", "quantile"].includes(byId("kind").value);
+  if (text) byId("question").value = text(counted ? Math.min(50, Math.max(2, Math.round(number))) : number);
+}
+
+function readGroups() {
+  return [...byId("groups").querySelectorAll(".row")].map((row) => {
+    const [epsilon, persons] = row.querySelectorAll("input");
+    return { epsilon: epsilon.value, persons: Number(persons.value) };
+  });
+}
+
+function asked() {
+  const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0", neighbours: byId("neighbours").value };
+  if (byId("n").value) body.n = Number(byId("n").value);
+  if (readGroups().length) body.groups = readGroups();
+  return body;
+}
+
+const refresh = latestOnly(async () => {
+  try {
+    const body = asked();
+    const made = await call("preview", body, { status, words: "Computing" });
+    clearErrors(form, status);
+    shown = made;
+    draw();
+    drawUniverse(await call("universe", body, { status }));
+  } catch (error) {
+    clearErrors(form, status);
+    showError(error, status, form);
+  }
+});
+
+function draw() {
+  const marks = [["95 % right", shown.groups?.reliable_from["at most 5 %"] ?? shown.reliable_from["at most 5 %"]], ["always right", shown.reliable_from["0"]]];
+  picture = curves(byId("curve"), {
+    x: shown.margin, series: Object.entries(shown.error), marks, errors,
+    xLabel: "margin: persons who would have to answer differently to change the true answer",
+    yLabel: errors ? "probability of a wrong answer" : "probability of the right answer",
+    title: `${errors ? "error" : "accuracy"} by margin for ${shown.question}, ${shown.level}`,
+  });
+  drawTable();
+  const facts = [...shown.sentences, ...(shown.groups?.sentences ?? [])].map((text) => el("li", {}, capital(text)));
+  byId("reliable").replaceChildren(...facts, ...shown.notes.map((text) => el("li", { class: "plain note" }, text)),
+    el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
+  gainBar(byId("attacker-bar"), shown.attacker.before, shown.attacker.after, "gained at most");
+  byId("attacker").textContent = shown.attacker.words;
+  const tau = shown.phases.tau.length > 1 ? [el("li", { class: "plain note" }, `τ of the most wanted k answers: ${shown.phases.tau.map((t, k) => `τ${k + 1} = ${t}`).join(", ")}`)] : [];
+  byId("phases").replaceChildren(...shown.phases.words.map((text) => el("li", {}, capital(text))), ...tau);
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+function drawTable() {
+  const names = Object.keys(shown.error);
+  byId("table").replaceChildren(el("table", {},
+    el("thead", {}, el("tr", {}, el("th", { class: "number", scope: "col" }, "margin"), ...names.map((name) => el("th", { class: "number", scope: "col" }, `${name}: error`)))),
+    el("tbody", {}, ...shown.margin.map((margin, i) => el("tr", {}, el("td", { class: "number" }, String(margin)), ...names.map((name) => el("td", { class: "number" }, short(shown.error[name][i]))))))));
+}
+
+function drawUniverse(view) {
+  byId("graph-words").textContent = capital(view.words);
+  byId("few").hidden = view.kind === "datasets" || byId("neighbours").value !== "substitution";
+  if (view.kind === "datasets") drawGraph(byId("graph"), view);
+  else drawChains(byId("graph"), view);
+}
+
+function addGroup(epsilon = "0.2", persons = "100") {
+  const k = byId("groups").children.length + 1;
+  const row = el("div", { class: "row" },
+    el("div", {}, el("label", { for: `group-epsilon-${k}` }, "ε"), el("input", { id: `group-epsilon-${k}`, value: epsilon, "data-field": k === 1 ? "groups levels" : null })),
+    el("div", {}, el("label", { for: `group-persons-${k}` }, "persons"), el("input", { id: `group-persons-${k}`, type: "number", min: 1, value: persons })),
+    el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${k}`, onclick: () => { row.remove(); refresh(); } }, "×"));
+  byId("groups").append(row);
+}
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("input", (event) => {
+  const id = event.target.id;
+  if (["accuracy", "margin"].includes(id)) return;
+  if (id === "slider") byId("epsilon").value = String(Number((10 ** Number(event.target.value)).toPrecision(3)));
+  if (id === "epsilon" && Number(event.target.value) > 0) byId("slider").value = Math.log10(Number(event.target.value));
+  if (id === "question") { byId("kind").value = "own"; byId("number-part").hidden = true; }
+  if (id === "kind") byId("number").value = KINDS[event.target.value][1];
+  if (id === "kind" || id === "number") writeQuestion();
+  refresh();
+});
+byId("find").addEventListener("click", async () => {
+  const body = asked();
+  delete body.epsilon;
+  delete body.groups;
+  const share = (id) => String(Number((Number(byId(id).value) / 100).toPrecision(12)));
+  try {
+    const found = await call("epsilon", { ...body, accuracy: share("accuracy"), margin: share("margin") }, { status });
+    clearErrors(form, status);
+    byId("epsilon").value = found.epsilon;
+    byId("slider").value = Math.log10(Number(found.epsilon));
+    byId("found").textContent = capital(found.words);
+    refresh();
+  } catch (error) {
+    clearErrors(form, status);
+    showError(error, status, form);
+  }
+});
+byId("add-group").addEventListener("click", () => { addGroup(); refresh(); });
+byId("show-few").addEventListener("click", () => { byId("n").value = "5"; refresh(); });
+byId("as-errors").addEventListener("click", (event) => {
+  errors = !errors;
+  event.target.setAttribute("aria-pressed", String(errors));
+  if (shown) draw();
+});
+byId("save-curve").addEventListener("click", () => picture && download("accuracy.svg", pictureText(picture), "image/svg+xml"));
+byId("save-python").addEventListener("click", () => shown && download("preview.py", shown.snippet, "text/x-python"));
+writeQuestion();
+refresh();

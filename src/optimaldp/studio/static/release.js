@@ -1,0 +1,152 @@
+// Release: columns by name and type, a public preview, a confirmed spend, one private answer.
+import { curves, gauge } from "/static/charts.js";
+import { byId, call, clearErrors, download, el, latestOnly, showError } from "/static/studio.js";
+
+const form = byId("form"), status = byId("status");
+let columns = [], book = null, last = null, sound = false;
+
+const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
+const named = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
+const column = () => columns.find((one) => one.name === byId("column").value);
+const literal = (text) => (["text", "date", "time", "other"].includes(column().kind) ? quoted(text) : text.trim());
+const listed = () => byId("options").value.split(",").map((part) => part.trim()).filter(Boolean).map(literal).join(", ");
+const condition = () => `${named(byId("column").value)} ${byId("operator").value} ${literal(byId("value").value)}`;
+
+// kind: [parts of the form that it uses, text of the question]
+const KINDS = {
+  share: [["column", "condition", "bound"], () => `share(${condition()}) >= ${Number((Number(byId("bound").value) / 100).toPrecision(12))}`],
+  majority: [["column", "condition"], () => `majority(${condition()})`],
+  count: [["column", "condition", "bound"], () => `count(${condition()}) >= ${byId("bound").value}`],
+  compare: [["column", "options"], () => `compare(${named(byId("column").value)}, ${listed()})`],
+  winner: [["column", "options"], () => `winner(${named(byId("column").value)}, [${listed()}])`],
+  median: [["column", "options"], () => `median(${named(byId("column").value)}, bins=[${listed()}])`],
+  own: [[], null],
+};
+
+function writeQuestion() {
+  const [parts, text] = KINDS[byId("kind").value];
+  for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = !parts.includes(part);
+  byId("bound-label").textContent = byId("kind").value === "count" ? "At least … persons" : "At least … %";
+  byId("options-label").firstChild.textContent = byId("kind").value === "median" ? "Edges of the bands " : "Options ";
+  const ready = !parts.includes("condition") || byId("value").value !== "";
+  if (text) byId("question").value = ready && (!parts.includes("options") || listed()) ? text() : "";
+}
+
+function asked() {
+  const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0" };
+  for (const name of ["where", "reduce", "levels", "part"]) if (byId(name).value) body[name] = byId(name).value;
+  return body;
+}
+
+const refresh = latestOnly(async () => {
+  const body = asked();
+  sound = false;
+  if (!body.question || !body.epsilon) { ready(); return; }
+  try {
+    const made = await call("check", body, { status, words: "Checking against the schema" });
+    clearErrors(form, status);
+    sound = true;
+    preview(made);
+    showBook(made.ledger);
+  } catch (error) {
+    clearErrors(form, status);
+    byId("preview-card").hidden = true;
+    showError(error, status, form);
+  }
+  ready();
+});
+
+function ready() {
+  byId("ask").disabled = !sound;
+  const missing = !byId("question").value ? "Complete the question." : !byId("epsilon").value ? "Choose ε: there is no default." : "";
+  byId("why").textContent = missing || (sound ? "You will be asked to confirm the spend." : "");
+}
+
+function preview({ preview: shown, persons }) {
+  byId("preview-card").hidden = false;
+  byId("persons").textContent = persons[0].toUpperCase() + persons.slice(1);
+  const said = [...shown.sentences.map((text) => el("li", {}, text)), ...shown.notes.map((text) => el("li", { class: "plain note" }, text))];
+  byId("expect").replaceChildren(...said, shown.attacker ? el("li", { class: "plain" }, shown.attacker.words) : null);
+  byId("curve").replaceChildren();
+  if (shown.error) curves(byId("curve"), { x: shown.margin, series: Object.entries(shown.error), marks: [["95 % right", shown.reliable_from["at most 5 %"]]],
+    xLabel: "margin: persons who would have to answer differently", yLabel: "probability of the right answer", title: `accuracy by margin for ${shown.question}` });
+}
+
+function showBook(ledger) {
+  book = ledger;
+  const next = Number(byId("epsilon").value) || 0, total = Number(book.remaining.budget.epsilon);
+  if (book.limited) gauge(byId("gauge"), book.share, total > 0 ? next / total : 0, book.words);
+  else byId("gauge").replaceChildren();
+  const kept = book.kept ? "" : " Nothing limits the spend and this record ends with the studio: name a ledger with --ledger to keep one.";
+  byId("budget").textContent = `${book.words[0].toUpperCase()}${book.words.slice(1)}.${kept}`;
+  const cells = (line) => [line.time.slice(0, 19).replace("T", " "), line.question, `(${line.epsilon}, ${line.delta})`, line.part ?? "", line.recorded ? words(line.answer) : "(spent, not recorded)"];
+  byId("history").replaceChildren(book.history.length === 0 ? el("p", { class: "note" }, "Nothing was asked yet.") : el("table", {},
+    el("thead", {}, el("tr", {}, ...["time (UTC)", "question", "(ε, δ)", "part", "answer"].map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, ...[...book.history].reverse().map((line) => el("tr", {}, ...cells(line).map((text) => el("td", {}, text)))))));
+}
+
+const words = (answer) => (typeof answer === "string" ? answer : JSON.stringify(answer).replaceAll('"', "").replaceAll(",", ", "));
+
+function confirmSpend() {
+  const body = asked(), delta = body.delta === "0" ? "" : `, δ = ${body.delta}`;
+  byId("confirm-words").textContent = `${body.question} costs ε = ${body.epsilon}${delta}. ${byId("budget").textContent}`;
+  byId("confirm").showModal();
+  byId("no").focus();
+}
+
+async function release() {
+  byId("confirm").close();
+  clearErrors(form, status);
+  byId("ask").disabled = true;
+  byId("answer-card").hidden = true;
+  try {
+    last = await call("release", { ...asked(), confirm: true }, { status, words: "Counting and sampling", cancelWords: "A spend that was already written stays spent." });
+    showAnswer();
+    showBook(last.ledger);
+  } catch (error) {
+    showError(error, status, form);
+    if (error.status === 409 || error.status === 0) showBook((await call("session", null)).ledger);
+  }
+  ready();
+}
+
+function showAnswer() {
+  byId("answer-card").hidden = false;
+  byId("answer").textContent = words(last.answer);
+  byId("spent").textContent = last.spent ? `${last.level} was spent on it. You may publish it.` : "Recorded earlier: nothing was spent on it.";
+  const rows = { question: last.question, level: last.level, ...last.certificate };
+  byId("certificate").replaceChildren(...Object.entries(rows).filter(([, value]) => value !== null && value !== "" && String(value).length).flatMap(([name, value]) => [
+    el("dt", {}, name.replaceAll("_", " ")), el("dd", {}, Array.isArray(value) ? value.join("; ") : typeof value === "object" ? JSON.stringify(value) : String(value))]));
+}
+
+async function start() {
+  try {
+    const session = await call("session", null, { status, words: "Opening the table" });
+    if (session.data === null) { byId("no-data").hidden = false; return; }
+    columns = session.data.columns;
+    byId("desk").hidden = false;
+    byId("table-words").textContent = session.data.words;
+    byId("column").replaceChildren(...columns.map((one) => el("option", { value: one.name }, `${one.name} (${one.words})`)));
+    byId("levels").append(...columns.map((one) => el("option", {}, one.name)));
+    byId("part").append(...session.ledger.parts.map((part) => el("option", {}, part)));
+    byId("part-part").hidden = session.ledger.parts.length === 0;
+    byId("persons").textContent = `${session.ledger.unit ? `A person is a value of the column ${session.ledger.unit}` : "Each row is a person"}; neighbours: ${session.ledger.neighbours}`;
+    showBook(session.ledger);
+    writeQuestion();
+  } catch (error) { showError(error, status); }
+}
+
+form.addEventListener("input", (event) => {
+  const id = event.target.id;
+  if (id === "slider") byId("epsilon").value = String(Number((10 ** Number(event.target.value)).toPrecision(3)));
+  if (id === "epsilon" && Number(event.target.value) > 0) byId("slider").value = Math.log10(Number(event.target.value));
+  if (id === "question") { byId("kind").value = "own"; for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = true; }
+  if (id === "column") byId("options").value = (column().options ?? []).join(", ");
+  if (["kind", "column", "operator", "value", "bound", "options"].includes(id)) writeQuestion();
+  refresh();
+});
+form.addEventListener("submit", (event) => { event.preventDefault(); if (sound) confirmSpend(); });
+byId("yes").addEventListener("click", release);
+byId("no").addEventListener("click", () => byId("confirm").close());
+byId("save").addEventListener("click", () => download("release.json", JSON.stringify({ ...last, ledger: undefined }, null, 1)));
+start();

@@ -1,0 +1,45 @@
+"""A studio that listens: the real command in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+SLOW_QUESTION = (
+    "winner(x, [" + ", ".join(f"'{i}'" for i in range(3000)) + "])"
+)  # at epsilon 0.001: more than half a minute
+
+
+@contextlib.contextmanager
+def running_studio(*options: str) -> Iterator[str]:
+    """The address of a studio on a free port; it is stopped at the end, with its workers."""
+    program = "from optimaldp.cli import main; main()"
+    command = [sys.executable, "-c", program, "studio", "--no-open", "--port", "0", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().split()[2].rstrip("/")
+    finally:
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def write_survey(folder: Path) -> Path:
+    """A table whose counts and cells look like nothing else in the project."""
+    path = folder / "survey.csv"
+    rows = ["Zyzzyva-7431,yes,31"] * 743 + ["Qwixotic-9917,no,47"] * 991 + ["Brillig-5573,no,62"] * 557
+    path.write_text("\n".join(["name,smokes,age", *rows]) + "\n")
+    return path
+
+
+CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "743", "991", "557", "1548", "1734", "1300", "2291")
+"""Cells, counts and sums of counts of the survey: none of them may reach a browser."""

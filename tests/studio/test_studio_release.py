@@ -1,0 +1,172 @@
+"""Releases through the studio: the budget is spent once, refused after, and nothing else leaves the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the studio extra is not installed")
+pytest.importorskip("httpx", reason="httpx drives the application in tests")
+
+from starlette.testclient import TestClient
+from studio_server import CANARIES, write_survey
+
+from optimaldp.errors import InputError, LedgerError, TableError
+from optimaldp.ledger import Budget, open_ledger
+from optimaldp.studio.app import application
+from optimaldp.studio.server import prepared
+
+HERE = "http://127.0.0.1:8600"
+
+
+class Visit:
+    """A browser's view of a studio: every byte that came back is kept."""
+
+    def __init__(self, client: TestClient, token: str) -> None:
+        self._client, self._token = client, token
+        self.traffic: list[str] = []
+
+    def get(self, path: str) -> Any:
+        return self._keep(self._client.get(path))
+
+    def call(self, name: str, **body: Any) -> Any:
+        return self._keep(self._client.post(f"/api/{name}", json=body, headers={"X-Studio-Token": self._token}))
+
+    def release(self, question: str, epsilon: str, **more: Any) -> Any:
+        return self.call("release", question=question, epsilon=epsilon, confirm=True, **more)
+
+    def _keep(self, answer: Any) -> Any:
+        self.traffic.append(f"{dict(answer.headers)}\n{answer.text}")
+        return answer
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return write_survey(tmp_path)
+
+
+@pytest.fixture
+def visit(survey: Path, tmp_path: Path) -> Iterator[Visit]:
+    ledger = str(tmp_path / "survey.ledger")
+    with prepared(str(survey), ledger, budget=Budget(epsilon=1)) as made:
+        settings = replace(made, token="a-token-without-digits")
+        with TestClient(application(settings), base_url=HERE) as client:
+            yield Visit(client, settings.token)
+
+
+def test_columns_come_from_the_schema(visit: Visit) -> None:
+    session = visit.get("/api/session").json()
+    assert [(column["name"], column["kind"]) for column in session["data"]["columns"]] == [
+        ("name", "text"),
+        ("smokes", "text"),
+        ("age", "whole"),
+    ]
+    assert session["ledger"]["remaining"]["epsilon"] == "1"
+    assert session["ledger"]["share"] == 0
+    assert session["ledger"]["history"] == []
+
+
+def test_a_check_spends_nothing_and_uses_the_same_predicate_checker(visit: Visit) -> None:
+    checked = visit.call("check", question="share(smokes = 'yes') >= 0.3", epsilon="0.6").json()
+    assert checked["preview"]["sentences"]
+    assert checked["ledger"]["history"] == []
+    for question in ("majority(smoks = 'yes')", "majority(age = (select 1))", "majority(read_csv('/etc/passwd'))"):
+        answer = visit.call("check", question=question, epsilon="0.6")
+        assert answer.status_code == 400
+        released = visit.release(question, "0.6")
+        assert released.json() == answer.json()  # the very same words
+    assert visit.get("/api/session").json()["ledger"]["share"] == 0
+
+
+def test_a_release_spends_and_the_next_is_refused(visit: Visit) -> None:
+    first = visit.release("share(smokes = 'yes') >= 0.9", "0.6")
+    assert first.status_code == 200
+    assert first.json()["answer"] == "no"  # the margin is over a thousand persons
+    assert first.json()["spent"] is True
+    assert first.json()["ledger"]["share"] == pytest.approx(0.6)
+    second = visit.release("majority(age < 40)", "0.6")
+    assert second.status_code == 409
+    assert second.json()["error"]["kind"] == "BudgetError"
+    assert "Nothing was sampled and nothing was spent" in second.json()["error"]["message"]
+    again = visit.release("share(smokes = 'yes') >= 0.9", "0.6").json()
+    assert (again["answer"], again["spent"]) == ("no", False)
+    assert len(visit.get("/api/session").json()["ledger"]["history"]) == 1
+
+
+@pytest.mark.parametrize("confirm", [False, None, "yes", 1])
+def test_a_spend_must_be_confirmed(visit: Visit, confirm: Any) -> None:
+    answer = visit.call("release", question="majority(age < 40)", epsilon="0.6", confirm=confirm)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == "confirm"
+    assert visit.get("/api/session").json()["ledger"]["share"] == 0
+
+
+def test_two_tabs_that_spend_at_once_never_overspend(visit: Visit, tmp_path: Path) -> None:
+    questions = [f"majority(age < {age})" for age in (20, 30, 40, 50, 60, 70)]
+    with ThreadPoolExecutor(6) as tabs:
+        answers = list(tabs.map(lambda question: visit.release(question, "0.4"), questions))
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 409, 409, 409, 409]
+    with open_ledger(tmp_path / "survey.ledger", readonly=True) as ledger:
+        assert str(ledger.spent().epsilon) == "0.8"
+
+
+def test_nothing_but_answers_leaves_the_table(visit: Visit) -> None:
+    """All traffic of a visit, with cells and counts that look like nothing else."""
+    for path in ("/", "/design", "/channel", "/release", "/api", "/api/session", "/openapi.json"):
+        visit.get(path)
+    asked = [
+        ("share(smokes = 'yes') >= 0.9", {}),
+        ("majority(age < 40)", {"where": "age > 18"}),
+        ("majority(cast(name as integer) > 3)", {}),
+        ("majority(1 / (age - 31) > 1)", {}),
+        ("winner(name, ['a', 'b'])", {}),
+        ("winner(name)", {}),
+        ("median(age, bins=[0, 50, 100])", {}),
+        ("median(name, bins=[1, 2])", {}),
+        ("majority(age < 40)", {"levels": "name"}),
+        ("majority(age < 40)", {"reduce": "first"}),
+        ("majority(nobody)", {}),
+    ]
+    for question, more in asked:
+        visit.call("check", question=question, epsilon="0.05", **more)
+        visit.release(question, "0.05", **more)
+    visit.call("check", question="histogram(smokes, ['yes', 'no'])", epsilon="0.05")
+    visit.release("majority(age < 41)", "5")
+    visit.get("/api/session")
+    statuses = visit.get("/api/session").json()["ledger"]["history"]
+    assert len(statuses) >= 4
+    for text in visit.traffic:
+        for canary in CANARIES:
+            found = re.search(rf"(?<![\d.]){canary}(?!\d)", text)
+            assert found is None, text[max(0, found.start() - 80) : found.end() + 80]
+
+
+def test_without_a_ledger_the_session_is_recorded_without_a_limit(survey: Path) -> None:
+    with prepared(str(survey), None) as settings, TestClient(application(settings), base_url=HERE) as client:
+        visit = Visit(client, settings.token)
+        assert visit.release("majority(age < 40)", "50").status_code == 200
+        ledger = visit.get("/api/session").json()["ledger"]
+        record = Path(str(settings.ledger))
+        assert (ledger["kept"], ledger["limited"], len(ledger["history"])) == (False, False, 1)
+        assert record.exists()
+    assert not record.exists()
+
+
+def test_what_was_named_is_checked_before_anything_starts(survey: Path, tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="does not exist"), prepared("nowhere.csv", None):
+        pass
+    with pytest.raises(LedgerError, match="does not exist"), prepared(str(survey), str(tmp_path / "none.ledger")):
+        pass
+    with pytest.raises(InputError, match="without a table"), prepared(None, "some.ledger"):
+        pass
+    kept = str(tmp_path / "kept.ledger")
+    with prepared(str(survey), kept, budget=Budget(epsilon=1), neighbours="add-remove"):
+        pass
+    with pytest.raises(LedgerError, match="was opened with"), prepared(str(survey), kept, neighbours="substitution"):
+        pass

@@ -45,6 +45,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "channels": ("optimaldp.channels", None),
     "histograms": ("optimaldp.histograms", None),
     "private_histogram": ("optimaldp.histograms", "private_histogram"),
+    "interop": ("optimaldp.interop", None),
     "level": ("optimaldp.privacy", "level"),
     "all_of": ("optimaldp.privacy", "all_of"),
     "directed": ("optimaldp.privacy", "directed"),

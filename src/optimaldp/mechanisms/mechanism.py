@@ -90,11 +90,23 @@ class Mechanism(Result):
         """All probabilities in floating point: a row for each dataset, answers in their fixed order."""
         return self.rows.floats()
 
-    def to_frame(self) -> Any:
-        """All probabilities as a pandas DataFrame."""
-        import pandas as pd
+    def to_frame(self, *, exact: bool = False) -> Any:
+        """All probabilities as a pandas DataFrame; with *exact* the rationals as text."""
+        from optimaldp.interop.tables import to_pandas
 
-        return pd.DataFrame(self.to_array(), index=list(self.graph.names), columns=list(self.answers))
+        return to_pandas(self, exact=exact)
+
+    def to_polars(self, *, exact: bool = False) -> Any:
+        """All probabilities as a polars DataFrame, its first column the datasets."""
+        from optimaldp.interop.tables import to_polars
+
+        return to_polars(self, exact=exact)
+
+    def to_networkx(self) -> Any:
+        """The graph for networkx: nodes with ``prefers`` and ``probabilities``, edges with their levels."""
+        from optimaldp.graphs.readers import to_networkx
+
+        return to_networkx(self.graph, mechanism=self, preferences=self.preferences)
 
     def summary(self) -> str:
         return f"Mechanism({len(self)} datasets × {len(self.answers)} answers)"

@@ -19,7 +19,8 @@ def shorten(value: Any) -> str:
     """Return a one-line ``repr`` of *value*, cut to a readable length."""
     text = value if isinstance(value, str) and not value else repr(value)
     text = " ".join((text or "''").split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    # Both ends: the end of a path says more than its beginning.
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 2 + 1 :]}"
 
 
 class InputError(OptimalDPError, ValueError):

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import vectors
+from golden import vectors
 from small_mechanisms import line_optimum
 
 from optimaldp.certify import verify

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import run_cli, vectors
+from command_line import run_cli
+from golden import vectors
 
 
 @pytest.mark.parametrize("instance", vectors("graphs", "solve"), ids=lambda x: x["id"])

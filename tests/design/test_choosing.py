@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

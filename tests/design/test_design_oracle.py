@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import TOLERANCE, Oracle
 
 from optimaldp.design import Status, solve
+from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import level
@@ -67,3 +69,19 @@ def test_three_answers(problem: Problem) -> None:
 @given(problems(4, 5))
 def test_four_answers(problem: Problem) -> None:
     agree(problem)
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(2, 8))
+def test_the_fast_route_decides_the_same(problem: Problem) -> None:
+    exact = solve(problem, exact=True)
+    try:
+        fast = solve(problem, exact=False)
+    except ProblemError as error:
+        assert "no room for rounding" in str(error)  # noqa: PT017
+        return
+    assert fast.status == exact.status
+    if fast.status is Status.OPTIMAL:
+        assert fast.mechanism is not None
+        assert exact.mechanism is not None
+        assert np.abs(fast.mechanism.to_array() - exact.mechanism.to_array()).max() < 1e-8

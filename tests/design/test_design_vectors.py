@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from conftest import vectors
+from golden import vectors
 
 from optimaldp.design import Status, solve
 from optimaldp.mechanisms.documents import read_problem

@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

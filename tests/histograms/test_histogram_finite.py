@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from optimaldp.design import solve
 from optimaldp.design.large import level_table, side_below
+from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.dijkstra import _PROPAGATE
@@ -88,7 +89,11 @@ def test_the_fast_design_agrees_with_its_exact_twin(problem: Problem, give: bool
         fixed = {v: exact.mechanism.rows.row(v) for v in given}
         problem = Problem(problem.graph, problem.preferences, fixed)
         exact = solve(problem, exact=True)
-    fast = solve(problem, exact=False)
+    try:
+        fast = solve(problem, exact=False)
+    except ProblemError as error:
+        assert "no room for rounding" in str(error)  # noqa: PT017
+        return
     assert fast.status == exact.status
     assert exact.mechanism is not None
     assert fast.mechanism is not None
@@ -118,13 +123,11 @@ def test_compiled_and_plain_are_the_same_source() -> None:
         keys, heap = np.full(9 * count, np.nan), np.zeros(9 * count, dtype=np.int32)
         order = [4, 2, 0, 1, 3]
         heap[:5], keys[:5] = order, [-np.inf, -1e5, -10.0, -0.3, -1e-8]
-        predecessor, lowered = np.full(count, -2, np.int32), np.full(count, -1, np.int32)
-        fixed = np.zeros(count, dtype=bool)
-        fixed[:2] = True
+        predecessor = np.full(count, -2, np.int32)
         table = level_table(graph.arc_levels)
         arcs = graph.arcs
-        assert run(arcs.first, arcs.heads, arcs.levels, *table, label, predecessor, fixed, lowered, keys, heap, 5)
-        results.append((label, predecessor, lowered))
+        assert run(arcs.first, arcs.heads, arcs.levels, *table, label, predecessor, keys, heap, 5)
+        results.append((label, predecessor))
     for plain, compiled in zip(*results):
         np.testing.assert_array_equal(plain, compiled)
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import run_cli
+from command_line import run_cli
 
 from optimaldp.papers import NUMBERS, paper
 

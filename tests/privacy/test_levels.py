@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from conftest import vectors
+from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

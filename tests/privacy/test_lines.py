@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from conftest import vectors
+from golden import vectors
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, level

@@ -8,24 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conformance_cases import arrow_table
 from postgres_server import PostgresServer, postgres_server, why_missing
+from postgres_tables import write_postgres
 
 from optimaldp.tables import Source, open_source
-
-_POSTGRES_TYPES = {
-    "int64": "bigint",
-    "int32": "integer",
-    "string": "text",
-    "double": "double precision",
-    "decimal128(10, 2)": "numeric(10,2)",
-    "bool": "boolean",
-    "date32[day]": "date",
-    "timestamp[us]": "timestamp",
-}
 
 
 @pytest.fixture(scope="session")
@@ -59,24 +48,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
-
-
-def write_postgres(server: PostgresServer, database: str, table: pa.Table, name: str) -> str:
-    """Copy an Arrow table into a fresh database; returns the URL that names it."""
-    import psycopg
-    from psycopg import sql
-
-    url = server.new_database(database)
-    columns = sql.SQL(", ").join(
-        sql.SQL("{} {}").format(sql.Identifier(field.name), sql.SQL(_POSTGRES_TYPES[str(field.type)]))
-        for field in table.schema
-    )
-    places = sql.SQL(", ").join([sql.Placeholder()] * table.num_columns)
-    with psycopg.connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute(sql.SQL("CREATE TABLE {} ({})").format(sql.Identifier(name), columns))
-        rows = [tuple(row.values()) for row in table.to_pylist()]
-        cursor.executemany(sql.SQL("INSERT INTO {} VALUES ({})").format(sql.Identifier(name), places), rows)
-    return f"{url}?table={name}"
 
 
 def _parquet(folder: Path) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from conformance_cases import Case, holds, options
-from conftest import write_postgres
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres_server import PostgresServer
+from postgres_tables import write_postgres
 
 from optimaldp.questions.tally import PredicateTally
 from optimaldp.tables import Source, count, open_source

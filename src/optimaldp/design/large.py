@@ -24,7 +24,7 @@ from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.crossing import first_clash, seed_crossing
 from optimaldp.kernels.dijkstra import inside_regions, propagate
 from optimaldp.kernels.steps import SURE
-from optimaldp.mechanisms import BoundTree, Certificate, TwoSides
+from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
 from optimaldp.mechanisms.rows import side_to_fraction
 from optimaldp.privacy import ApproximateDP, Bound, Level
@@ -51,8 +51,7 @@ def design_large_balanced(problem: Problem) -> Outcome:
         np.minimum.at(label, ends, start[graph.level_of_edge[crossing]])
     boundary = label != SURE
     predecessor = np.full(len(graph), FREE, dtype=np.int32)
-    nothing = np.zeros(len(graph), dtype=bool)
-    _search(graph, preferences.of, label, predecessor, nothing)
+    _search(graph, preferences.of, label, predecessor)
     predecessor[boundary] = ROOT
     return _outcome(problem, label, (predecessor, predecessor), boundary, BALANCED)
 
@@ -66,17 +65,15 @@ def design_large_fixed(problem: Problem) -> Outcome:
     if not (given[graph.tails] | given[graph.heads])[crossing].all():
         return _two_searches(problem, given)
     label = _given_sides(problem, preferences.favourites)
+    wanted = label.copy()
     predecessor = np.full(len(graph), FREE, dtype=np.int32)
-    lowered = seed_crossing(
-        graph.arcs.first, graph.arcs.heads, graph.arcs.levels, preferences.of, level_table(graph.arc_levels),
-        label, predecessor, given,
-    )  # fmt: skip
-    inside = _search(graph, preferences.of, label, predecessor, given)
-    lowered = np.where(lowered >= 0, lowered, inside)
-    predecessor[given] = ROOT
-    if (witness := _conflict(problem, label, lowered, preferences.of)) is not None:
+    arcs, table = graph.arcs, level_table(graph.arc_levels)
+    seed_crossing(arcs.first, arcs.heads, arcs.levels, preferences.of, table, label, predecessor, given)
+    _search(graph, preferences.of, label, predecessor)
+    if (witness := _conflict(problem, given, wanted, label, predecessor)) is not None:
         return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
-    return _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT)
+    predecessor[given] = ROOT
+    return _checked(problem, _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT))
 
 
 def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
@@ -86,11 +83,12 @@ def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
     everywhere = np.zeros(len(graph), dtype=np.int32)
     for answer in (0, 1):
         label = _given_sides(problem, np.full(len(graph), answer))
+        wanted = label.copy()
         predecessor = np.full(len(graph), FREE, dtype=np.int32)
-        lowered = _search(graph, everywhere, label, predecessor, given)
-        predecessor[given] = ROOT
-        if (witness := _conflict(problem, label, lowered, everywhere)) is not None:
+        _search(graph, everywhere, label, predecessor)
+        if (witness := _conflict(problem, given, wanted, label, predecessor)) is not None:
             return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
+        predecessor[given] = ROOT
         labels.append(label)
         trees.append(predecessor)
     label = np.where(preferences.favourites == 0, labels[0], labels[1])
@@ -98,7 +96,7 @@ def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
         graph.arcs.first, graph.arcs.heads, graph.arcs.levels, preferences.of, level_table(graph.arc_levels), label
     )
     if clash is None:
-        return _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT)
+        return _checked(problem, _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT))
     names = [graph.names[v] for v in clash]
     reason = f"{names[0]} and {names[1]} cannot both have the most that each of them can have for its own answer"
     return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, witness={"reason": reason, "conflict": names})
@@ -113,15 +111,27 @@ def _given_sides(problem: Problem, answer: npt.NDArray[Any]) -> Sides:
 
 
 def _search(
-    graph: DatasetGraph,
-    region: npt.NDArray[np.int32],
-    label: Sides,
-    predecessor: npt.NDArray[np.int32],
-    given: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.int32]:
+    graph: DatasetGraph, region: npt.NDArray[np.int32], label: Sides, predecessor: npt.NDArray[np.int32]
+) -> None:
+    """Lower all labels inside the regions. Given ones too: where two of them are tight, rounding needs that hair."""
     arcs = graph.arcs
     levels = inside_regions(arcs.first, arcs.heads, arcs.levels, region)
-    return propagate(arcs.first, arcs.heads, levels, level_table(graph.arc_levels), label, predecessor, given)
+    propagate(arcs.first, arcs.heads, levels, level_table(graph.arc_levels), label, predecessor)
+
+
+def _checked(problem: Problem, outcome: Outcome) -> Outcome:
+    """Given values may leave no room for rounding at all (as at epsilon 0): then floats are not enough."""
+    from optimaldp.certify.privacy import is_private
+
+    assert outcome.rows is not None
+    if is_private(Mechanism(problem.graph, problem.preferences, outcome.rows)):
+        return outcome
+    raise ProblemError(
+        "fixed",
+        f"{len(problem.fixed)} datasets",
+        "leave no room for rounding, so floating point cannot keep the promise",
+        "use exact=True",
+    )
 
 
 def _outcome(
@@ -137,32 +147,26 @@ def _outcome(
 
 
 def _conflict(
-    problem: Problem, label: Sides, lowered: npt.NDArray[np.int32], region: npt.NDArray[np.int32]
+    problem: Problem, given: npt.NDArray[np.bool_], wanted: Sides, label: Sides, predecessor: npt.NDArray[np.int32]
 ) -> dict[str, Any] | None:
     """A given value that another one forbids by more than rounding."""
-    graph = problem.graph
-    for vertex in np.flatnonzero(lowered >= 0).tolist():
-        u = int(lowered[vertex])
-        start = side_to_fraction(float(label[u]))
-        start = start if region[u] == region[vertex] else 1 - start
-        allowed = max(level.step_below(start, bits=64) for level in _levels_between(graph, u, vertex))
-        given = side_to_fraction(float(label[vertex]))
-        if given - allowed > _ROUNDING * min(given, 1 - allowed):
-            names = [graph.names[u], graph.names[vertex]]
-            return {
-                "reason": f"next to {names[0]}, {names[1]} may give its answer at most {float(allowed):.12g}, "
-                f"but {float(given):.12g} is given",
-                "path": names,
-                "bound": float(allowed),
-                "given": float(given),
-            }
+    names = problem.graph.names
+    for vertex in np.flatnonzero(given & (label != wanted)).tolist():
+        asked, allowed = side_to_fraction(float(wanted[vertex])), side_to_fraction(float(label[vertex]))
+        if asked - allowed <= _ROUNDING * min(asked, 1 - allowed):
+            continue
+        path = [vertex]
+        while predecessor[path[-1]] >= 0 and len(path) < len(names):
+            path.append(int(predecessor[path[-1]]))
+        steps = [names[v] for v in reversed(path)]
+        return {
+            "reason": f"given {steps[0]}, the datasets on the path allow {steps[-1]} at most {float(allowed):.12g} for its "
+            f"answer, but {float(asked):.12g} is given",
+            "path": steps,
+            "bound": float(allowed),
+            "given": float(asked),
+        }
     return None
-
-
-def _levels_between(graph: DatasetGraph, u: int, v: int) -> list[Level]:
-    arcs = graph.arcs
-    found = range(int(arcs.first[u]), int(arcs.first[u + 1]))
-    return [graph.arc_levels[int(arcs.levels[arc])] for arc in found if arcs.heads[arc] == v]
 
 
 def level_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[Any], ...]:

@@ -42,7 +42,6 @@ def _seed(
     label: Any,
     predecessor: Any,
     given: Any,
-    lowered: Any,
 ) -> None:
     for u in range(len(region)):
         if not given[u]:
@@ -52,11 +51,7 @@ def _seed(
             if region[v] == region[u]:
                 continue
             reached = _level_step(_other(label[u]), levels[arc], spans, growth, delta, decay, back_delta)
-            if not below(reached, label[v]):
-                continue
-            if given[v]:
-                lowered[v] = u
-            else:
+            if below(reached, label[v]):
                 label[v] = reached
                 predecessor[v] = u
 
@@ -99,11 +94,9 @@ def seed_crossing(
     label: npt.NDArray[np.float64],
     predecessor: npt.NDArray[np.int32],
     given: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.int32]:
-    """Lower the labels of free datasets next to given ones of the other answer; returns who would lower a given one."""
-    lowered = np.full(len(label), -1, dtype=np.int32)
-    _SEED(len(heads), first, heads, levels, region, *table, label, predecessor, given, lowered)
-    return lowered
+) -> None:
+    """Lower *label* next to given datasets of the other answer to what those allow; *predecessor* says who did."""
+    _SEED(len(heads), first, heads, levels, region, *table, label, predecessor, given)
 
 
 def first_clash(

@@ -36,13 +36,11 @@ def _propagate(
     back_delta: Any,
     label: Any,
     predecessor: Any,
-    fixed: Any,
-    lowered: Any,
     keys: Any,
     heap: Any,
     size: int,
 ) -> bool:
-    """Settle all labels; *lowered* gets for each fixed vertex who would have lowered it. False if the heap is too small.
+    """Settle all labels. False if the heap is too small.
 
     The heap's two operations stand here in full: as functions of arrays they made the whole search half as fast.
     """
@@ -91,9 +89,6 @@ def _propagate(
                     if below(candidate, reached):
                         reached = candidate
             if not below(reached, old):
-                continue
-            if fixed[v]:
-                lowered[v] = u
                 continue
             label[v] = reached
             predecessor[v] = u
@@ -147,14 +142,12 @@ def propagate(
     table: tuple[npt.NDArray[Any], ...],
     label: npt.NDArray[np.float64],
     predecessor: npt.NDArray[np.int32],
-    fixed: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.int32]:
-    """Lower *label* and set *predecessor* in place; returns for each fixed vertex who would lower it, or -1.
+) -> None:
+    """Lower *label* to what the sources impose, and set *predecessor* where it fell; both in place.
 
     Every label that is not ``SURE`` is a source. Arcs of level -1 are closed. *table* describes the levels: spans, growth,
     delta, decay, back_delta (see :func:`optimaldp.kernels.steps.step`).
     """
-    lowered = np.full(len(label), -1, dtype=np.int32)
     room = len(label) + 1024
     finished = False
     while not finished:
@@ -162,10 +155,7 @@ def propagate(
         room = max(2 * room, 2 * len(sources))
         keys, heap = _as_heap(label, sources, room)
         # A heap that overflowed left labels behind that are all true bounds: they are the sources of the next round.
-        finished = _PROPAGATE(
-            len(heads), first, heads, levels, *table, label, predecessor, fixed, lowered, keys, heap, len(sources)
-        )
-    return lowered
+        finished = _PROPAGATE(len(heads), first, heads, levels, *table, label, predecessor, keys, heap, len(sources))
 
 
 def _as_heap(

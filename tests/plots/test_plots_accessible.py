@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import optimaldp as odp
 from optimaldp.channels import AnswerGraph, Channel, extremal_channel
 from optimaldp.graphs import Preferences, hot_deciding_vote, majority, votes
-from optimaldp.histograms.lattice import ConstraintGraph, constraint_graph
+from optimaldp.histograms.lattice import constraint_graph
 from optimaldp.plots import channels, graphs, histograms, preview, style
 
 MODULES = ("channels", "graphs", "histograms", "preview")
@@ -47,7 +47,9 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     ),
     "channels.utility_against_epsilon": lambda: channels.utility_against_epsilon(AnswerGraph.ring(5), [0.5, 1]),
     "graphs.plot_graph": lambda: graphs.plot_graph(*_graph(), title="votes"),
-    "graphs.plot_line": lambda: graphs.plot_line([0, 1, 2], [[0.5, 0.5], [0.7, 0.3], [0.9, 0.1]], transitions=[0, 1]),
+    "graphs.plot_line": lambda: graphs.plot_line(
+        [0, 1, 2], [[0.5, 0.5], [0.7, 0.3], [0.9, 0.1]], transitions=[0, 1], title="a line"
+    ),
     "histograms.draw_release": lambda: histograms.draw_release(odp.private_histogram([5, 9, 4], epsilon=1)),
     "histograms.draw_error_curve": lambda: histograms.draw_error_curve(3, epsilon=1),
     "histograms.draw_constraint_graph": lambda: histograms.draw_constraint_graph(constraint_graph(3, 4)),

@@ -34,12 +34,12 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
     picture, axes = figure(
         width=min(14.0, 3.0 + 0.45 * release.bins),
         title=f"Private histogram, epsilon {release.epsilon} ({release.neighbours.value})",
+        x="bin",
         y="persons",
     )
     intervals, places = release.intervals(level), range(release.bins)
     if release.bins > _MOST_BARS:
         axes.plot(places, release.counts, color=look(0).colour, linewidth=0.8, label="released")
-        axes.set_xlabel("bin")
         return picture
     axes.bar(places, release.counts, **look(0).bar_style(), label="released")
     axes.vlines(places, [low for low, _ in intervals], [high for _, high in intervals], color=INK, linewidth=1.5)
@@ -47,7 +47,7 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
         axes.hlines([low, high], position - 0.12, position + 0.12, color=INK, linewidth=1.5)
     axes.plot([], [], color=INK, label=f"{percent} interval for the true count, each bin by itself")
     axes.set_xticks(list(places), release.labels, rotation=0 if release.bins <= 10 else 60)
-    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.08))
+    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     return picture
 
 

@@ -1,0 +1,44 @@
+"""Every script of the gallery runs, writes one picture where it was told to, and draws something."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fenced import ROOT
+from matplotlib.image import imread
+
+SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("*.py"))
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(SCRIPTS) >= 8
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_it_draws(script: Path, tmp_path: Path) -> None:
+    picture = runpy.run_path(str(script))["draw"](tmp_path)
+    assert picture == tmp_path / f"{script.stem}.png"
+    assert list(tmp_path.iterdir()) == [picture]
+    pixels = imread(picture)[..., :3]
+    inked = (pixels.min(axis=2) < 0.9).mean()
+    assert 0.01 < inked < 0.8, "a blank or a black picture"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_it_has_a_title_and_words(script: Path) -> None:
+    title, _, words = (ast.get_docstring(ast.parse(script.read_text())) or "").partition("\n\n")
+    assert 5 < len(title) < 60
+    assert len(words) > 100
+
+
+def test_as_a_script_it_makes_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "pictures"
+    command = [sys.executable, str(ROOT / "examples" / "gallery" / "one_person.py"), str(folder)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert said.stdout.split() == [str(folder / "one_person.png")]
+    assert (folder / "one_person.png").stat().st_size > 10_000

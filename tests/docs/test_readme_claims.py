@@ -1,0 +1,59 @@
+"""The numbers in the README's table of gains are computed here again."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from fenced import ROOT
+
+import optimaldp as odp
+from optimaldp.histograms import optimal_error
+from optimaldp.histograms.error import many_bins_error
+from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.questions.winner.distribution import ball_power
+from optimaldp.questions.winner.permute_and_flip import win_probability
+
+README = (ROOT / "README.md").read_text()
+
+
+def _shows(*numbers: str) -> None:
+    missing = [number for number in numbers if number not in README]
+    assert not missing, f"the README no longer says {missing}"
+
+
+def test_winner_near_a_multiway_tie() -> None:
+    counts = [201, 200, 200, 200, 200]
+    ours = 1 - float(odp.questions.winner_probabilities(counts, epsilon=2)[0])
+    peer = 1 - float(win_probability(counts, 0, ball_power(Epsilon.read("2")), Neighbours.SUBSTITUTION))
+    _shows(f"{ours:.3f}".lstrip("0"), f"{peer:.3f}".lstrip("0"))
+
+
+def test_histograms_with_few_bins() -> None:
+    for bins in (2, 10):  # independent discrete Laplace noise of scale 2/epsilon errs by K / sinh(epsilon/2)
+        ratio = optimal_error(bins, epsilon=1) / many_bins_error(bins, epsilon=1)
+        assert many_bins_error(bins, epsilon=1) == pytest.approx(bins / math.sinh(0.5))
+        _shows(f"{ratio:.2f}".lstrip("0"))
+
+
+def test_majority_against_laplace_and_the_exponential_mechanism() -> None:
+    shown = odp.preview("majority(x)", epsilon=1, margins=[4, 12])
+    series = dict(shown.series)
+    laplace, exponential, flipping = (series[name] for name in ("discrete Laplace", "exponential", "permute-and-flip"))
+    for i in range(2):
+        ours = series["optimaldp"][i]
+        assert laplace[i] == pytest.approx(ours), "integer Laplace is already optimal"
+        assert exponential[i] / ours == pytest.approx(2 * math.cosh(0.5), rel=0.03)
+        assert flipping[i] / ours == pytest.approx(math.cosh(0.5), rel=0.03)
+    _shows(f"{2 * math.cosh(0.5):.1f}", f"{math.cosh(0.5):.1f}")
+
+
+def test_with_delta_the_answer_is_right_from_a_finite_margin_on() -> None:
+    always = dict(odp.preview("majority(x)", epsilon=1, delta="1e-6").reliable)["0"]
+    assert always is not None
+    assert odp.preview("majority(x)", epsilon=1, delta="1e-6", margins=[always]).error(always) == 0
+
+
+def test_the_two_commands_come_first() -> None:
+    assert re.search(r"make demo .*\n.*make test", README)

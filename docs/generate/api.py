@@ -98,15 +98,17 @@ def _methods(owner: type) -> Iterator[str]:
 
 
 def _signature(name: str, value: Any) -> str:
-    if isinstance(value, type):
-        bases = [base.__name__ for base in value.__bases__ if base is not object]
-        return f"class {name}" + (f"({', '.join(bases)})" if bases else "")
     if not callable(value):
-        return f"{name}  # {type(value).__name__}"
+        return f"{name} = {value!r}" if isinstance(value, (str, int, tuple, type(None))) else name
     try:
-        return f"{name}{_arguments(value)}"
+        call = _arguments(value)
     except (TypeError, ValueError):
-        return f"{name}(...)"
+        call = "(...)"
+    if not isinstance(value, type):
+        return f"{name}{call}"
+    bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+    made = call.removesuffix(" -> None")
+    return f"class {name}{made}" + (f"  # a kind of {bases}" if bases else "")
 
 
 def _arguments(function: Any, *, skip_first: bool = False) -> str:

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 from fenced import ROOT
+from matplotlib.figure import Figure
 from matplotlib.image import imread
+from picture_complaints import complaints
 
+from optimaldp.papers import NUMBERS, paper
+from optimaldp.plots import style
+
+_SAVE = style.save
 SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("*.py"))
 
 
@@ -20,13 +26,17 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_it_draws(script: Path, tmp_path: Path) -> None:
+def test_it_draws(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Figure] = []
+    monkeypatch.setattr(style, "save", lambda figure, path: seen.append(figure) or _SAVE(figure, path))
     picture = runpy.run_path(str(script))["draw"](tmp_path)
     assert picture == tmp_path / f"{script.stem}.png"
     assert list(tmp_path.iterdir()) == [picture]
     pixels = imread(picture)[..., :3]
     inked = (pixels.min(axis=2) < 0.9).mean()
     assert 0.01 < inked < 0.8, "a blank or a black picture"
+    assert [complaint for figure in seen for complaint in complaints(figure)] == []
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
@@ -42,3 +52,11 @@ def test_as_a_script_it_makes_its_folder(tmp_path: Path) -> None:
     said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert said.stdout.split() == [str(folder / "one_person.png")]
     assert (folder / "one_person.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_figures_of_the_papers_have_the_same_look(number: str) -> None:
+    for figure in paper(number).figures():
+        drawn = figure.draw()
+        assert complaints(drawn if isinstance(drawn, Figure) else drawn.figure) == [], figure.name
+        assert figure.caption

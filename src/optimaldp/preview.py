@@ -80,8 +80,10 @@ class Preview(Result):
         return said or ["at this level the answer is not reliable at any margin"]
 
     def _margin_words(self, margin: int) -> str:
-        share = f" ({100 * margin / self.persons:.2g} % of {self.persons})" if self.persons else ""
-        return f"from a margin of {margin}{share}"
+        if not self.persons:
+            return f"from a margin of {margin}"
+        share = 100 * margin / self.persons
+        return f"from a margin of {margin} ({share:.{2 if share < 99.5 else 3}g} % of {self.persons})"
 
     def rows(self) -> list[list[str]]:
         """The table as text: margin, then one error for each mechanism."""

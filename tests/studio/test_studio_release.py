@@ -53,15 +53,25 @@ def survey(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def visit(survey: Path, tmp_path: Path) -> Iterator[Visit]:
-    ledger = str(tmp_path / "survey.ledger")
-    with prepared(str(survey), ledger, budget=Budget(epsilon=1)) as made:
+    yield from _visit(survey, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def quiet_visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
+    """For tests that spend nothing."""
+    folder = tmp_path_factory.mktemp("quiet")
+    yield from _visit(write_survey(folder), folder)
+
+
+def _visit(survey: Path, folder: Path) -> Iterator[Visit]:
+    with prepared(str(survey), str(folder / "survey.ledger"), budget=Budget(epsilon=1)) as made:
         settings = replace(made, token="a-token-without-digits")
         with TestClient(application(settings), base_url=HERE) as client:
             yield Visit(client, settings.token)
 
 
-def test_columns_come_from_the_schema(visit: Visit) -> None:
-    session = visit.get("/api/session").json()
+def test_columns_come_from_the_schema(quiet_visit: Visit) -> None:
+    session = quiet_visit.get("/api/session").json()
     assert [(column["name"], column["kind"]) for column in session["data"]["columns"]] == [
         ("name", "text"),
         ("smokes", "text"),
@@ -72,16 +82,16 @@ def test_columns_come_from_the_schema(visit: Visit) -> None:
     assert session["ledger"]["history"] == []
 
 
-def test_a_check_spends_nothing_and_uses_the_same_predicate_checker(visit: Visit) -> None:
-    checked = visit.call("check", question="share(smokes = 'yes') >= 0.3", epsilon="0.6").json()
+def test_a_check_spends_nothing_and_uses_the_same_predicate_checker(quiet_visit: Visit) -> None:
+    checked = quiet_visit.call("check", question="share(smokes = 'yes') >= 0.3", epsilon="0.6").json()
     assert checked["preview"]["sentences"]
     assert checked["ledger"]["history"] == []
     for question in ("majority(smoks = 'yes')", "majority(age = (select 1))", "majority(read_csv('/etc/passwd'))"):
-        answer = visit.call("check", question=question, epsilon="0.6")
+        answer = quiet_visit.call("check", question=question, epsilon="0.6")
         assert answer.status_code == 400
-        released = visit.release(question, "0.6")
+        released = quiet_visit.release(question, "0.6")
         assert released.json() == answer.json()  # the very same words
-    assert visit.get("/api/session").json()["ledger"]["share"] == 0
+    assert quiet_visit.get("/api/session").json()["ledger"]["share"] == 0
 
 
 def test_a_release_spends_and_the_next_is_refused(visit: Visit) -> None:
@@ -100,11 +110,11 @@ def test_a_release_spends_and_the_next_is_refused(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("confirm", [False, None, "yes", 1])
-def test_a_spend_must_be_confirmed(visit: Visit, confirm: Any) -> None:
-    answer = visit.call("release", question="majority(age < 40)", epsilon="0.6", confirm=confirm)
+def test_a_spend_must_be_confirmed(quiet_visit: Visit, confirm: Any) -> None:
+    answer = quiet_visit.call("release", question="majority(age < 40)", epsilon="0.6", confirm=confirm)
     assert answer.status_code == 400
     assert answer.json()["error"]["field"] == "confirm"
-    assert visit.get("/api/session").json()["ledger"]["share"] == 0
+    assert quiet_visit.get("/api/session").json()["ledger"]["share"] == 0
 
 
 def test_two_tabs_that_spend_at_once_never_overspend(visit: Visit, tmp_path: Path) -> None:

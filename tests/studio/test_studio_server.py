@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import run_cli
+from command_line import run_cli
 
 pytest.importorskip("starlette", reason="the studio extra is not installed")
 pytest.importorskip("uvicorn", reason="the studio extra is not installed")

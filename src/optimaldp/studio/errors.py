@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optimaldp.errors import BudgetError, InputError, LedgerError, MissingExtraError, OptimalDPError, ReleaseError
+from optimaldp.errors import InputError, LedgerError, MissingExtraError, OptimalDPError, ReleaseError
 
 
 def error_document(kind: str, message: str, *, field: str | None = None, remedy: str | None = None) -> dict[str, Any]:
@@ -21,9 +21,7 @@ def describe(error: Exception) -> tuple[int, dict[str, Any]]:
     kind = type(error).__name__
     if isinstance(error, InputError):
         return 400, error_document(kind, str(error), field=error.field, remedy=error.remedy or None)
-    if isinstance(error, BudgetError):
-        return 409, error_document(kind, str(error), field="epsilon")
-    if isinstance(error, (LedgerError, MissingExtraError)):
+    if isinstance(error, (LedgerError, MissingExtraError)):  # a refused spend is one of them
         return 409, error_document(kind, str(error))
     if isinstance(error, OptimalDPError) and not isinstance(error, ReleaseError):
         return 400, error_document(kind, str(error))

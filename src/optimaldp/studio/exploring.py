@@ -109,9 +109,9 @@ def phases(question: Question, bound: ApproximateDP, made: Preview) -> dict[str,
 
 def _phase_words(tau: Sequence[float], exact: int | None) -> list[str]:
     first = int(tau[0]) if tau else 0
+    steps = "the first step" if first == 1 else f"each of the first {first} steps"
     growth = (
-        "the right answer's probability grows by the factor e^ε with each of the first "
-        f"{first} steps from the boundary (τ = {first})"
+        f"the right answer's probability grows by the factor e^ε with {steps} from the boundary (τ = {first})"
         if first
         else "no phase of growth: the right answer starts with so much that its error decays at once (τ = 0)"
     )

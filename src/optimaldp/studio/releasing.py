@@ -112,10 +112,14 @@ class Steward:
             "parts": list(opening.parts),
             "limited": not opening.budget.unlimited,
             "remaining": table.remaining.to_document(),
-            "words": table.remaining.summary().removeprefix("Remaining(").removesuffix(")"),
+            "words": _words(table.remaining),
             "share": _share(table.remaining),
             "history": table.history().to_document()["history"],
         }
+
+
+def _words(remaining: Any) -> str:
+    return "remaining: " + str(remaining.summary()).removeprefix("Remaining(").removesuffix(")")
 
 
 def _share(remaining: Any) -> float | None:

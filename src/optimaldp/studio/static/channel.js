@@ -4,7 +4,7 @@ import { byId, call, clearErrors, download, el, showError } from "/static/studio
 
 const form = byId("form"), best = byId("optimal"), status = byId("status");
 const EXAMPLE = "3/4  1/4\n1/4  3/4";
-let result = null;
+let result = null, turn = 0;
 
 // JSON as it is; anything else as rows of numbers, separated by blanks, commas or tabs.
 function channelText(text) {
@@ -31,11 +31,14 @@ function withPrior(channel) {
 
 async function measure() {
   clearErrors(form, status);
+  const mine = ++turn;
   try {
     const channel = withPrior(channelText(byId("matrix").value));
-    show(channel, await call("leakage", channel, { status, words: "Measuring" }), "The channel");
+    const report = await call("leakage", channel, { status, words: "Measuring" });
+    if (mine !== turn) return; // another one was sent meanwhile
+    show(channel, report, "The channel");
     byId("claim").textContent = "";
-  } catch (error) { showError(error, status, form); }
+  } catch (error) { if (mine === turn) showError(error, status, form); }
 }
 
 function show(channel, report, title) {
@@ -51,13 +54,16 @@ function show(channel, report, title) {
 
 async function findBest() {
   clearErrors(best, status);
+  const mine = ++turn;
   try {
     const body = { graph: byId("graph").value, epsilon: byId("epsilon").value, prior: byId("belief").value || "uniform", gain: byId("gain").value };
     const found = await call("optimal", body, { status, words: "Searching" });
     const channel = { inputs: found.inputs, outputs: found.outputs, rows: found.rows, prior: found.prior };
-    show(channel, await call("leakage", channel, { status, words: "Measuring" }), "The best mechanism");
+    const report = await call("leakage", channel, { status, words: "Measuring" });
+    if (mine !== turn) return;
+    show(channel, report, "The best mechanism");
     byId("claim").textContent = `Utility ${found.studio.utility.toPrecision(6)}: ${found.claim}.`;
-  } catch (error) { showError(error, status, best); }
+  } catch (error) { if (mine === turn) showError(error, status, best); }
 }
 
 form.addEventListener("submit", (event) => { event.preventDefault(); measure(); });

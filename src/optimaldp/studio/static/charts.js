@@ -41,9 +41,9 @@ export function curves(place, { x, series, marks = [], errors = false, xLabel, y
     svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", class: "soft" }, String(t)));
   picture.append(svg("line", { x1: left, x2: W - right, y1: H - bottom, y2: H - bottom, class: "axis" }),
     svg("text", { x: (left + W - right) / 2, y: H - 10, "text-anchor": "middle" }, xLabel), svg("text", { x: 8, y: 15 }, yLabel));
-  for (const [words, at] of marks.filter(([, at]) => at !== null && at >= x[0] && at <= last)) picture.append(
+  marks.filter(([, at]) => at !== null && at >= x[0] && at <= last).forEach(([words, at], i) => picture.append(
     svg("line", { x1: px(at), x2: px(at), y1: top, y2: H - bottom, class: "guide" }),
-    svg("text", { x: px(at) + (px(at) > W - 130 ? -6 : 6), y: H - bottom - 8, "text-anchor": px(at) > W - 130 ? "end" : "start", class: "soft halo" }, words));
+    svg("text", { x: px(at) + (px(at) > W - 130 ? -6 : 6), y: H - bottom - 8 - 18 * i, "text-anchor": px(at) > W - 130 ? "end" : "start", class: "soft halo" }, words)));
   // Ours first and wide: a rival that coincides with it stays visible on top.
   series.forEach(([name, values], i) => picture.append(svg("path", {
     class: `curve s${i % 8}${i === 0 ? " ours" : ""}`, "stroke-dasharray": DASHES[i % 8], "data-series": name,

@@ -35,7 +35,7 @@ const EXAMPLES = {
   },
   empty: { answers: ["yes", "no"], privacy: { epsilon: "ln(2)", delta: "0" }, edges: [], prefers: {}, boundary: "balanced" },
 };
-let found = null, picture = null;
+let found = null, picture = null, turn = 0;
 
 function parsed() {
   try { return JSON.parse(field.value); } catch { return null; }
@@ -57,10 +57,14 @@ const drawing = new Drawing({
 async function solve() {
   clearErrors(form, status);
   byId("verdict").hidden = true;
+  const mine = ++turn;
   try {
-    found = await call("design", field.value, { status, words: "Designing" });
+    const made = await call("design", field.value, { status, words: "Designing" });
+    if (mine !== turn) return; // another problem was sent meanwhile
+    found = made;
     show();
   } catch (error) {
+    if (mine !== turn) return;
     drawing.view = null;
     picture = drawing.draw();
     showError(error, status, form);
@@ -110,6 +114,7 @@ function showRows(rows) {
 
 function begin(problem, solveNow) {
   field.value = problem;
+  turn++;
   Object.assign(drawing, { points: {}, view: null, chosen: null });
   clearErrors(form, status);
   if (solveNow) solve(); else { byId("verdict").hidden = true; drawing.draw(); }

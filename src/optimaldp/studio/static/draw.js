@@ -73,9 +73,10 @@ export class Drawing {
     });
     if (Object.keys(vertices).length > 400) { byId("canvas").replaceChildren(el("p", { class: "note" }, "More than 400 datasets: too many to draw.")); return null; }
     const words = problem.edges.map((edge) => (edge[2] ? { words: JSON.stringify(edge[2]), strict: true } : { words: "the default level" }));
+    const labels = Object.fromEntries(Object.keys(problem.fixed ?? {}).map((name) => [name, `${name} (given)`]));
     const { path = [], clash = [], towards = {} } = this.view ?? {};
     const picture = drawGraph(byId("canvas"), {
-      answers, points: this.points, edges: problem.edges, vertices, path, clash, towards, edgeWords: words, chosen: this.chosen,
+      answers, points: this.points, edges: problem.edges, vertices, path, clash, towards, edgeWords: words, labels, chosen: this.chosen,
       onVertex: (name) => this.pick(name), onEdge: (i) => { this.chosen = { edge: i }; this.draw(); },
       onEmpty: (place) => { if (this.mode === "vertex") this.addVertex(place); },
     });

@@ -87,8 +87,15 @@ function drawTable() {
 function drawUniverse(view) {
   byId("graph-words").textContent = capital(view.words);
   byId("few").hidden = view.kind === "datasets" || byId("neighbours").value !== "substitution";
-  if (view.kind === "datasets") drawGraph(byId("graph"), view);
+  if (view.kind === "datasets") drawGraph(byId("graph"), { ...view, height: roomFor(view.points) });
   else drawChains(byId("graph"), view);
+}
+
+// Room for the fullest layer, up to what a screen can show.
+function roomFor(points) {
+  const layers = {};
+  for (const [x] of Object.values(points)) layers[x] = (layers[x] ?? 0) + 1;
+  return Math.min(640, Math.max(260, 88 + 48 * Math.max(...Object.values(layers))));
 }
 
 function addGroup(epsilon = "0.2", persons = "100") {

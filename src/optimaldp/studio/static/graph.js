@@ -5,7 +5,7 @@ import { el, percent, short, svg } from "/static/studio.js";
 // One mark for each answer, so that colour is never alone.
 const MARKS = [
   (r) => svg("circle", { r }),
-  (r) => svg("rect", { x: -r * 0.9, y: -r * 0.9, width: 1.8 * r, height: 1.8 * r, rx: 2 }),
+  (r) => svg("rect", { x: -r * 0.9, y: -r * 0.9, width: 1.8 * r, height: 1.8 * r, rx: r / 8 }),
   (r) => svg("path", { d: `M0 ${-1.2 * r}L${1.15 * r} ${0.8 * r}L${-1.15 * r} ${0.8 * r}Z` }),
   (r) => svg("path", { d: `M0 ${-1.3 * r}L${1.2 * r} 0L0 ${1.3 * r}L${-1.2 * r} 0Z` }),
   (r) => svg("path", { d: `M0 ${1.2 * r}L${1.15 * r} ${-0.8 * r}L${-1.15 * r} ${-0.8 * r}Z` }),
@@ -15,6 +15,13 @@ export const mark = (k, r) => MARKS[k % MARKS.length](r);
 const rowWords = (row) => Object.entries(row ?? {}).map(([answer, p]) => `${answer} ${short(p)}`).join(", ");
 
 const clipped = (text) => (text.length > 14 ? `${text.slice(0, 13)}…` : text);
+
+// The least distance between two points: marks must not cover each other.
+function closest(places) {
+  let least = Infinity;
+  places.forEach(([x, y], i) => { for (const [u, v] of places.slice(0, i)) least = Math.min(least, Math.hypot(x - u, y - v)); });
+  return least;
+}
 
 function pathFrom(name, towards) {
   const path = [name];
@@ -27,7 +34,7 @@ export function drawGraph(place, { answers, points, edges, vertices, towards = {
   const W = 720, H = height, pad = 44;
   const at = (name) => [pad + (W - 2 * pad) * points[name][0], pad + (H - 2 * pad) * points[name][1]];
   const names = Object.keys(vertices).filter((name) => points[name]);
-  const radius = Math.max(6, Math.min(most, 200 / Math.sqrt(names.length + 8)));
+  const radius = Math.max(4, Math.min(most, 0.44 * closest(names.map(at))));
   const picture = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "graph", role: "group", "aria-label": `graph of ${names.length} datasets` });
   const readout = el("p", { class: "readout", "aria-live": "polite" }, names.length ? "Point at a dataset, or focus one and use the arrow keys." : "");
   const steps = new Set(), between = (a, b) => [a, b].sort().join("\n");
@@ -66,7 +73,7 @@ export function drawGraph(place, { answers, points, edges, vertices, towards = {
     const group = svg("g", { class: classes, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, tabindex: i === 0 ? 0 : -1, role: onVertex ? "button" : "img", "aria-label": label, "data-name": name }, shape);
     if (value !== null && radius >= 12) group.append(svg("text", { class: "inside", fill: inkOn(value) }, percent(Math.round(value * 100) / 100).replace(" %", "")));
     if (group.querySelector(".inside")) group.querySelector(".inside").style.fill = inkOn(value);
-    if (names.length <= 70) group.append(svg("text", { class: "name halo", y: radius + 15 }, clipped(labels?.[name] ?? name)));
+    if (radius >= 12) group.append(svg("text", { class: "name halo", y: radius + 15 }, clipped(labels?.[name] ?? name)));
     group.addEventListener("pointerenter", () => highlight(name));
     group.addEventListener("focus", () => highlight(name));
     group.addEventListener("click", (event) => { event.stopPropagation(); onVertex?.(name); });
@@ -103,14 +110,14 @@ export function drawChains(place, { answers, chains, more }) {
   answers.forEach((answer, k) => chains[answer].forEach((probability, t) => {
     const name = `${answer}, ${t}`, n = chains[answer].length;
     const far = t / Math.max(1, n - 1);
-    points[name] = two ? [k === 0 ? 0.465 - 0.465 * far : 0.535 + 0.465 * far, 0.5] : [far, (k + 0.5) / answers.length];
+    points[name] = two ? [k === 0 ? 0.465 - 0.465 * far : 0.535 + 0.465 * far, 0.5] : [far, answers.length > 1 ? k / (answers.length - 1) : 0.5];
     const others = answers.length > 1 ? (1 - probability) / (answers.length - 1) : 0;
     vertices[name] = { truth: answer, distance: t, row: two ? Object.fromEntries(answers.map((a) => [a, a === answer ? probability : others])) : { [answer]: probability } };
     labels[name] = t === 0 ? clipped(answer) : String(t);
     if (t > 0) { edges.push([`${answer}, ${t - 1}`, name]); towards[name] = `${answer}, ${t - 1}`; }
     else answers.slice(0, k).forEach((other) => edges.push([`${other}, 0`, name]));
   }));
-  const picture = drawGraph(place, { answers, points, edges, vertices, towards, labels, most: two ? 18 : 20, height: two ? 130 : 60 + 76 * answers.length });
+  const picture = drawGraph(place, { answers, points, edges, vertices, towards, labels, most: two ? 18 : 20, height: two ? 130 : 88 + 76 * (answers.length - 1) });
   if (more) place.append(el("p", { class: "note" }, `and ${more} more answers, each with a chain like these`));
   return picture;
 }

@@ -45,7 +45,7 @@ const refresh = latestOnly(async () => {
   try {
     const made = await call("check", body, { status, words: "Checking against the schema" });
     clearErrors(form, status);
-    sound = true;
+    sound = JSON.stringify(body) === JSON.stringify(asked()); // nothing was changed while the studio checked
     preview(made);
     showBook(made.ledger);
   } catch (error) {
@@ -143,6 +143,8 @@ form.addEventListener("input", (event) => {
   if (id === "question") { byId("kind").value = "own"; for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = true; }
   if (id === "column") byId("options").value = (column().options ?? []).join(", ");
   if (["kind", "column", "operator", "value", "bound", "options"].includes(id)) writeQuestion();
+  sound = false;
+  ready();
   refresh();
 });
 form.addEventListener("submit", (event) => { event.preventDefault(); if (sound) confirmSpend(); });

@@ -80,6 +80,7 @@ export function showError(error, status, form = null) {
     field.insertAdjacentElement("afterend", el("p", { class: "field-error", id, role: "alert" }, error.message));
   } else {
     status.replaceChildren(el("div", { class: "error", role: "alert" }, el("strong", {}, headline(error)), " ", error.message));
+    status.scrollIntoView({ block: "nearest" });
   }
 }
 

@@ -108,4 +108,7 @@ def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endle
 @cache
 def _compiled_settle() -> Any:
     numba = import_module("numba")  # by name: its functions carry no types
-    return numba.njit(cache=True)(_settle)
+    try:
+        return numba.njit(cache=True)(_settle)
+    except RuntimeError:  # nowhere to write: then each process compiles for itself
+        return numba.njit(_settle)

@@ -52,5 +52,9 @@ def _compile(
     stamp = zlib.crc32(b"".join(_code(inner) for inner in calls))
     copy.__qualname__ = f"{source.__qualname__}_{stamp:08x}"
     copy.__module__ = source.__module__
-    result: Callable[..., Any] = njit(copy, cache=True, nogil=True, error_model="numpy", inline=inline)
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": inline}
+    try:
+        result: Callable[..., Any] = njit(copy, cache=True, **settings)
+    except RuntimeError:  # nowhere to write: then each process compiles for itself
+        result = njit(copy, **settings)
     return result

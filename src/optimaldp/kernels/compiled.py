@@ -29,8 +29,10 @@ class Kernel:
 
 
 def _code(function: Callable[..., Any]) -> bytes:
-    code = function.__code__
-    return repr((code.co_code, code.co_consts, code.co_names)).encode()
+    """What a function computes: its code, and the constants of its module that it names."""
+    code, scope = function.__code__, function.__globals__
+    constants = [(name, scope[name]) for name in code.co_names if isinstance(scope.get(name), (int, float))]
+    return repr((code.co_code, code.co_consts, code.co_names, constants)).encode()
 
 
 @cache
@@ -48,8 +50,8 @@ def _compile(
         scope[inner.__name__] = _compile(inner, *done, inline="always")
         done.append(inner)
     copy = FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
-    # numba's cache looks at this function's own file only: the code of what it calls must be part of its name.
-    stamp = zlib.crc32(b"".join(_code(inner) for inner in calls))
+    # numba's cache looks at this function's own file only: what it calls, and constants, must be part of its name.
+    stamp = zlib.crc32(b"".join(_code(each) for each in (source, *calls)))
     copy.__qualname__ = f"{source.__qualname__}_{stamp:08x}"
     copy.__module__ = source.__module__
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": inline}

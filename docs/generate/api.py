@@ -126,7 +126,7 @@ def _arguments(function: Any, *, skip_first: bool = False) -> str:
 
 
 def _argument(one: inspect.Parameter) -> str:
-    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
     typed = "" if one.annotation is one.empty else f": {_type(one.annotation)}"
     if one.default is one.empty:
         return f"{stars}{one.name}{typed}"

@@ -19,7 +19,8 @@ EPSILONS = [k / 4 for k in range(1, 17)]
 
 
 def majority(epsilon: float) -> Channel:
-    return odp.design(odp.graphs.votes(VOTERS), odp.graphs.majority, epsilon=epsilon, exact=False).channel()
+    best = odp.design(odp.graphs.votes(VOTERS), odp.graphs.majority, epsilon=epsilon, exact=False)
+    return Channel.from_mechanism(best.mechanism)
 
 
 def number_of_votes(epsilon: float) -> Channel:
@@ -28,32 +29,29 @@ def number_of_votes(epsilon: float) -> Channel:
     return Channel([rows[bin(votes).count("1")] for votes in range(2**VOTERS)])
 
 
+def randomised_response(epsilon: float) -> Channel:
+    return extremal_channel(VOTERS, 2, epsilon)
+
+
+CHANNELS = {
+    "each vote, randomised response": randomised_response,
+    "the number of votes": number_of_votes,
+    "the majority alone": majority,
+}
+
+
 def draw(folder: Path) -> Path:
     picture, axes = figure(
         title=f"Leakage about {VOTERS} votes", x="ε (one vote replaced)", y="min-entropy leakage in bits"
     )
-    families = {
-        "each vote, randomised response": lambda e: extremal_channel(VOTERS, 2, e),
-        "the number of votes": number_of_votes,
-        "the majority alone": majority,
-    }
-    for index, (words, channel) in enumerate(families.items()):
-        axes.plot(
-            EPSILONS, [channel(e).min_entropy_leakage() for e in EPSILONS], **look(index).line_style(), label=words
-        )
-    limits = {"bound for any mechanism": "--", "bound for two answers": ":"}
-    for (words, dashes), bound in zip(
-        limits.items(), (lambda e: database_bound(VOTERS, 2, e), lambda e: range_bound(VOTERS, 2, 2, e))
-    ):
-        axes.plot(
-            EPSILONS,
-            [bound(e).bits for e in EPSILONS],
-            color=FAINT,
-            linestyle=dashes,
-            linewidth=3,
-            label=words,
-            zorder=0,
-        )
+    for index, (words, channel) in enumerate(CHANNELS.items()):
+        leaked = [channel(e).min_entropy_leakage() for e in EPSILONS]
+        axes.plot(EPSILONS, leaked, **look(index).line_style(), label=words)
+    limit = {"color": FAINT, "linewidth": 3, "zorder": 0}
+    everything = [database_bound(VOTERS, 2, e).bits for e in EPSILONS]
+    axes.plot(EPSILONS, everything, linestyle="--", label="bound for any mechanism", **limit)
+    two_answers = [range_bound(VOTERS, 2, 2, e).bits for e in EPSILONS]
+    axes.plot(EPSILONS, two_answers, linestyle=":", label="bound for two answers", **limit)
     legend(axes)
     return save(picture, folder / "leakage.png")
 

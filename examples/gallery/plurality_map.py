@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import optimaldp as odp
 from optimaldp.plots.style import INK, figure, legend, look, save, shades
@@ -23,7 +24,7 @@ def results() -> list[tuple[int, int, int]]:
     return [(a, b, PERSONS - a - b) for a in range(PERSONS + 1) for b in range(PERSONS + 1 - a)]
 
 
-def place(result: tuple[int, int, int]) -> tuple[float, float]:
+def place(result: tuple[int, ...]) -> tuple[float, float]:
     """A at the lower left, B at the lower right, C at the top."""
     return (result[1] + result[2] / 2) / PERSONS, result[2] * sqrt(3) / 2 / PERSONS
 
@@ -33,7 +34,7 @@ def draw(folder: Path) -> Path:
     for option, name in enumerate(OPTIONS):
         mine = [r for r in results() if r.index(max(r)) == option]  # a tie goes to the earlier option
         chance = [float(odp.questions.winner_probabilities(r, epsilon="ln(2)")[option]) for r in mine]
-        marks = {"marker": look(option).marker, "s": 46, "edgecolors": INK, "linewidths": 0.3}
+        marks: dict[str, Any] = {"marker": look(option).marker, "s": 46, "edgecolors": INK, "linewidths": 0.3}
         points = axes.scatter(*zip(*map(place, mine)), c=chance, vmin=1 / 3, vmax=1, cmap=shades(), **marks)
         axes.scatter([], [], color="white", label=f"{name} has most votes", **marks | {"linewidths": 1.0})
     picture.colorbar(points, ax=axes, shrink=0.8, label="probability that the true winner is announced")

@@ -45,6 +45,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken_links(page, page.read_text()) == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_pictures_have_words(page: Path) -> None:
+    assert re.findall(r"!\[\s*\]\([^)]*\)", _without_code(page.read_text())) == []
+
+
 def test_broken_links_are_found() -> None:
     text = "[a](nowhere.md) ![b](images/none.png) [c](questions.md) [d](generated/gallery/none.png) `[e](code.md)`"
     assert broken_links(ROOT / "docs" / "x.md", text) == ["nowhere.md", "images/none.png", "generated/gallery/none.png"]

@@ -269,3 +269,23 @@ def test_implication_of_levels() -> None:
     assert not level(1, 0.1).implies(level(1))
     assert all_of(level(1), level(0.5, 0.1)).implies(level("0.7", "0.2"))
     assert not level(mu=1).implies(level(1))
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["1e-50", "ln(1.0000000000001)", "1e-59", "ln(1.00000000000000000000000000000000000001)"]
+)
+@pytest.mark.parametrize("delta", ["0", "1e-6", "1e-59"])
+def test_steps_of_a_tiny_epsilon_take_no_longer(epsilon: str, delta: str) -> None:
+    """The switch lies 10^50 steps away, with as many candidates when the balls are wide: neither is walked through."""
+    promise = level(epsilon, delta)
+    with precision(128):
+        for steps in (1, 100, 10**5):  # so few that F(s) is s + delta but for a hair
+            reached, rest = promise.sides(ball(Fraction(1, 10)), steps)
+            expected = ball(Fraction(1, 10) + steps * promise.delta)
+            assert abs(reached - expected) < ball(Fraction(1, 10**7))
+            assert (reached + rest).overlaps(Ball(1))
+
+
+def test_transition_of_a_tiny_rational_epsilon_is_not_computed_by_huge_powers() -> None:
+    steps = level("ln(1.0000000000001)").transition(Fraction(1, 10))
+    assert steps == pytest.approx(math.log(5) / math.log1p(1e-13), rel=1e-9)

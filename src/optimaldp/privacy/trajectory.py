@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, ball, precision, working_bits
 
 # A Fraction or a Ball. The two share their arithmetic but no type, and never meet in one expression (see Line.enclosed):
 # a union would make every operator an error, so the checker is told nothing here and the tests watch instead.
@@ -113,7 +113,7 @@ def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number
         if t == 0:
             break
         last = position == len(lines) - 1
-        stay = math.inf if last else _steps_inside(line, _crossing(line, lines[position + 1]), s)
+        stay = math.inf if last else _steps_inside(line, _crossing(line, lines[position + 1]), s, most=t)
         steps = min(t, stay)
         s, rest = _walk(line, s, rest, steps)
         t = t - steps if steps != math.inf else 0
@@ -180,8 +180,8 @@ def _power(slope: Number, t: Steps) -> Number:
     return slope ** (int(t) if t == int(t) else ball(Fraction(t)))
 
 
-def _steps_inside(line: Line, end: Number, s: Number) -> int | float:
-    """The least i >= 0 for which i steps along *line* from *s* reach *end*."""
+def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf) -> int | float:
+    """The least i >= 0 for which i steps along *line* from *s* reach *end*; if it is above *most*, some number that is too."""
     if s >= end:
         return 0
     if line.slope - 1 == 0:
@@ -190,16 +190,25 @@ def _steps_inside(line: Line, end: Number, s: Number) -> int | float:
         return math.inf
     fixed = line.intercept / (1 - line.slope)
     target, start = end - fixed, s - fixed
-    with precision(128):
+    with precision(max(128, working_bits())):  # a slope that hardly differs from 1 needs all of them
         guess = (to_ball(target) / to_ball(start)).log() / to_ball(line.slope).log()
         low, high = max(0, _floor(guess)), _ceil(guess)
-    for steps in range(low, high + 1):
+    if low >= most:
+        return low
+    if isinstance(line.slope, Fraction) and _bits(line.slope) * high > _EXACT_BITS:
+        line, start, target = line.enclosed(), to_ball(start), to_ball(target)
+
+    def reached(steps: int) -> bool:
         # An undecided ball holds both the meeting point and s; the steeper line's image then holds the true value
         # too, the flatter line's may not: so leave the piece only when it is certain.
-        reached = _power(line.slope, steps) * abs(start) - abs(target)
-        if (reached >= 0) if line.slope > 1 else (reached <= 0):
-            return steps
-    return high
+        beyond = _power(line.slope, steps) * abs(start) - abs(target)
+        return bool(beyond >= 0 if line.slope > 1 else beyond <= 0)
+
+    # Usually two or three candidates; where the balls are wide there may be 10^30 of them, so not one after the other.
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle + 1, high)
+    return low
 
 
 def _least_integer(number: Number) -> int:

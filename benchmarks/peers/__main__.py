@@ -1,0 +1,59 @@
+"""Run every comparison and write the report: ``python -m benchmarks.peers [folder]`` (default: docs)."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.peers import channels, histograms, libraries, persons, questions, speed
+from benchmarks.peers.claims import judged
+from benchmarks.peers.page import Document, render
+
+_STUDIES = (questions, histograms, persons, channels, speed)
+
+
+def measure(console: Console) -> Document:
+    """All rows and what they bear out, as plain values."""
+    rows = []
+    for study in _STUDIES:
+        console.print(f"[dim]{study.__name__} …[/dim]")
+        rows += [comparison.to_document() for comparison in study.comparisons()]
+    versions = {"python": platform.python_version()} | libraries.versions()
+    return {"versions": versions, "claims": list(judged(rows)), "rows": rows}
+
+
+def write(document: Document, folder: Path) -> None:
+    """The data and the page that is made from it."""
+    (folder / "peers.json").write_text(_json(document), encoding="utf-8")
+    (folder / "peers.md").write_text(render(document), encoding="utf-8")
+
+
+def _json(document: Document) -> str:
+    """One line for each claim and each row: a small file, and changes that can be read."""
+
+    def listed(items: list[Any]) -> str:
+        return "[\n" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in items) + "\n]"
+
+    parts = [f'"versions": {json.dumps(document["versions"])}']
+    parts += [f'"{name}": {listed(document[name])}' for name in ("claims", "rows")]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(arguments: list[str]) -> int:
+    folder, console = Path(arguments[0] if arguments else "docs"), Console()
+    document = measure(console)
+    write(document, folder)
+    console.print(f"{len(document['rows'])} comparisons, written to {folder / 'peers.md'} and {folder / 'peers.json'}")
+    broken = [claim["sentence"] for claim in document["claims"] if not claim["holds"]]
+    for sentence in broken:
+        console.print(f"not borne out: {sentence}")
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""The report as a page: docs/peers.md from docs/peers.json, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Row = dict[str, Any]
+Document = dict[str, Any]
+
+_INTRODUCTION = """\
+# Ours and others
+
+This page is written by `make bench-peers`. Every row is one task at the same ε and for the same neighbours: *substitution*, one
+person's record is replaced by another and the number of persons is public. Each peer is set up as its own experts would. Smaller
+is better in every row: errors are probabilities of a wrong answer, expected sums of absolute errors, or costs. The ratio is ours
+divided by theirs, so 1 means that nothing is gained. Errors are exact; a ✓ marks a formula for a peer that was also compared
+with draws of the peer's own code, and ± is an interval of 95 % where only draws are known. Of times only ratios are shown, since
+seconds belong to a machine; they were taken in one run, the shortest of several, and from half to double they are called similar.
+"""
+
+
+def render(document: Document) -> str:
+    """The whole page."""
+    return "\n".join([_INTRODUCTION, *_sentences(document), *_studies(document), *_versions(document)])
+
+
+def _sentences(document: Document) -> Iterator[str]:
+    for gained, title in ((True, "What is gained"), (False, "Where nothing is gained, and what peers do better")):
+        yield f"## {title}\n"
+        for claim in document["claims"]:
+            if claim["gained"] is gained:
+                yield f"- {claim['sentence']}" + ("" if claim["holds"] else " **(Not borne out by this run.)**")
+        yield ""
+
+
+def _studies(document: Document) -> Iterator[str]:
+    for study in dict.fromkeys(row["study"] for row in document["rows"]):
+        yield f"## {study}\n"
+        rows = [row for row in document["rows"] if row["study"] == study]
+        yield from _table(rows)
+        yield ""
+
+
+def _table(rows: list[Row]) -> Iterator[str]:
+    timed = all("ours" not in row for row in rows)
+    heads = ["task", "peer", "ours / theirs", ""] if timed else ["task", "ours", "peer", "theirs", "ours / theirs", ""]
+    yield f"| {' | '.join(heads)} |"
+    yield f"| {' | '.join('---' for _ in heads)} |"
+    for row in rows:
+        numbers = (
+            [row["task"], row["peer"]]
+            if timed
+            else [row["task"], _side(row, "ours"), row["peer"], _side(row, "theirs")]
+        )
+        yield f"| {' | '.join([*numbers, _ratio(row['ratio']), row['verdict']])} |"
+
+
+def _side(row: Row, side: str) -> str:
+    if side not in row:
+        return "–"
+    number = row[side]
+    spread = f" ± {number['plus_minus']:.2g}" if "plus_minus" in number else ""
+    return f"{number['value']:.4g}{spread}" + (" ✓" if number.get("checked_by_draws") else "")
+
+
+def _ratio(ratio: Any) -> str:
+    return str(ratio) if isinstance(ratio, str) else f"{ratio:.3g}"
+
+
+def _versions(document: Document) -> Iterator[str]:
+    yield "## Versions\n"
+    yield "| package | version |"
+    yield "| --- | --- |"
+    for name, version in document["versions"].items():
+        yield f"| {name} | {version} |"
+    yield ""
+    yield "diffprivlib needs a scikit-learn before 1.8."
+    yield "OpenDP's import is measured without the optional packages that it would load.\n"

@@ -1,0 +1,119 @@
+"""Persons with levels of their own, majority of 1001: the probability of a wrong answer by margin, exactly.
+
+Two stories: 21 strict persons among 980 others, and half of everybody strict. The strict ones answer like fair coins (averaged),
+or in the way that is worst for the mechanism in question. Both true answers count equally.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.peers import libraries
+from benchmarks.peers.noise import clamped_laplace, laplace_tail
+from benchmarks.peers.record import Comparison, Estimate, checked
+from optimaldp.privacy import Epsilon
+from optimaldp.privacy.balls import precision
+from optimaldp.questions.personal import PersonalLevels
+
+STUDY = "Persons with levels of their own"
+_STRICT, _OTHERS = 0.1, 1.0
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Story:
+    """*strict* persons at ε = 0.1, the rest of *persons* at ε = 1; yes needs *needed* of them."""
+
+    strict: int
+    persons: int = 1001
+    needed: int = 501
+
+    def others(self, strict_yes: int, margin: int) -> int:
+        """How many others say yes when the answer is yes by *margin*."""
+        return self.needed + margin - 1 - strict_yes
+
+
+Error = Callable[[Story, int, int], float]
+"""(story, how many strict persons say yes, margin): the error when yes is true. By symmetry no is the mirror image."""
+
+
+def comparisons() -> Iterator[Comparison]:
+    _compare_with_draws(Story(21), strict_yes=14, margin=6)
+    for story, margins in ((Story(21), (1, 5, 15, 25)), (Story(501), (1, 10))):
+        for margin in margins:
+            yield from _compare(story, margin, "on average", average)
+            if story.strict == 21:
+                yield from _compare(story, margin, "at worst", worst)
+
+
+def _compare(
+    story: Story, margin: int, words: str, summary: Callable[[Story, int, Error], float]
+) -> Iterator[Comparison]:
+    task = f"{story.strict} of {story.persons} strict, margin {margin}, {words}"
+    ours = Estimate(summary(story, margin, our_error))
+    peers: dict[str, Error] = {
+        "integer Laplace at the strictest level": strictest,
+        "integer Laplace for each group, cut to its size": grouped,
+    }
+    if story.strict < 100:
+        peers["integer Laplace, strict persons counted as halves"] = left_out
+    for peer, error in peers.items():
+        yield Comparison(STUDY, task, f"OpenDP, {peer}", ours, Estimate(summary(story, margin, error)))
+
+
+def _compare_with_draws(story: Story, *, strict_yes: int, margin: int) -> None:
+    """The formulas below against OpenDP itself, in one state where no answer is almost sure."""
+    others = story.others(strict_yes, margin)
+    strict, lenient = libraries.opendp_count(1 / _STRICT), libraries.opendp_count(1 / _OTHERS)
+    guesses: dict[Error, Callable[[], float]] = {
+        strictest: lambda: strict(strict_yes + others),
+        grouped: lambda: min(max(strict(strict_yes), 0), story.strict) + lenient(others),
+        left_out: lambda: story.strict / 2 + lenient(others),
+    }
+    for error, guess in guesses.items():
+        wrong = [float(guess() < story.needed) for _ in range(_DRAWS)]
+        checked(error(story, strict_yes, margin), wrong, error.__name__)
+
+
+def average(story: Story, margin: int, error: Error) -> float:
+    """Over fair coins; the mirror image of a state is equally likely, so both true answers are in it."""
+    coins = [math.comb(story.strict, k) / 2**story.strict for k in _likely(story)]
+    return math.fsum(p * error(story, k, margin) for p, k in zip(coins, _likely(story))) / math.fsum(coins)
+
+
+def _likely(story: Story) -> range:
+    half, reach = story.strict // 2, 4 * math.isqrt(story.strict) + 4
+    return range(max(0, half - reach), min(story.strict, half + reach) + 1)
+
+
+def worst(story: Story, margin: int, error: Error) -> float:
+    return max(error(story, k, margin) for k in range(story.strict + 1))
+
+
+def our_error(story: Story, strict_yes: int, margin: int) -> float:
+    levels = PersonalLevels((Epsilon.read(_STRICT), Epsilon.read(_OTHERS)))
+    with precision(128):
+        return float(levels.error(margin, (strict_yes, story.others(strict_yes, margin))))
+
+
+def strictest(story: Story, strict_yes: int, margin: int) -> float:
+    return laplace_tail(1 / _STRICT, margin)
+
+
+def grouped(story: Story, strict_yes: int, margin: int) -> float:
+    """Each group's count at its own level; the strict one is known to lie between 0 and its size."""
+    others = story.others(strict_yes, margin)
+    guesses = clamped_laplace(1 / _STRICT, strict_yes, story.strict)
+    # Wrong when the noise on the others is below what is missing: needed - others - guess.
+    wrong = [1 - laplace_tail(1 / _OTHERS, story.needed - others - guess) for guess in range(story.strict + 1)]
+    return float(np.dot(guesses, wrong))
+
+
+def left_out(story: Story, strict_yes: int, margin: int) -> float:
+    """The strict persons are not looked at: each counts as half a yes."""
+    missing = story.needed - story.others(strict_yes, margin) - story.strict / 2
+    return 1 - laplace_tail(1 / _OTHERS, math.ceil(missing))

@@ -1,0 +1,116 @@
+"""How long one release takes after counting, and how long an import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks.peers import libraries
+from benchmarks.peers.record import Comparison, Estimate
+from benchmarks.report import best_time
+from optimaldp.histograms import private_histogram
+from optimaldp.privacy import Neighbours
+from optimaldp.questions import parse
+from optimaldp.questions.answering import answering
+from optimaldp.questions.tally import Counted
+from optimaldp.release import read_level
+from optimaldp.sampling import SystemBits
+
+LATENCY = "Time of one release after counting"
+IMPORT = "Time of an import"
+_ALONE = "OpenDP without its extras"
+_TIMES = 100
+_STARTS = 5
+
+_OURS = """
+import optimaldp
+from optimaldp.questions import parse
+from optimaldp.questions.answering import answering
+from optimaldp.questions.tally import Counted
+from optimaldp.release import read_level
+from optimaldp.privacy import Neighbours
+from optimaldp.sampling import SystemBits
+answering(parse("majority(x)"), read_level(1), Neighbours.SUBSTITUTION).draw(Counted((600, 401)), SystemBits())
+"""
+# OpenDP loads numpy, polars and scikit-learn where it finds them. Here it must not: a user of its counts needs none of them.
+_OPENDP_ALONE = """
+import sys
+sys.modules |= dict.fromkeys(["numpy", "polars", "randomgen", "scipy", "sklearn"])
+import opendp.prelude as dp
+"""
+_OPENDP = f"""{_OPENDP_ALONE}
+dp.enable_features("contrib")
+dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)(600) >= 501
+"""
+_DIFFPRIVLIB = """
+from diffprivlib.mechanisms import Geometric
+Geometric(epsilon=1.0, sensitivity=1).randomise(600) >= 501
+"""
+
+
+def comparisons() -> Iterator[Comparison]:
+    yield from _latency()
+    yield from _imports()
+
+
+def _latency() -> Iterator[Comparison]:
+    votes, bins = [303, 298, 134, 133, 133], [500, 200, 150, 100, 51]
+    noisy, geometric = libraries.opendp_count(1.0), libraries.diffprivlib_count(1.0, 1)
+    choose, several = libraries.opendp_noisy_max(1.0), libraries.opendp_counts(2.0)
+    tasks: list[tuple[str, Callable[[], Any], dict[str, Callable[[], Any]]]] = [
+        (
+            "majority of 1001",
+            _draw("majority(x)", (600, 401)),
+            {"OpenDP": lambda: noisy(600) >= 501, "diffprivlib": lambda: geometric(600) >= 501},
+        ),
+        (
+            "winner of 5",
+            _draw("winner(x, ['a', 'b', 'c', 'd', 'e'])", (*votes, 0)),
+            {"OpenDP": lambda: choose(votes), "diffprivlib": lambda: libraries.diffprivlib_flip(1.0, votes)()},
+        ),
+        ("histogram of 5 bins", lambda: private_histogram(bins, epsilon=1), {"OpenDP": lambda: several(bins)}),
+    ]
+    for task, ours, peers in tasks:
+        ours()  # the mechanism is certified once, whatever the counts
+        spent = _each(ours)
+        for peer, theirs in peers.items():
+            yield Comparison(LATENCY, task, peer, Estimate(spent), Estimate(_each(theirs)), timed=True)
+
+
+def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
+    prepared, source = answering(parse(question), read_level(1), Neighbours.SUBSTITUTION), SystemBits()
+    return lambda: prepared.draw(Counted(counts), source)
+
+
+def _each(work: Callable[[], Any]) -> float:
+    return best_time(lambda: [work() for _ in range(_TIMES)], repeats=5) / _TIMES
+
+
+def _imports() -> Iterator[Comparison]:
+    """A new interpreter, less the time of one that does nothing; the shortest of several starts."""
+    nothing = _start("pass")
+    ours, first = _start("import optimaldp") - nothing, _start(_OURS) - nothing
+    for peer, code in (
+        (_ALONE, _OPENDP_ALONE),
+        ("diffprivlib", "import diffprivlib"),
+        ("qif", "import qif"),
+        ("dp-accounting", "import dp_accounting"),
+    ):
+        theirs = _start(code) - nothing
+        yield Comparison(IMPORT, "the import alone", peer, Estimate(ours), Estimate(theirs), timed=True)
+    for peer, code in ((_ALONE, _OPENDP), ("diffprivlib", _DIFFPRIVLIB)):
+        theirs = _start(code) - nothing
+        task = "import and first private yes or no from counts"
+        yield Comparison(IMPORT, task, peer, Estimate(first), Estimate(theirs), timed=True)
+
+
+def _start(code: str) -> float:
+    times = []
+    for _ in range(_STARTS):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True)
+        times.append(time.perf_counter() - begun)
+    return min(times)

@@ -32,12 +32,21 @@ test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/generate
 	$(BIN)/lint-imports
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# Strict: a broken link, a missing reference or a failing example fails.
+docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
+	$(BIN)/python -m pytest tests/docs -m "not slow and not spark" -n $(WORKERS)
+	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
+
+studio: $(STAMP)
+	$(BIN)/optimaldp studio --data examples/data/anes1996.csv
 
 # The peers are development packages; bench installs them on top of what is there.
 bench: $(STAMP)

@@ -108,3 +108,10 @@ def test_wrong_commands_are_found(call: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    shown = {word for page in PAGES for word in re.findall(r"(?:`|    )make ([a-z-]+)", page.read_text())}
+    assert {"demo", "test"} <= shown
+    assert shown <= targets

@@ -51,7 +51,7 @@ def _compile(
         done.append(inner)
     copy = FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
     # numba's cache looks at this function's own file only: what it calls, and constants, must be part of its name.
-    stamp = zlib.crc32(b"".join(_code(each) for each in (source, *calls)))
+    stamp = zlib.crc32(_code(source) + b"".join(_code(inner) for inner in calls))
     copy.__qualname__ = f"{source.__qualname__}_{stamp:08x}"
     copy.__module__ = source.__module__
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": inline}

@@ -195,10 +195,8 @@ class ApproximateDP(Level):
 
     @cached_property
     def _slope_bits(self) -> int:
-        if self.is_rational:
-            return 32
         finite = [bound.epsilon for bound in self.bounds if not (bound.epsilon.infinite or bound.epsilon.is_zero)]
-        return 32 + 4 * max(epsilon.leading_zeros() for epsilon in finite)
+        return 32 + 4 * max((epsilon.leading_zeros() for epsilon in finite), default=0)
 
     @cached_property
     def _rational_lines(self) -> tuple[Line, ...]:

@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all lint types bench bench-peers docs studio clean setup
+.PHONY: demo test test-spark test-all lint types bench bench-peers docs site studio clean setup
 
 setup: $(STAMP)
 
@@ -40,9 +40,11 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 # Strict: a broken link, a missing reference or a failing example fails.
-docs: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
+docs: $(STAMP) site
 	$(BIN)/python -m pytest tests/docs -m "not slow and not spark" -n $(WORKERS)
+
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
 
 studio: $(STAMP)

@@ -1,4 +1,4 @@
-"""Composition of mixed levels through privacy-loss distributions (the one home of dp-accounting).
+"""Composition of mixed levels through privacy-loss distributions of dp-accounting.
 
 Every (epsilon, delta)-DP mechanism is a post-processing of one randomised response (see :mod:`.optimal`), whose privacy
 loss is ``+epsilon`` or ``-epsilon``, or infinite with probability delta. dp-accounting convolves such losses on a grid. Here

@@ -252,6 +252,30 @@ def test_a_problem_is_drawn_by_clicking(page: Any, studio: str) -> None:
     page.wait_for_selector("#badge.good")
 
 
+def test_a_problem_is_drawn_by_keyboard(page: Any, studio: str) -> None:
+    page.goto(f"{studio}/design")
+    page.wait_for_selector("#badge.good")
+    page.select_option("#example", "empty")
+    page.focus("#mode-vertex")
+    for _ in range(3):  # the first press chooses the mode
+        page.keyboard.press("Enter")
+    page.focus("#mode-edge")
+    page.keyboard.press("Enter")
+    page.focus("#canvas .vertex[data-name='d1']")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert json.loads(page.input_value("#problem"))["edges"] == [["d1", "d2"]]
+    page.focus("#mode-choose")
+    page.keyboard.press("Enter")
+    page.focus("#canvas .vertex[data-name='d2']")
+    page.keyboard.press("Enter")
+    page.click("#editor button >> text=d1 – d2")
+    page.keyboard.type("ln(4)")
+    page.click("#edit-apply")
+    assert json.loads(page.input_value("#problem"))["edges"] == [["d1", "d2", {"epsilon": "ln(4)", "delta": "0"}]]
+
+
 def test_a_channel_is_measured(page: Any, studio: str) -> None:
     page.goto(f"{studio}/channel")
     page.wait_for_selector("#heat td")

@@ -123,6 +123,13 @@ def test_a_foreign_page_cannot_spend(local: TestClient, headers: dict[str, str],
     assert refusal(answer) == kind
 
 
+def test_a_foreign_page_cannot_read_the_session(local: TestClient) -> None:
+    assert refusal(local.get("/api/session", headers={"Sec-Fetch-Site": "cross-site"})) == "ForeignOrigin"
+    assert refusal(local.get("/api/session", headers={"Origin": "http://evil.example"})) == "ForeignOrigin"
+    assert local.get("/api/session").status_code == 200
+    assert local.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200  # a link may lead here
+
+
 def test_the_own_page_may_spend_and_is_told_that_there_is_no_table(local: TestClient) -> None:
     body = {"question": "majority(x)", "epsilon": 1, "confirm": True}
     answer = local.post("/api/release", json=body, headers={"X-Studio-Token": "secret", "Origin": HERE})

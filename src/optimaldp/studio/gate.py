@@ -67,7 +67,8 @@ class Gate:
         if int(headers.get("content-length") or 0) > MOST_BYTES:
             return too_large()
         if request.method in _SAFE_METHODS:
-            return self._refuse_stranger(request)
+            foreign = request.url.path.startswith("/api/") and _is_foreign(headers)
+            return foreign_origin() if foreign else self._refuse_stranger(request)
         if request.method != "POST":
             return refusal(405, "MethodNotAllowed", f"{request.method} is not offered; use GET or POST")
         return self._refuse_foreign(request) or self._refuse_stranger(request)
@@ -75,10 +76,8 @@ class Gate:
     def _refuse_foreign(self, request: Request) -> Response | None:
         """A page of another origin must not be able to send anything that counts."""
         headers = request.headers
-        origin = headers.get("origin")
-        foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
-        if foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return refusal(403, "ForeignOrigin", "requests from pages of another origin are refused")
+        if _is_foreign(headers):
+            return foreign_origin()
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return refusal(415, "NotJSON", "send JSON with Content-Type: application/json")
         if request.url.path in SPENDING and not self._knows(headers.get(TOKEN_HEADER)):
@@ -102,6 +101,17 @@ class Gate:
 
     def _knows(self, token: str | None) -> bool:
         return token is not None and hmac.compare_digest(token.encode(), self._settings.token.encode())
+
+
+def _is_foreign(headers: Headers) -> bool:
+    """Whether a browser says that a page of another origin sent this."""
+    origin = headers.get("origin")
+    other = origin is not None and urlsplit(origin).netloc != headers.get("host")
+    return other or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+def foreign_origin() -> JSONResponse:
+    return refusal(403, "ForeignOrigin", "requests from pages of another origin are refused")
 
 
 def too_large() -> JSONResponse:

@@ -118,7 +118,14 @@ export class Drawing {
     return el("fieldset", {}, el("legend", {}, `Dataset ${name}`), el("div", { class: "row" },
       el("div", {}, el("label", { for: "edit-name" }, "Name"), label), el("div", {}, el("label", { for: "edit-prefers" }, "Prefers ", el("small", {}, "most wanted first, with >")), wanted),
       el("div", {}, el("label", { for: "edit-fixed" }, "Given ", el("small", {}, answers.join(", "))), fixed)),
-    el("div", { class: "tools" }, el("button", { type: "button", onclick: apply, id: "edit-apply" }, "Apply"), el("button", { type: "button", class: "quiet", onclick: remove }, "Remove dataset")));
+    el("div", { class: "tools" }, el("button", { type: "button", onclick: apply, id: "edit-apply" }, "Apply"), el("button", { type: "button", class: "quiet", onclick: remove }, "Remove dataset")), this.edgeList(problem, name));
+  }
+
+  // Edges by name, for those who do not point.
+  edgeList(problem, name) {
+    const mine = problem.edges.map(([a, b], i) => [a, b, i]).filter(([a, b]) => a === name || b === name);
+    const open = (i) => { this.chosen = { edge: i }; this.draw(); byId("edit-epsilon").focus(); };
+    return el("div", { class: "tools" }, mine.length ? "Edges: " : "No edges yet.", ...mine.map(([a, b, i]) => el("button", { type: "button", class: "quiet", onclick: () => open(i) }, `${a} – ${b}`)));
   }
 
   edgeForm(problem, i) {

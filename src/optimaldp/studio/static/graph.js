@@ -64,7 +64,7 @@ export function drawGraph(place, { answers, points, edges, vertices, towards = {
   };
   names.forEach((name, i) => {
     const one = vertices[name], [x, y] = at(name), k = Math.max(0, answers.indexOf(one.truth));
-    const value = one.row ? one.row[one.truth] : null;
+    const value = one.row?.[one.truth] ?? null;
     const shape = mark(k, radius);
     shape.setAttribute("class", "mark");
     shape.setAttribute("fill", value === null ? "var(--card)" : shadeText(value));
@@ -89,7 +89,9 @@ export function drawGraph(place, { answers, points, edges, vertices, towards = {
     const box = picture.getBoundingClientRect();
     onEmpty([((event.clientX - box.left) / box.width * W - pad) / (W - 2 * pad), ((event.clientY - box.top) / box.height * H - pad) / (H - 2 * pad)]);
   });
+  const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute("data-name") : null;
   place.replaceChildren(picture, graphLegend(answers, names.some((name) => vertices[name].row)), readout);
+  if (focused !== null) marks.get(focused)?.focus(); // who works by keyboard stays where they were
   return picture;
 }
 

@@ -99,7 +99,9 @@ def _path() -> Row:
     ours = best_time(lambda: optimal_mechanism(AnswerGraph.path(64), "ln(2)"))
     theirs, ended = _patiently(_PEER_PATH)
     note = "exact rationals, with proof" + ("" if ended else f"; the peer was stopped after {_PATIENCE:g} s")
-    return at_least_faster("optimal mechanism, path of 64 answers", ours, "qif LP, default settings", theirs, 5, note=note)
+    return at_least_faster(
+        "optimal mechanism, path of 64 answers", ours, "qif LP, default settings", theirs, 5, note=note
+    )
 
 
 def _dense_solves() -> Iterator[Row]:

@@ -132,7 +132,7 @@ def _growth() -> Iterator[Row]:
     """Cost grows like A log V: nanoseconds for each arc and doubling of V should stay level."""
     reference = 0.0
     solve(grid_problem(100), exact=False)  # compile first
-    for side in (50, 158, 500, 1581):
+    for side in (75, 158, 500, 1581):
         problem = grid_problem(side)
         arcs = 2 * problem.graph.edge_count
         solve(problem, exact=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from optimaldp.sampling import (
     SystemBits,
     bernoulli,
     choose,
+    choose_by_ends,
     choose_enclosed,
     enumerate_bits,
     uniform_below,
@@ -62,6 +64,41 @@ def test_choose_has_exactly_its_probabilities(numbers: list[int]) -> None:
 def test_enclosed_choice_has_exactly_its_probabilities(numbers: list[int]) -> None:
     probabilities = normalised(numbers)
     check(lambda source: choose_enclosed(lambda: [ball(p) for p in probabilities], source, first_bits=1), probabilities)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rationals)
+def test_choice_by_ends_has_exactly_its_probabilities(numbers: list[int]) -> None:
+    probabilities = normalised(numbers)
+    ends = [ball(end) for end in accumulate(probabilities)]
+    check(lambda source: choose_by_ends(ends.__getitem__, len(ends), source, first_bits=1), probabilities)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
+def test_choice_by_ends_looks_at_as_many_ends_whatever_is_drawn(size: int) -> None:
+    looks = []
+    for drawn in range(size):
+        seen: list[int] = []
+
+        def end(index: int, seen: list[int] = seen) -> Ball:
+            seen.append(index)
+            return ball(Fraction(index + 1, size))
+
+        word = (2**64 * (2 * drawn + 1)) // (2 * size)  # the middle of what belongs to this answer
+        assert choose_by_ends(end, size, Word(word)) == drawn
+        looks.append(len(seen))
+    assert set(looks) == {(size - 1).bit_length()}
+
+
+class Word:
+    """A source that has one word."""
+
+    def __init__(self, word: int) -> None:
+        self._words = [word]
+
+    def take(self, count: int) -> int:
+        assert count == 64
+        return self._words.pop()
 
 
 def test_enclosed_choice_of_irrational_numbers() -> None:

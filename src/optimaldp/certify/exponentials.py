@@ -83,10 +83,6 @@ def _lift(number: Exponentials | int | Fraction) -> Exponentials:
     return number if isinstance(number, Exponentials) else Exponentials.of(number)
 
 
-def smaller(a: Exponentials, b: Exponentials) -> Exponentials:
-    return a if (a - b).sign() <= 0 else b
-
-
 def positive_part(number: Exponentials) -> Exponentials:
     return number if number.sign() > 0 else Exponentials({})
 

@@ -9,12 +9,13 @@ sum by F gives a close distribution (paper 001 Lemma 1, with the corrected F of 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
-from optimaldp.certify.exponentials import Exponentials, close, smaller
+from optimaldp.certify.exponentials import Exponentials, close
 from optimaldp.certify.findings import Certified, Finding, same
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP
@@ -85,12 +86,21 @@ class _ChainRows:
         return [after - before for before, after in pairwise(ends)]
 
     def raised(self, prefixes: list[Exponentials]) -> list[Exponentials]:
-        return [self._step(s) for s in prefixes]
+        """F of each prefix: the prefixes rise and F is concave, so its pieces follow each other and two searches part them."""
+        turn = bisect_left(prefixes, True, key=lambda s: (self._decayed(s) - self._grown(s)).sign() <= 0)
+        top = bisect_left(prefixes, True, key=lambda s: (self.whole - self._decayed(s)).sign() <= 0, lo=turn)
+        # Before the turn the growth is at most what it is there, (E + delta)/(E + 1): not above 1.
+        return [
+            *map(self._grown, prefixes[:turn]),
+            *map(self._decayed, prefixes[turn:top]),
+            *[self.whole] * (len(prefixes) - top),
+        ]
 
-    def _step(self, s: Exponentials) -> Exponentials:
-        grown = self.ratio * s + self.delta
-        decayed = self.whole - self.inverse * (self.whole - s - self.delta)
-        return smaller(self.whole, smaller(grown, decayed))
+    def _grown(self, s: Exponentials) -> Exponentials:
+        return self.ratio * s + self.delta
+
+    def _decayed(self, s: Exponentials) -> Exponentials:
+        return self.whole - self.inverse * (self.whole - s - self.delta)
 
 
 def _heads(mechanism: Distances, rows: _ChainRows) -> str:

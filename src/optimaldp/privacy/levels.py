@@ -24,6 +24,8 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_text, read_number, read_probability
 from optimaldp.privacy.trajectory import Line, Number, Steps
 
+_KEPT = 8  # precisions for which a level keeps its lines: one or two are in use
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -202,9 +204,19 @@ class ApproximateDP(Level):
     def _rational_lines(self) -> tuple[Line, ...]:
         return self._make_lines(exact=True)
 
+    @cached_property
+    def _enclosed_lines(self) -> dict[int, tuple[Line, ...]]:
+        return {}
+
     def _lines(self) -> tuple[Line, ...]:
-        # Balls belong to the precision of the moment and cannot be kept.
-        return self._rational_lines if self.is_rational else self._make_lines(exact=False)
+        if self.is_rational:
+            return self._rational_lines
+        bits = working_bits()  # balls belong to the precision of the moment
+        if bits not in self._enclosed_lines:
+            if len(self._enclosed_lines) >= _KEPT:
+                self._enclosed_lines.clear()
+            self._enclosed_lines[bits] = self._make_lines(exact=False)
+        return self._enclosed_lines[bits]
 
     def _make_lines(self, *, exact: bool) -> tuple[Line, ...]:
         def numbers(bounds: tuple[Bound, ...]) -> list[tuple[Number, Number]]:

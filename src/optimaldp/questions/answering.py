@@ -23,7 +23,7 @@ from optimaldp.questions.choices import Histogram, Winner
 from optimaldp.questions.conditions import Moves
 from optimaldp.questions.tally import Counted
 from optimaldp.questions.thresholds import Threshold
-from optimaldp.sampling import BitSource, choose, choose_enclosed
+from optimaldp.sampling import BitSource, choose, choose_by_ends, choose_enclosed
 
 Enclosures = Callable[[], Sequence[Ball]]
 
@@ -98,14 +98,11 @@ def draw_at_distance(
     """Draw one answer's position. Only a certified mechanism is accepted."""
     if not isinstance(mechanism, Certified):
         raise TypeError("draw_at_distance needs a Certified mechanism")
-    others = [answer for answer in range(mechanism.mechanism.answers) if answer != truth]
-    order = [*reversed(others), truth]  # the likeliest last: it takes what the others leave
-
-    def probabilities() -> list[Ball]:
-        row = mechanism.mechanism.enclosures(truth, distance)
-        return [row[answer] for answer in order]
-
-    return order[choose_enclosed(probabilities, source, first_bits=first_bits)]
+    chain, last = mechanism.mechanism, mechanism.mechanism.answers - 1
+    # The least preferred answer first, the true one last: the ends are what the more preferred answers leave.
+    place = choose_by_ends(lambda place: chain.left(last - place, distance), last + 1, source, first_bits=first_bits)
+    rank = last - place
+    return truth if rank == 0 else rank - (rank <= truth)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ corrected F of erratum 001-1).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision, working_bits
@@ -34,30 +35,27 @@ class Chain:
 
     def enclosures(self, truth: int, distance: Moves) -> list[Ball]:
         """The probability of each answer, in the answers' order, at the current precision."""
-        wrong = self._wrong(distance)
-        order = [truth, *(answer for answer in range(self.answers) if answer != truth)]
-        beyond = [Ball(1), *wrong, Ball(0)]  # beyond[k]: what the k most preferred answers leave to the others
-        probabilities = [Ball(0)] * self.answers
-        for place, answer in enumerate(order):
-            probabilities[answer] = beyond[place] - beyond[place + 1]
-        return probabilities
+        beyond = [self.left(rank, distance) for rank in range(self.answers + 1)]
+        along = [before - after for before, after in pairwise(beyond)]  # the true answer first
+        return [*along[1 : truth + 1], along[0], *along[truth + 1 :]]
 
     def error(self, distance: Moves) -> Ball:
         """The probability of a wrong answer at the current precision."""
-        return self._wrong(distance)[0] if self.answers > 1 else Ball(0)
+        return self.left(1, distance)
 
-    def _wrong(self, distance: Moves) -> Sequence[Ball]:
-        """``1 - F^t(s_k)`` for the prefix sums ``s_k = 1 - (q - k)(1 - delta)/(E + q - 1)``, k < q."""
-        ranks = range(1, self.answers)
-        if distance == math.inf:
-            return [Ball(0) for _ in ranks]
-        with precision(max(working_bits(), 64) + self._lost_bits()):
-            rest = ball(1 - self.level.delta) / (self.level.epsilon.exp() + (self.answers - 1))
-            heads = [(self.answers - k) * rest for k in ranks]
+    def left(self, rank: int, distance: Moves) -> Ball:
+        """What the *rank* most preferred answers leave to the others: ``1 - F^t(1 - head)``, the head being the boundary's."""
+        if rank in (0, self.answers) or distance == math.inf:
+            return Ball(1 if rank == 0 else 0)
+        with precision(max(working_bits(), 64) + self._lost_bits):
+            head = (self.answers - rank) * (
+                ball(1 - self.level.delta) / (self.level.epsilon.exp() + (self.answers - 1))
+            )
             # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.
-            walked = [self.level.sides(1 - head, max(distance, 1))[1] for head in heads]
-        return walked if distance else heads
+            walked = self.level.sides(1 - head, max(distance, 1))[1]
+        return walked if distance else head
 
+    @cached_property
     def _lost_bits(self) -> int:
         """A head of about ``e^-epsilon`` is subtracted from 1 and must come back as sharp as it was: ``log2 e < 1.5``."""
         return math.ceil(1.5 * float(self.level.epsilon))

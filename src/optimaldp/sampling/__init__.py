@@ -2,13 +2,14 @@
 
 from optimaldp.sampling.batch import draw_many
 from optimaldp.sampling.bits import BitSource, SystemBits, enumerate_bits
-from optimaldp.sampling.exact import bernoulli, choose, choose_enclosed, uniform_below
+from optimaldp.sampling.exact import bernoulli, choose, choose_by_ends, choose_enclosed, uniform_below
 
 __all__ = [
     "BitSource",
     "SystemBits",
     "bernoulli",
     "choose",
+    "choose_by_ends",
     "choose_enclosed",
     "draw_many",
     "enumerate_bits",

@@ -56,11 +56,25 @@ def choose_enclosed(
     It is called again at a higher precision when the bits drawn so far do not decide. The last answer takes what the others
     leave, so its own enclosure is not used: put the likeliest answer last and the thresholds are sums of small numbers.
     """
+    return _sharpened(lambda low, high: _decide(probabilities(), low, high), source, first_bits)
+
+
+def choose_by_ends(end: Callable[[int], Ball], size: int, source: BitSource, *, first_bits: int = _FIRST_BITS) -> int:
+    """An index below *size* with exactly the probabilities whose sums ``p_0 + ... + p_i`` are enclosed by ``end(i)``.
+
+    For many answers: about ``log2(size)`` sums are evaluated, always the same number, so that the time does not tell which
+    answer was drawn.
+    """
+    return _sharpened(lambda low, high: _descend(end, size, low, high), source, first_bits)
+
+
+def _sharpened(decide: Callable[[Ball, Ball], int | None], source: BitSource, first_bits: int) -> int:
+    """Show *decide* the interval of a uniform number, with more bits and precision until it answers."""
     value, bits = source.take(first_bits), first_bits
     working = 2 * first_bits
     while True:
         with precision(working):
-            index = _decide(probabilities(), value, bits)
+            index = decide(Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits)
         if index is not None:
             return index
         more = max(8, bits // 2) if bits >= _FIRST_BITS else 1
@@ -68,8 +82,7 @@ def choose_enclosed(
         working = max(working, 2 * bits + 64)
 
 
-def _decide(probabilities: Sequence[Ball], value: int, bits: int) -> int | None:
-    low, high = Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits
+def _decide(probabilities: Sequence[Ball], low: Ball, high: Ball) -> int | None:
     end = Ball(0)
     for index, probability in enumerate(probabilities[:-1]):
         end = end + probability
@@ -78,3 +91,17 @@ def _decide(probabilities: Sequence[Ball], value: int, bits: int) -> int | None:
         if not low >= end:
             return None
     return len(probabilities) - 1
+
+
+def _descend(end: Callable[[int], Ball], size: int, low: Ball, high: Ball) -> int | None:
+    """How many ends lie at or below the interval, by halving; ``None`` if it holds one of those looked at."""
+    passed, decided = 0, True
+    for power in reversed(range((size - 1).bit_length())):
+        probe = passed + (1 << power)
+        # The last end is 1, above every interval; another one is evaluated in its place, for the time alone.
+        here = end(min(probe, size - 1) - 1)
+        above, below = bool(low >= here), bool(high <= here)
+        if probe < size and above:
+            passed = probe
+        decided = decided and (above or below or probe >= size)
+    return passed if decided else None

@@ -36,10 +36,10 @@ def running_studio(*options: str) -> Iterator[str]:
 def write_survey(folder: Path) -> Path:
     """A table whose counts and cells look like nothing else in the project."""
     path = folder / "survey.csv"
-    rows = ["Zyzzyva-7431,yes,31"] * 743 + ["Qwixotic-9917,no,47"] * 991 + ["Brillig-5573,no,62"] * 557
+    rows = ["Zyzzyva-7431,yes,31"] * 7431 + ["Qwixotic-9917,no,47"] * 9917 + ["Brillig-5573,no,62"] * 5573
     path.write_text("\n".join(["name,smokes,age", *rows]) + "\n")
     return path
 
 
-CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "743", "991", "557", "1548", "1734", "1300", "2291")
+CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "7431", "9917", "5573", "17348", "13004", "15490", "22921")
 """Cells, counts and sums of counts of the survey: none of them may reach a browser."""

@@ -399,7 +399,10 @@ def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: st
             assert not re.search(rf"(?<![\d.]){canary}(?!\d)", without_token), f"{canary} in {url}"
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "view",
+    ["dark", "zoomed", pytest.param("light", marks=pytest.mark.slow), pytest.param("half", marks=pytest.mark.slow)],
+)
 def test_every_page_fits_its_screen(browser: Any, quiet_desk: str, view: str) -> None:
     context = browser.new_context(**VIEWS[view])
     context.set_default_timeout(20_000)

@@ -48,7 +48,8 @@ site: $(STAMP)
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
 
 studio: $(STAMP)
-	$(BIN)/optimaldp studio --data examples/data/anes1996.csv
+	mkdir -p demo-output
+	$(BIN)/optimaldp studio --data examples/data/anes1996.csv --ledger demo-output/studio.ledger --budget 3 --budget-delta 1e-5
 
 # The peers are development packages; bench installs them on top of what is there.
 bench: $(STAMP)

@@ -200,3 +200,9 @@ def test_rounding_goes_where_it_says(number):
 def test_the_logarithm_is_rounded_up():
     assert log_above(Fraction(1)) == 0.0
     assert math.log(2) <= log_above(Fraction(2)) <= math.log(2) * (1 + 1e-15)
+
+
+@given(st.decimals(0, 100, places=3).map(Fraction))
+def test_a_short_decimal_stays_what_it_is(number):
+    """Nobody reads 0.69 as less than 69/100, though the float is; 0.6900000000000001 would look like a broken promise."""
+    assert Fraction(repr(decimal_above(number))) == number

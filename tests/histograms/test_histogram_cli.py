@@ -23,6 +23,15 @@ def test_least_error():
     assert document["neighbours"] == "substitution"
 
 
+@pytest.mark.parametrize("epsilon", ["1e-50", "1e-200"])
+def test_hardly_any_information(epsilon):
+    """The plan of the noise needs more digits than epsilon has zeros."""
+    document = json.loads(run("--epsilon", epsilon, "--bins", "3").stdout)
+    assert abs(document["optimal_error"] * float(epsilon) - 4) < 1e-9
+    found = run("--epsilon", epsilon, "--counts", "-", stdin="[3, 4, 5]")
+    assert sum(json.loads(found.stdout)) == 12, found.stderr
+
+
 def test_release(tmp_path):
     path, picture = tmp_path / "counts.json", tmp_path / "bars.png"
     path.write_text("[5, 0, 12, 3]")

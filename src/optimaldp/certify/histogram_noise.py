@@ -151,7 +151,8 @@ def _halves(bins: int, decay: Epsilon, copies: int, mode: int, total: int) -> bo
             quotient *= Fraction(bins + step, step + 1) ** copies
         larger = quotient if total > mode else 1 / quotient
         return _scaled_at_most(larger, decay, span if total > mode else -span)
-    with precision(192):
+    # The four logarithms are about as long as the totals, and what is left of them is about 1.
+    with precision(192 + 2 * (total + bins).bit_length()):
         growth = (
             Ball(bins + total).lgamma()
             - Ball(total + 1).lgamma()

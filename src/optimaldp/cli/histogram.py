@@ -124,12 +124,13 @@ def _least_error(epsilon: str, bins: int, persons: int | None, prior: str | None
 
 def _error_document(noise: Any) -> dict[str, Any]:
     from optimaldp.histograms import exact_error, many_bins_error, optimal_error
+    from optimaldp.privacy.neighbours import Neighbours
 
     document: dict[str, Any] = {
         "optimal_error": optimal_error(noise.bins, epsilon=noise.epsilon),
         "bins": noise.bins,
         "epsilon": str(noise.epsilon),
-        "neighbours": noise.to_document()["neighbours"],
+        "neighbours": Neighbours.SUBSTITUTION.value,
         "error_quantile_95": noise.error_quantile("0.95"),
         "bin_quantile_95": noise.bin_quantile("0.95"),
         "many_bins_limit": many_bins_error(noise.bins, epsilon=noise.epsilon),

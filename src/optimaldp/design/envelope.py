@@ -13,7 +13,7 @@ import numpy as np
 from optimaldp.design.binary import conflict_words
 from optimaldp.design.closeness import violated_event
 from optimaldp.design.outcome import Outcome, Route, Status
-from optimaldp.design.propagation import Bounds, Propagator
+from optimaldp.design.propagation import Bounds, Conflict, Propagator
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.certificate import Event
@@ -30,7 +30,7 @@ def prefix_events(problem: Problem) -> list[Event]:
 def event_bounds(problem: Problem, propagator: Propagator) -> dict[Event, Bounds]:
     """The bounds that the given values impose on every prefix event."""
     return {
-        event: propagator.bounds({v: sum((row[a] for a in event), Fraction(0)) for v, row in problem.fixed.items()})
+        event: propagator.bounds({v: _sum(row, event) for v, row in problem.fixed.items()})
         for event in prefix_events(problem)
     }
 
@@ -42,9 +42,17 @@ def design_envelope(problem: Problem, propagator: Propagator, bounds: dict[Event
             return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, found.conflict, event))
     rows = envelope_rows(problem, bounds)
     arcs = problem.graph.arcs
+    private = True
     for u, v, level in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist()):
-        if violated_event(propagator.step, level, rows[u], rows[v]) is not None:
-            return None
+        event = violated_event(propagator.step, level, rows[u], rows[v])
+        if event is None:
+            continue
+        if u in problem.fixed and v in problem.fixed:  # the event need not be a prefix of anybody's preference
+            conflict = Conflict((u, v), _sum(rows[v], event), propagator.step(level, _sum(rows[u], event)))
+            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, conflict, event))
+        private = False
+    if not private:
+        return None
     certificate = tree_certificate(problem, bounds)
     return Outcome(Status.OPTIMAL, Route.ENVELOPE, SharedRows.from_rows(rows), certificate)
 
@@ -60,6 +68,10 @@ def envelope_rows(problem: Problem, bounds: dict[Event, Bounds]) -> list[Row]:
             row[answer], before = total - before, total
         rows.append(tuple(row))
     return rows
+
+
+def _sum(row: Row, event: Event) -> Fraction:
+    return sum((row[a] for a in event), Fraction(0))
 
 
 def tree_certificate(problem: Problem, bounds: dict[Event, Bounds]) -> Certificate:

@@ -18,7 +18,7 @@ from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Level
 
-_CUT = 1e-9  # a float violation that is worth a new constraint; exact ones are looked for afterwards
+_CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,19 @@ class EventProgram:
                 self._add(bound, (answer,))
 
     def maximise(self, objective: Terms) -> Solution | None:
-        """The largest value of *objective* over private extensions; ``None`` if there is none."""
+        """The largest value of *objective* over private extensions; ``None`` if there is none.
+
+        **Guarantee.** Where the solution says that it is exact, its rows are private exactly: events are added until none is
+        violated by any amount.
+        """
         while True:
-            solution = maximise(objective, self.constraints(), self.columns)
-            if solution is None or not self._separate(self.rows(solution.point)):
+            found = solve_floats(objective, self.constraints(), self.columns)
+            if found is None:
+                return None
+            if self._separate(self.rows(list(map(Fraction, found.point.tolist()))), slack=_CUT):
+                continue  # no need to be exact about a point that is not private
+            solution = maximise(objective, self.constraints(), self.columns, found)
+            if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
                 return solution
 
     def constraints(self) -> list[Constraint]:
@@ -105,7 +114,7 @@ class EventProgram:
             if found is None:
                 return Fraction(0), []
             floats = [Fraction(float(x)) for x in found.point[:-1]]
-            if not self._separate(self.rows(floats), slack=float(found.point[-1])):
+            if not self._separate(self.rows(floats), slack=float(found.point[-1]) + _CUT):
                 break
         cuts = list(self._cuts)
         shift = len(self._row_sums)
@@ -117,14 +126,14 @@ class EventProgram:
         ones = {start + a: Fraction(1) for a in range(self._q)}
         return Constraint(ones, Fraction(1)), Constraint({j: -c for j, c in ones.items()}, Fraction(-1))
 
-    def _separate(self, rows: list[Row], slack: float = 0.0) -> bool:
-        """Add the most violated event of every arc bound; whether any was new."""
+    def _separate(self, rows: list[Row], *, slack: float) -> bool:
+        """Add the event of every arc bound that is violated most, if by more than *slack*; whether any was new."""
         added = False
         for bound in self._bounds:
             start, end = rows[bound.tail], rows[bound.head]
             gains = [end[a] - bound.ratio * start[a] for a in range(self._q)]
             event = tuple(a for a in range(self._q) if gains[a] > 0)
-            if event and float(sum(gains[a] for a in event) - bound.delta) > slack + _CUT:
+            if event and sum(gains[a] for a in event) - bound.delta > slack:
                 added |= self._add(bound, event)
         return added
 

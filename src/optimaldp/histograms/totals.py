@@ -97,7 +97,8 @@ def _not_rising(bins: int, epsilon: Epsilon, copies: int, total: int) -> bool:
 
 
 def _at_most_half(bins: int, epsilon: Epsilon, copies: int, total: int, mode: int) -> bool:
-    with precision(160):
+    # Near the mode the logarithms of the weights are about 1/epsilon long and differ by about 1.
+    with precision(160 + 4 * epsilon.leading_zeros()):
         return bool(2 * _relative_weight(bins, epsilon, copies, total, mode) <= 1)
 
 

@@ -3,7 +3,8 @@
 An optimal mechanism meets its promises with equality, so rounding its numbers breaks them by a hair: 0.6667 is more than twice
 0.3333. The attempts here, in order, each checked exactly by the referee on the decimal numbers themselves: round; pull every
 row a hair towards the even distribution on the answers that it gives (on a logarithmic scale, which keeps small
-probabilities, then on a plain one), and round, with more and more digits; give up, and print exact ratios.
+probabilities, then on a plain one), or towards one row for all, and round, with more and more digits; give up, and print
+exact ratios.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def printable(mechanism: Mechanism, *, digits: int = 17) -> list[Sequence[Decima
     probability that is not 0 is not printed as 0.
     """
     shared = as_shared(mechanism)
-    for attempt in _attempts(digits):
+    for attempt in _attempts(digits, shared.rows):
         rows = [attempt(row) for row in shared.rows]
         if _is_private(mechanism, SharedRows(tuple(tuple(map(Fraction, row)) for row in rows), shared.of)):
             return [rows[k] for k in shared.of.tolist()]
@@ -56,14 +57,17 @@ def rounded_row(row: Row, digits: int) -> Printed:
         return tuple(context.normalize(entry) for entry in printed)
 
 
-def _attempts(digits: int) -> Iterator[Callable[[Row], Printed]]:
+def _attempts(digits: int, rows: Sequence[Row]) -> Iterator[Callable[[Row], Printed]]:
     yield lambda row: rounded_row(row, digits)
     hair = Fraction(1, 10 ** (digits - 1))
+    everywhere = [all(row[a] for row in rows) for a in range(len(rows[0]))]
+    to_common = partial(_mixed_with, among=everywhere)
+    to_all = partial(_mixed_with, among=[True] * len(everywhere))
     for more in _MORE_DIGITS:
-        for pull in (_towards_even, _mixed):
+        for pull in (_towards_even, _mixed, to_common):
             yield partial(_pulled, pull=pull, hair=hair, digits=digits + more)
     for more in _MORE_DIGITS:  # last, because a sure answer would no longer be printed as sure
-        yield partial(_pulled, pull=_mixed_everywhere, hair=hair, digits=digits + more)
+        yield partial(_pulled, pull=to_all, hair=hair, digits=digits + more)
 
 
 def _pulled(row: Row, *, pull: Callable[[Row, Fraction], Row], hair: Fraction, digits: int) -> Printed:
@@ -86,8 +90,12 @@ def _mixed(row: Row, hair: Fraction) -> Row:
     return tuple((1 - hair) * entry + share if entry else entry for entry in row)
 
 
-def _mixed_everywhere(row: Row, hair: Fraction) -> Row:
-    return tuple((1 - hair) * entry + hair / len(row) for entry in row)
+def _mixed_with(row: Row, hair: Fraction, *, among: Sequence[bool]) -> Row:
+    """A hair of the even distribution on some answers, the same for every row: a delta that is used up gets its slack."""
+    if not any(among):
+        return row
+    share = hair / sum(among)
+    return tuple((1 - hair) * entry + (share if given else 0) for entry, given in zip(row, among))
 
 
 def _log(entry: Fraction) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
+_LARGEST = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,11 +96,14 @@ class Request:
         return {name: getattr(self, name) for name in names} | {"where": self.condition}
 
     def persons(self) -> str:
-        """Who is protected, in words."""
+        """Who is protected, and how their rows became one value, in words."""
         if self.unit is None:
             return "each row is a person"
-        rule = f", their rows reduced to one value by: {self.reduce}" if self.reduce else ""
-        return f"a person is a value of the column {self.unit}{rule}"
+        from optimaldp.tables.persons import rule_for
+
+        rule = rule_for(self.question.tally, self.reduce, self.reduce_order, self.unit)
+        order = f" by {self.reduce_order}" if self.reduce_order else ""
+        return f"a person is a value of the column {self.unit}, their rows reduced to one value by: {rule}{order}"
 
     def notes(self) -> list[str]:
         more = (
@@ -179,6 +183,8 @@ def read_level(epsilon: Any, delta: Any = 0) -> ApproximateDP:
         raise LevelError("epsilon", str(made), "is not a single (epsilon, delta)", "write epsilon=1, delta=1e-6")
     if made.epsilon.infinite:
         raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
+    if float(made.epsilon) > _LARGEST:
+        raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
     for name, zeros in (("epsilon", _leading_zeros(made)), ("delta", _bits_below_one(made.delta))):
         if zeros > _SMALLEST_BITS:
             raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")

@@ -106,3 +106,16 @@ def test_a_mistake_is_one_line_and_exit_code_two(words: tuple[str, ...], tmp_pat
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_part_is_asked_and_charged_alone(file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "survey.csv"
+    table.write_text("region,smokes\n" + "north,yes\n" * 90 + "south,no\n" * 300)
+    parts = ("region = 'north'", "region = 'south'")
+    document("create", str(file), "--dataset", "survey", "--epsilon", "1", "--part", parts[0], "--part", parts[1])
+    asked = ["release", "--data", str(table), "--question", "count(smokes = 'yes') >= 5", "--epsilon", "1"]
+    made = CliRunner().invoke(app, [*asked, "--ledger", str(file), "--part", parts[0]])
+    assert (made.exit_code, made.stdout) == (0, "yes\n")  # wrong with probability e^-86
+    assert document("remaining", str(file), "--part", parts[0])["epsilon"] == "0"
+    assert document("remaining", str(file), "--part", parts[1])["epsilon"] == "1"
+    assert CliRunner().invoke(app, [*asked, "--ledger", str(file), "--part", "region = 'west'"]).exit_code != 0

@@ -289,3 +289,8 @@ def test_steps_of_a_tiny_epsilon_take_no_longer(epsilon: str, delta: str) -> Non
 def test_transition_of_a_tiny_rational_epsilon_is_not_computed_by_huge_powers() -> None:
     steps = level("ln(1.0000000000001)").transition(Fraction(1, 10))
     assert steps == pytest.approx(math.log(5) / math.log1p(1e-13), rel=1e-9)
+
+
+def test_a_ratio_above_every_float() -> None:
+    promise = level("ln(1e400)", "1e-9")
+    assert promise.sides(Fraction(1, 2), 1)[1] == (Fraction(1, 2) - Fraction(1, 10**9)) / 10**400

@@ -149,3 +149,11 @@ def test_what_cannot_flip() -> None:
 def test_counts_are_checked_and_never_quoted(counts: list[int]) -> None:
     with pytest.raises(QuestionError):
         flips("count(p) >= 1", counts)
+
+
+def test_counts_of_numpy_are_counts() -> None:
+    import numpy as np
+
+    assert flips("majority(x)", np.array([2, 9])) == flips("majority(x)", [2, 9]) == 4
+    with pytest.raises(QuestionError):
+        flips("majority(x)", np.array([2.0, 9.0]))  # type: ignore[arg-type]

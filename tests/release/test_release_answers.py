@@ -97,6 +97,32 @@ def test_unit_is_stated_and_used() -> None:
     assert any("treated as public" in note for note in made.certificate["notes"])
 
 
+@pytest.mark.parametrize(
+    ("question", "options", "rule"),
+    [
+        ("majority(vote = 'a')", {}, "by: any"),
+        ("winner(vote, ['a', 'b'])", {}, "by: most-frequent"),
+        ("majority(vote = 'a')", {"reduce": "first", "reduce_order": "age"}, "by: first by age"),
+    ],
+)
+def test_the_rule_that_reduces_rows_is_stated_also_when_it_was_left_out(
+    question: str, options: dict[str, Any], rule: str
+) -> None:
+    made = odp.release(PEOPLE, question, epsilon=1, unit="level", **options)
+    assert made.certificate["persons"].endswith(rule)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["majority(smokes)", "median(age, bins=[18, 30, 60, 100])", "winner(vote, ['a', 'b'])", "histogram(vote, ['a'])"],
+)
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1e-50", "1e-59"), ("ln(1.0000000000001)", "1e-55"), ("1000", "1e-60"), ("ln(1e400)", "0")]
+)
+def test_extreme_levels_are_answered(question: str, epsilon: str, delta: str) -> None:
+    assert odp.release(PEOPLE, question, epsilon=epsilon, delta=delta).certificate["checked"]
+
+
 def test_personal_levels() -> None:
     made = odp.release(PEOPLE, "majority(vote = 'a')", epsilon=1, levels="level")
     assert made.answer in ("yes", "no")
@@ -130,6 +156,8 @@ def test_a_level_that_is_none_is_refused_without_quoting_it() -> None:
         {"epsilon": None},
         {"epsilon": "x"},
         {"epsilon": "1e-300"},
+        {"epsilon": 1001},
+        {"epsilon": "ln(1e500)"},
         {"epsilon": 1, "delta": "1e-300"},
         {"epsilon": 1, "delta": 1},
         {"epsilon": 1, "delta": 2},

@@ -239,3 +239,17 @@ def test_types_are_declared_for_csv_alone(tmp_path: Path) -> None:
         open_source(path, types={"age": "drop table"})
     with pytest.raises(QuestionError, match="not a column"):
         open_source(path, types={"agee": "int64"})
+
+
+def test_ibis_expressions_are_tables(tmp_path: Path) -> None:
+    table = ibis.duckdb.connect().read_parquet(_write_parquet(tmp_path / "t.parquet"))
+    in_memory = ibis.memtable(TABLE.to_pandas())
+    for given in (table.filter(table.age > 0), table.mutate(older=table.age + 1), in_memory, in_memory.limit(4)):
+        opened = open_source(given)
+        assert opened.words == "Ibis expression"
+        assert count(opened, ADULT_SMOKERS).counts == (2, 2)
+
+
+def test_an_ibis_column_is_not_a_table() -> None:
+    with pytest.raises(TableError, match="is not a table"):
+        open_source(ibis.memtable(TABLE.to_pandas()).age)

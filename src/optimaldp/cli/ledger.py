@@ -36,7 +36,9 @@ def create(
         str | None, typer.Option(help="Compose optimally: every spend at this epsilon at most.")
     ] = None,
     each_delta: Annotated[str, typer.Option(help="The delta of each spend under --each-epsilon.")] = "0",
-    part: Annotated[list[str] | None, typer.Option(help="A disjoint part of the persons; may be repeated.")] = None,
+    part: Annotated[
+        list[str] | None, typer.Option(help="A disjoint part of the persons, as a SQL condition; may be repeated.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a new ledger. What it is told here never changes."""

@@ -16,6 +16,7 @@ from optimaldp.cli.release import (
     LedgerFile,
     Levels,
     NeighboursOption,
+    Part,
     Reduce,
     ReduceOrder,
     Unit,
@@ -45,6 +46,7 @@ def preview_command(
     levels: Levels = None,
     where: Where = None,
     ledger: LedgerFile = None,
+    part: Part = None,
 ) -> None:
     """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no table and spends nothing."""
     from optimaldp.preview import preview

@@ -33,7 +33,14 @@ Reduce = Annotated[
 ReduceOrder = Annotated[str | None, typer.Option("--reduce-order", help="The column whose order 'first' follows.")]
 Levels = Annotated[str | None, typer.Option("--levels", help="A public column with each person's own epsilon.")]
 Where = Annotated[str | None, typer.Option("--where", help="Only rows with this SQL condition speak for their person.")]
-LedgerFile = Annotated[str | None, typer.Option("--ledger", help="A ledger that pays for the answer.")]
+LedgerFile = Annotated[
+    str | None,
+    typer.Option("--ledger", help="A ledger that pays for the answer; make one with: optimaldp ledger create."),
+]
+Part = Annotated[
+    str | None,
+    typer.Option("--part", help="Ask and charge only this disjoint part, a SQL condition that the ledger declares."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer with its certificate as JSON.")]
 
 
@@ -50,6 +57,7 @@ def release_command(
     levels: Levels = None,
     where: Where = None,
     ledger: LedgerFile = None,
+    part: Part = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question about a table privately and print the answer, which may be published."""
@@ -66,6 +74,7 @@ def release_command(
         reduce_order=reduce_order,
         levels=levels,
         where=where,
+        part=part,
         ledger=ledger,
     )
     if as_json:

@@ -87,8 +87,10 @@ def lower_hull(lines: list[Line]) -> tuple[Line, ...]:
     return tuple(hull)
 
 
-def _slope_order(line: Line) -> tuple[float, float]:
-    return -float(line.slope), float(line.intercept)
+def _slope_order(line: Line) -> tuple[Number, Number]:
+    if isinstance(line.slope, Ball):
+        return -float(line.slope), float(line.intercept)
+    return -line.slope, line.intercept  # exact: a ratio may be above every float
 
 
 def _crossing(left: Line, right: Line) -> Number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 from optimaldp.errors import QuestionError
@@ -49,9 +50,7 @@ class Question(ABC):
 
     def cells(self, counts: Sequence[int]) -> tuple[int, ...]:
         """*counts* checked: non-negative integers in the order of the tally; a last "everybody else" may be left out."""
-        given = tuple(counts)
-        if any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in given):
-            raise QuestionError("counts", "the list", "does not hold non-negative integers only")
+        given = tuple(map(_whole, counts))
         wanted = self.size()
         if self.leaves_out_allowed and len(given) == wanted - 1:
             given = (*given, 0)
@@ -67,6 +66,13 @@ class Question(ABC):
 
     def __repr__(self) -> str:
         return f"Question({str(self)!r})"
+
+
+def _whole(count: Any) -> int:
+    """A count as Python's own integer: numpy's are counts too."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+        raise QuestionError("counts", "the list", "does not hold whole numbers of 0 or more only")
+    return int(count)
 
 
 def as_question(given: Any) -> Question:

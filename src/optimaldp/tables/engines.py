@@ -21,14 +21,16 @@ def fetch(table: Any, expression: Any) -> list[tuple[Any, ...]]:
     """Run one expression where *table* lives. Plain rows: a data frame would cost a second of imports."""
     connection = table.get_backend()
     name = connection.name
+    if name not in ("duckdb", "postgres", "pyspark"):
+        return [tuple(row.values()) for row in connection.to_pyarrow(expression).to_pylist()]
+    connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
+    query = connection.compile(expression)
     if name == "duckdb":
-        return list(connection.raw_sql(connection.compile(expression)).fetchall())
+        return list(connection.raw_sql(query).fetchall())
     if name == "postgres":
         with connection.con.cursor() as cursor:
-            return list(cursor.execute(connection.compile(expression)).fetchall())
-    if name == "pyspark":
-        return [tuple(row) for row in connection._session.sql(connection.compile(expression)).collect()]
-    return [tuple(row.values()) for row in connection.to_pyarrow(expression).to_pylist()]
+            return list(cursor.execute(query).fetchall())
+    return [tuple(row) for row in connection._session.sql(query).collect()]
 
 
 def listed_options(table: Any) -> dict[str, tuple[Option, ...]]:

@@ -96,5 +96,7 @@ def _describe(error: Any) -> str:
     if not found:
         return "it cannot be read"
     first = found[0]
-    description = str(first.get("description", "it cannot be read")).split(" <")[0].split(" but got")[0]
-    return f"{description.rstrip('.')} (column {first.get('col')})"
+    description = str(first.get("description", "")).split(" <")[0].split(" but got")[0].rstrip(".")
+    if not description or description.startswith("Required keyword"):  # the parser's own names of its parts
+        description = "something is missing"
+    return f"{description} (column {first.get('col')})"

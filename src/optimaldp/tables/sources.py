@@ -49,6 +49,9 @@ def open_source(source: Any, *, types: dict[str, str] | None = None) -> Source:
     a table (``postgres://…?table=t``), a pandas, polars, pyarrow or Spark table, an Ibis table, or a pair (Ibis connection,
     table name).
 
+    An Ibis expression is taken as the table: under substitution the number of its rows is public. A filter whose result should
+    not be goes into *where* of the release.
+
     A CSV has no types. They are found by looking at the data, and count as public; *types* (``{"age": "int64"}``) declares them
     instead, and then a cell that does not fit is NULL.
 
@@ -86,13 +89,25 @@ def _open_object(source: Any) -> Source:
 
     package = type(source).__module__.split(".")[0]
     if package == "ibis":
-        name = source.get_name() if hasattr(source, "get_name") else "expression"
-        return wrap(lambda: source, f"table {name}")
+        return _open_ibis(source)
     opener = frames.OPENERS.get(package)
     if opener is None:
         kinds = "a path, a URL, a pandas, polars, pyarrow or Spark table, an Ibis table, or (connection, table name)"
         raise TableError("data", type(source).__name__, "is not a table that can be read", f"give {kinds}")
     return opener(source)
+
+
+def _open_ibis(source: Any) -> Source:
+    import ibis.expr.operations as operations
+    import ibis.expr.types as types
+
+    if not isinstance(source, types.Table):
+        kind = type(source).__name__
+        raise TableError("data", kind, "is not a table", "give an Ibis table, or a pair (connection, table name)")
+    node = source.op()
+    # Only a table of a database has a name that a reader knows: an expression has none, a table in memory a made-up one.
+    named = isinstance(node, operations.DatabaseTable)
+    return wrap(lambda: source, f"table {node.name}" if named else "Ibis expression")
 
 
 def wrap(

@@ -44,12 +44,12 @@ def design_envelope(problem: Problem, propagator: Propagator, bounds: dict[Event
     arcs = problem.graph.arcs
     private = True
     for u, v, level in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist()):
-        event = violated_event(propagator.step, level, rows[u], rows[v])
-        if event is None:
+        broken = violated_event(propagator.step, level, rows[u], rows[v])
+        if broken is None:
             continue
         if u in problem.fixed and v in problem.fixed:  # the event need not be a prefix of anybody's preference
-            conflict = Conflict((u, v), _sum(rows[v], event), propagator.step(level, _sum(rows[u], event)))
-            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, conflict, event))
+            conflict = Conflict((u, v), _sum(rows[v], broken), propagator.step(level, _sum(rows[u], broken)))
+            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, conflict, broken))
         private = False
     if not private:
         return None

@@ -259,3 +259,20 @@ def test_personal_levels_with_delta_on_the_grid_while_it_is_small() -> None:
     assert "grid" in made.certificate["checked"][0]
     with pytest.raises(LevelError, match="grid"):
         odp.release(pyarrow.concat_tables([PEOPLE] * 5), "majority(smokes)", epsilon=1, delta="1e-6", levels="level")
+
+
+def test_a_histogram_needs_noise_that_ends_and_nothing_is_spent_on_finding_out(tmp_path: Path) -> None:
+    table = odp.open(PEOPLE, budget=odp.Budget(1), ledger=tmp_path / "l.ledger", dataset="people")
+    with pytest.raises(LevelError, match="positive epsilon"):
+        table.ask("histogram(vote, ['a'])", epsilon=0)
+    assert not table.history().to_document()["history"]
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    picture = str(tmp_path / "no folder" / "p.png")
+    assert run(monkeypatch, "preview", "--question", "majority(a)", "--epsilon", "1", "--plot", picture) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert len(shown.err.strip().splitlines()) == 1

@@ -150,6 +150,9 @@ def save(picture: Figure, path: str | Path) -> Path:
     ending = target.suffix.lower()
     if ending not in undated:
         raise InputError("path", str(path), "is not a kind of picture that can be written", "use .png, .svg or .pdf")
-    with matplotlib.rc_context({"svg.hashsalt": "optimaldp"}):
-        picture.savefig(target, metadata=undated[ending])
+    try:
+        with matplotlib.rc_context({"svg.hashsalt": "optimaldp"}):
+            picture.savefig(target, metadata=undated[ending])
+    except OSError as error:
+        raise InputError("path", str(path), f"cannot be written ({error.strerror})", "check the folder") from None
     return target

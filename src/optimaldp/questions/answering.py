@@ -13,7 +13,7 @@ from typing import Any
 from optimaldp.certify.findings import Certified, Finding
 from optimaldp.certify.personal import examine_personal
 from optimaldp.certify.questions import certified
-from optimaldp.errors import QuestionError
+from optimaldp.errors import LevelError, QuestionError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions import personal
@@ -129,6 +129,10 @@ class ForWinner(Answering):
 @dataclass(frozen=True)
 class ForHistogram(Answering):
     """A whole histogram: noise on the lattice of histograms (or independent noise, add/remove), then back to one."""
+
+    def __post_init__(self) -> None:
+        if self.level.epsilon.is_zero:  # here, so that nothing is spent before it is noticed
+            raise LevelError("epsilon", "0", "needs noise without bound in a histogram", "name a positive epsilon")
 
     def draw(self, counted: Counted, source: BitSource) -> dict[str, int]:
         from optimaldp.histograms import private_histogram

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -36,7 +37,7 @@ class Quantile(Question):
     def tally(self) -> BinTally:
         return BinTally(self.column, self.edges)
 
-    @property
+    @cached_property
     def answers(self) -> tuple[str, ...]:
         texts = [fraction_text(edge) for edge in self.edges]
         bins = [f"[{low}, {high})" for low, high in pairwise(texts)]
@@ -61,7 +62,7 @@ class Quantile(Question):
             moves = min(moves, self._reached.moves(before, total - before, neighbours))
         return moves
 
-    @property
+    @cached_property
     def _reached(self) -> Condition:
         return share_condition(">=", self.rank)
 

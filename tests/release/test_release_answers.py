@@ -276,3 +276,18 @@ def test_a_picture_that_cannot_be_written_is_one_line(
     shown = capsys.readouterr()
     assert not shown.out
     assert len(shown.err.strip().splitlines()) == 1
+
+
+def test_types_are_declared_instead_of_found_in_the_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """One person's odd cell makes a whole column text, unless its type was declared: then that cell is NULL."""
+    table = tmp_path / "people.csv"
+    table.write_text("age\n" + "40\n" * 200 + "unknown\n")
+    asked = ["release", "--data", str(table), "--question", "majority(age >= 18)", "--epsilon", "1", "--delta", "0.01"]
+    assert run(monkeypatch, *asked) == 2
+    assert run(monkeypatch, *asked, "--type", "age=int64") == 0
+    assert capsys.readouterr().out == "yes\n"
+    for wrong in ("age", "age=colour", "nobody=int64"):
+        assert run(monkeypatch, *asked, "--type", wrong) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1

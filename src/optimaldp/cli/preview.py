@@ -19,6 +19,7 @@ from optimaldp.cli.release import (
     Part,
     Reduce,
     ReduceOrder,
+    Types,
     Unit,
     Where,
 )
@@ -47,6 +48,7 @@ def preview_command(
     where: Where = None,
     ledger: LedgerFile = None,
     part: Part = None,
+    types: Types = None,
 ) -> None:
     """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no table and spends nothing."""
     from optimaldp.preview import preview

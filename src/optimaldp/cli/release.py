@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,6 +41,14 @@ Part = Annotated[
     str | None,
     typer.Option("--part", help="Ask and charge only this disjoint part, a SQL condition that the ledger declares."),
 ]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help="Declare the type of a CSV column, age=int64, instead of finding it in the data; may be repeated. "
+        "Then all other columns are text, and a cell that does not fit is NULL.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer with its certificate as JSON.")]
 
 
@@ -58,13 +66,14 @@ def release_command(
     where: Where = None,
     ledger: LedgerFile = None,
     part: Part = None,
+    types: Types = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question about a table privately and print the answer, which may be published."""
     from optimaldp.release import release
 
     made = release(
-        data,
+        _source(data, types),
         question,
         epsilon=epsilon,
         delta=delta,
@@ -83,6 +92,19 @@ def release_command(
         _show(made)
     else:
         typer.echo(_plain(made))
+
+
+def _source(data: str, types: list[str] | None) -> Any:
+    """The source as it was typed, or opened with its declared types."""
+    if not types:
+        return data
+    from optimaldp.errors import InputError
+    from optimaldp.tables import open_source
+
+    declared = dict(text.split("=", 1) for text in types if "=" in text)
+    if len(declared) < len(types):
+        raise InputError("type", types, "does not say name=type once for each column", "write --type age=int64")
+    return open_source(data, types=declared)
 
 
 def _plain(made: Release) -> str:

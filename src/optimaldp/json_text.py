@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -40,7 +41,10 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
 
 
 def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
-    if isinstance(value, Decimal):
+    quick = _plain_text(value) if indent is None and isinstance(value, (dict, list, tuple)) else None
+    if quick is not None:
+        yield quick
+    elif isinstance(value, Decimal):
         yield str(value)
     elif isinstance(value, Fraction):
         yield json.dumps(fraction_text(value))
@@ -53,6 +57,14 @@ def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
         yield from _nested("[]", [""] * len(value), list(value), None if flat else indent, newline)
     else:
         yield json.dumps(value, ensure_ascii=False)
+
+
+def _plain_text(value: Any) -> str | None:
+    """What the standard library writes, many times faster, or ``None`` where there is a number that it does not know."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return None
 
 
 def _nested(brackets: str, heads: list[str], values: list[Any], indent: int | None, newline: str) -> Iterator[str]:
@@ -72,7 +84,6 @@ def _no_constant(name: str) -> Any:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise InputError("file", twice, "appears twice in one object", "names are unique")
     return found

@@ -118,6 +118,13 @@ def test_values_must_fall_along_the_preference() -> None:
         choose_boundary(graph, preferences, values=[0, 1])
 
 
+@pytest.mark.parametrize(("prior", "words"), [({"nobody": 1}, "not a dataset"), ({"111": -1}, "is negative")])
+def test_a_prior_weighs_known_datasets(prior: dict[str, int], words: str) -> None:
+    graph, preferences = voting(3)
+    with pytest.raises(ProblemError, match=words):
+        choose_boundary(graph, preferences, prior=prior)
+
+
 @pytest.mark.parametrize("baseline", BASELINES)
 @pytest.mark.parametrize("epsilon", ["ln(2)", "0.7"])
 def test_baselines_are_private_and_never_better(baseline: object, epsilon: str) -> None:

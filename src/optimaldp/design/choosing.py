@@ -66,6 +66,11 @@ def _read_values(values: Sequence[Any], answers: int) -> list[Fraction]:
 def _weights(graph: DatasetGraph, chains: BoundaryGraph, prior: Mapping[str, Any] | None) -> list[Fraction]:
     """The prior mass of each vertex of the boundary graph."""
     weights = [Fraction(0)] * len(chains.graph)
+    for name, mass in (prior or {}).items():
+        if name not in graph.numbers:
+            raise ProblemError("prior", name, "is not a dataset of this graph")
+        if read_number(mass, name=f"prior[{name}]", error=ProblemError) < 0:
+            raise ProblemError(f"prior[{name}]", mass, "is negative", "weights are 0 or more")
     for vertex, image in enumerate(chains.morphism.of.tolist()):
         mass = 1 if prior is None else prior.get(graph.names[vertex], 0)
         weights[image] += read_number(mass, name="prior", error=ProblemError)
@@ -83,8 +88,8 @@ def lexicographic(problem: Problem) -> Design:
     """Maximise the first prefix sums, then the second, and so on: a weaker wish than dominance, met more often.
 
     Status ``optimal`` here means: among private mechanisms with the given values, each dataset has the largest first prefix
-    sum, and
-    among those that attain these the largest second one, and so on. It may exist where no optimum does (001 section 6.3).
+    sum, and among those that attain these the largest second one, and so on. It may exist where no optimum does (001
+    section 6.3).
     """
     program = EventProgram(problem)
     rows = None
@@ -95,6 +100,8 @@ def lexicographic(problem: Problem) -> Design:
             return Design(
                 problem, Status.INFEASIBLE, Route.LINEAR_PROGRAM, None, None, {"reason": "nothing is private"}
             )
+        if not best.exact:
+            raise ProblemError("problem", f"{program.columns} probabilities", "is too large to be decided exactly")
         rows = program.rows(best.point)
         for prefix in stage:
             value = sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))

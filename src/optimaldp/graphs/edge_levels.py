@@ -38,8 +38,10 @@ def levels_per_part(count: int, level: Any, levels: Sequence[Any] | None, *, par
 def number_levels(levels: Sequence[Level]) -> tuple[tuple[Level, ...], npt.NDArray[np.int32]]:
     """The distinct levels, and the number among them of each level given."""
     known: dict[Level, int] = {}
-    which = [known.setdefault(level, len(known)) for level in levels]
-    return tuple(known), np.array(which, dtype=np.int32)
+    # Most edges share one object: its hash, made of rationals, is taken once.
+    different = {id(level): level for level in levels}
+    number = {key: known.setdefault(level, len(known)) for key, level in different.items()}
+    return tuple(known), np.array([number[id(level)] for level in levels], dtype=np.int32)
 
 
 def levels_from_arrays(epsilon: Any, delta: Any, count: int) -> tuple[tuple[Level, ...], npt.NDArray[np.int32]]:

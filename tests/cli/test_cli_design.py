@@ -115,3 +115,10 @@ def test_help_and_import_load_nothing_heavy(code: str) -> None:
     watch = f"import atexit, sys; atexit.register(lambda: print('LOADED', [m for m in {HEAVY} if m in sys.modules]))\n"
     ran = subprocess.run([sys.executable, "-c", watch + code], capture_output=True, text=True, env={**os.environ})
     assert "LOADED []" in ran.stdout
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",)])
+def test_a_bare_group_of_commands_shows_its_help_and_nothing_else(words: tuple[str, ...]) -> None:
+    ran = run_cli(*words)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert "Usage" in ran.stdout

@@ -37,6 +37,8 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except _USAGE_ERROR as error:
+        if not error.format_message():  # a bare group of commands has printed its help already
+            sys.exit(0)
         _fail(error.format_message())
     except typer.Abort:
         _fail("stopped")

@@ -16,6 +16,7 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.lattice import sphere_size
 from optimaldp.histograms.parameters import theta_ball
+from optimaldp.histograms.totals import least_positive
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
@@ -72,16 +73,7 @@ def least_size(holds: Callable[[int], Any], *, bits: int) -> int:
         with precision(bits):
             return bool(holds(size))
 
-    if certain(0):
-        return 0
-    high = 1
-    while not certain(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if certain(middle) else (middle, high)
-    return high
+    return 0 if certain(0) else least_positive(certain)
 
 
 def _distance_tail(bins: int, epsilon: Epsilon, distance: int) -> Ball:

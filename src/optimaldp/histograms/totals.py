@@ -73,7 +73,7 @@ def total_law(bins: int, epsilon: Epsilon, copies: int) -> TotalLaw:
         left = mode < width or _at_most_half(bins, epsilon, copies, mode - width, mode)
         return left and _at_most_half(bins, epsilon, copies, mode + width, mode)
 
-    return TotalLaw(bins, epsilon, copies, mode, _least(halved))
+    return TotalLaw(bins, epsilon, copies, mode, least_positive(halved))
 
 
 def _mode(bins: int, epsilon: Epsilon, copies: int) -> int:
@@ -102,8 +102,8 @@ def _at_most_half(bins: int, epsilon: Epsilon, copies: int, total: int, mode: in
         return bool(2 * _relative_weight(bins, epsilon, copies, total, mode) <= 1)
 
 
-def _least(holds: Callable[[int], bool]) -> int:
-    """The least width that holds, of a property that stays true once it is."""
+def least_positive(holds: Callable[[int], bool]) -> int:
+    """The least positive integer that holds, of a property that stays true once it is."""
     high = 1
     while not holds(high):
         high *= 2

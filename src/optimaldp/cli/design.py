@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,7 +34,7 @@ def design(
     from optimaldp.mechanisms.documents import read_problem
 
     found = solve(read_problem(read_json(problem)))
-    text = json_text(_document(found, exact=exact))
+    text = json_text(found.to_document(digits=_digits(found, exact=exact)))
     if output is not None:
         _write(output, text)
     if plot is not None and found.mechanism is not None:
@@ -48,27 +48,11 @@ def design(
     raise typer.Exit(0 if found.status is Status.OPTIMAL else 1)
 
 
-def _document(found: Design, *, exact: bool) -> dict[str, Any]:
-    """The result as a document; numbers are written so that they are still private when they are read back."""
-    from optimaldp.mechanisms.decimals import printable
-    from optimaldp.mechanisms.documents import design_document, mechanism_document
-
-    mechanism = found.mechanism
-    rational = all(level.is_rational for level in found.problem.graph.levels)
-    rows = None if mechanism is None or (exact and rational) else printable(mechanism, digits=30 if exact else 17)
-    if mechanism is not None and found.status != "optimal":
-        # Private and undominated, but not the optimum: it belongs to the witness.
-        witness = {**found.witness, "undominated": mechanism_document(mechanism, rows=rows)["mechanism"]}
-        return design_document(status=found.status, route=found.route, problem=found.problem, witness=witness)
-    return design_document(
-        status=found.status,
-        route=found.route,
-        problem=found.problem,
-        mechanism=mechanism,
-        certificate=found.certificate.proof if found.certificate else None,
-        witness=found.witness or None,
-        rows=rows,
-    )
+def _digits(found: Design, *, exact: bool) -> int | None:
+    """How numbers are printed: exactly, with 30 digits where that is impossible, or as JSON numbers of 17."""
+    if not exact:
+        return 17
+    return None if all(level.is_rational for level in found.problem.graph.levels) else 30
 
 
 def _write(path: str, text: str) -> None:

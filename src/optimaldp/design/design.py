@@ -63,16 +63,25 @@ class Design(Result):
         proof = self.certificate.proof.statement if self.certificate else self.witness.get("reason", "")
         return [("status", self.status), ("route", self.route), ("why", proof)]
 
-    def to_document(self) -> dict[str, Any]:
-        from optimaldp.mechanisms.documents import design_document
+    def to_document(self, *, digits: int | None = None) -> dict[str, Any]:
+        """The result as a document: exact strings, or numbers of about *digits* digits that are private as printed."""
+        from optimaldp.mechanisms.decimals import printable
+        from optimaldp.mechanisms.documents import design_document, mechanism_document
 
+        mechanism = self.mechanism
+        rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits)
+        if mechanism is not None and self.status is not Status.OPTIMAL:
+            # Private and undominated, but not the optimum: it belongs to the witness.
+            witness = {**self.witness, "undominated": mechanism_document(mechanism, rows=rows)["mechanism"]}
+            return design_document(status=self.status, route=self.route, problem=self.problem, witness=witness)
         return design_document(
             status=self.status,
             route=self.route,
             problem=self.problem,
-            mechanism=self.mechanism,
+            mechanism=mechanism,
             certificate=self.certificate.proof if self.certificate else None,
             witness=self.witness or None,
+            rows=rows,
         )
 
     def channel(self) -> Any:

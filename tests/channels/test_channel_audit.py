@@ -66,7 +66,7 @@ CONFIDENCE = 1 - 1e-6
 
 @pytest.mark.parametrize("broken", [_too_little_noise, _leaks_the_end, _two_for_one])
 def test_broken_mechanisms_are_caught(broken: Callable[[int], Any]) -> None:
-    found = audit_mechanism(broken, 0, 1, samples=8000, epsilon="ln(2)", confidence=CONFIDENCE)
+    found = audit_mechanism(broken, 0, 1, samples=30_000, epsilon="ln(2)", confidence=CONFIDENCE)
     assert found.violation
     assert "is false" in found.words
 

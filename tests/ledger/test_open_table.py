@@ -115,6 +115,8 @@ def test_the_ledger_remembers_neighbours_for_every_question(survey: Path, file: 
 def test_parts_are_charged_alone(survey: Path, file: Path) -> None:
     table = odp.open(survey, budget=Budget(1), ledger=file, parts={"region": ["north", "south"]})
     table.ask(SMOKERS, epsilon=0.6, part="north")
+    assert str(table.remaining_of(part="north").epsilon) == "0.4"
+    assert str(table.remaining_of(part="south").epsilon) == "1"
     table.ask(SMOKERS, epsilon=0.6, part="south")
     assert str(table.remaining.epsilon) == "0.4"
     with pytest.raises(BudgetError, match="north"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 from optimaldp.channels.channel import Channel
@@ -191,8 +190,3 @@ def border_utility_bound(distance_counts: list[int], epsilon: Any) -> Number:
     """
     t = _inverse_ratio(Epsilon.read(epsilon))
     return 1 / sum((size * t**d for d, size in enumerate(distance_counts)), Fraction(0))
-
-
-def database_borders(individuals: int, values: int) -> list[int]:
-    """How many databases lie at each distance of one of them: ``C(u,d)(v−1)^d``."""
-    return [comb(individuals, d) * (values - 1) ** d for d in range(individuals + 1)]

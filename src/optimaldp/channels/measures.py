@@ -110,11 +110,6 @@ def multiplicative_leakage(channel: Channel, prior: Any = None) -> Number:
     return posterior_vulnerability(channel, prior) / prior_vulnerability(channel, prior)
 
 
-def additive_leakage(channel: Channel, prior: Any = None) -> Number:
-    """Posterior minus prior vulnerability."""
-    return posterior_vulnerability(channel, prior) - prior_vulnerability(channel, prior)
-
-
 def column_maxima_sum(channel: Channel) -> Number:
     """``Σ_z max_x C[x,z]``: the factor by which some prior's vulnerability grows, and no gain's grows more."""
     if channel.exact:

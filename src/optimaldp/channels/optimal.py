@@ -97,12 +97,6 @@ class OptimalMechanism(Result):
         cells = (self.channel.rows[y][y] for y in range(len(self.prior)))
         return sum((mass * Fraction(cell) for mass, cell in zip(self.prior, cells)), Fraction(0))
 
-    def utility_of(self, channel: Channel) -> Number:
-        """The utility of another channel for the same prior under the binary gain, best guesses included."""
-        from optimaldp.channels.measures import posterior_vulnerability
-
-        return posterior_vulnerability(channel, self.prior)
-
     def plot(self, axes: Any = None) -> Any:
         return self.channel.plot(axes)
 

@@ -47,10 +47,6 @@ class ColumnType:
         return 2.0**bits if self.name.startswith("u") else 2.0 ** (bits - 1)
 
     @property
-    def is_float(self) -> bool:
-        return self.name.startswith("float")
-
-    @property
     def zoned(self) -> bool:
         return self.name.startswith("timestamp('")
 

@@ -150,3 +150,11 @@ def test_breadth_first_by_hand(run: str) -> None:
     assert parent.tolist() == [-1, 0, -1, 2, 3]
     sources = np.array([False, False, True, False, False])
     assert breadth_first(first, heads, region, sources).tolist() == [-1, -1, 0, 1, 2]
+
+
+def test_one_half_on_both_sides_is_no_clash() -> None:
+    """At epsilon 0 every dataset has 1/2, stored from below at one answer and from above at the other."""
+    graph = DatasetGraph.from_edges(["a", "b", "c"], [("a", "b"), ("b", "c")], level=level(0))
+    half = Fraction(1, 2)
+    problem = Problem(graph, Preferences.of_truth(("yes", "no"), [0, 0, 1]), {0: (half, half)})
+    assert solve(problem, exact=False).status == solve(problem, exact=True).status == "optimal"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from postgres_server import PostgresServer
 from postgres_tables import write_postgres
 
+from optimaldp.errors import QuestionError
 from optimaldp.questions.tally import PredicateTally
 from optimaldp.tables import Source, count, open_source
 
@@ -118,8 +119,10 @@ def both(postgres: PostgresServer) -> tuple[Source, Source]:
 @given(text=_predicates())
 def test_arithmetic_never_fails_and_engines_agree(both: tuple[Source, Source], text: str) -> None:
     """An error on some rows but not on others would tell something about them."""
-    if "/ 0)" in text or "/ 0 " in text:
+    try:
+        embedded, server = (count(source, PredicateTally((text,))).counts for source in both)
+    except QuestionError as error:
+        assert "divides by zero" in str(error)  # noqa: PT017  (refused by its words alone, before data is read)
         return
-    embedded, server = (count(source, PredicateTally((text,))).counts for source in both)
     assert embedded == server
     assert sum(embedded) == EXTREMES.num_rows

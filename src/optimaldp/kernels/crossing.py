@@ -20,6 +20,11 @@ def _other(side: float) -> float:
     return -side
 
 
+def _probability(side: float) -> float:
+    """What a side stands for, near enough to tell rounding from a clash."""
+    return side if side >= 0.0 else 1.0 + side
+
+
 def _level_step(side: float, k: int, spans: Any, growth: Any, delta: Any, decay: Any, back_delta: Any) -> float:
     reached = SURE
     for bound in range(spans[k], spans[k + 1]):
@@ -75,12 +80,12 @@ def _clash(
                 continue
             # v's own answer, bounded from u; the same bound on u's answer comes with the arc back.
             reached = _level_step(_other(label[u]), levels[arc], spans, growth, delta, decay, back_delta)
-            if below(reached, label[v]) and abs(reached - label[v]) > 1e-9:
+            if below(reached, label[v]) and _probability(label[v]) - _probability(reached) > 1e-9:
                 return u, v
     return -1, -1
 
 
-_CALLS = (below, _from_complement, _step_low, _step_high, step, _other, _level_step)
+_CALLS = (below, _from_complement, _step_low, _step_high, step, _other, _probability, _level_step)
 _SEED = Kernel(_seed, *_CALLS)
 _CLASH = Kernel(_clash, *_CALLS)
 

@@ -19,7 +19,7 @@ from optimaldp.histograms import (
     read_prior,
     two_bin_optimum,
 )
-from optimaldp.histograms.bayes import bayes_remap
+from optimaldp.histograms.remaps.bayes import bayes_remap
 from optimaldp.privacy import Epsilon
 from optimaldp.sampling import SystemBits
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import optimaldp.certify.histogram_noise as referee
-from optimaldp.certify.histogram_noise import check_recipe, check_table
+import optimaldp.certify.noise as referee
+from optimaldp.certify.noise import check_recipe, check_table
 from optimaldp.errors import CertificateError, NotCertifiedError
 from optimaldp.histograms import histogram_noise, laplace_noise
-from optimaldp.histograms.recipes import follow, lattice_recipe
-from optimaldp.histograms.totals import total_law
+from optimaldp.histograms.noise.recipes import follow, lattice_recipe
+from optimaldp.histograms.noise.totals import total_law
 from optimaldp.privacy import Epsilon
 
 

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import optimaldp.certify.histogram_noise
+import optimaldp.certify.noise
 import optimaldp.histograms
 
 PAGE = Path(__file__).parents[2] / "docs" / "histograms.md"
-MODULES = [f"optimaldp.histograms.{module.name}" for module in pkgutil.iter_modules(optimaldp.histograms.__path__)]
+MODULES = [
+    module.name
+    for package in (optimaldp.histograms, optimaldp.certify.noise)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+]
 
 
 def test_the_page_runs():
@@ -22,7 +26,7 @@ def test_the_page_runs():
     assert found.failed == 0
 
 
-@pytest.mark.parametrize("name", [*MODULES, "optimaldp.certify.histogram_noise"])
+@pytest.mark.parametrize("name", MODULES)
 def test_docstrings_run(name):
     assert doctest.testmod(import_module(name)).failed == 0
 

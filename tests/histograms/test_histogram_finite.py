@@ -24,7 +24,7 @@ from optimaldp.histograms import (
     remap_error,
     two_bin_optimum,
 )
-from optimaldp.histograms.finite_proof import _repaired_prices, _repaired_values, _solve, reduced_costs
+from optimaldp.histograms.finite.proof import _repaired_prices, _repaired_values, _solve, reduced_costs
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.parameters import epsilon_of
 
@@ -180,7 +180,7 @@ def test_two_bins_converge(persons, printed):
 
 def test_two_bins_floats_agree_with_rationals_and_scale():
     exact = two_bin_optimum(200, epsilon="ln(3)", prior=[0.3, 0.7])
-    from optimaldp.histograms.two_bins import _float_weights, _least_error, _weights
+    from optimaldp.histograms.finite.two_bins import _float_weights, _least_error, _weights
 
     floats = _least_error(_float_weights(_weights([0.3, 0.7], 200), 200), 1 / 3)
     assert math.isclose(float(exact), floats, rel_tol=1e-12)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from optimaldp.certify.histogram_noise import check_recipe
+from optimaldp.certify.noise import check_recipe
 from optimaldp.errors import HistogramError, LevelError, OptimalDPError
 from optimaldp.histograms import private_histogram, two_way_table
 from optimaldp.sampling import SystemBits

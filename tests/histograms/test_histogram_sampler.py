@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from optimaldp.histograms import compositions, histogram_noise, laplace_noise
-from optimaldp.histograms.compositions import bitmap_subset, sorted_subset, uniform_words, weak_composition
+from optimaldp.histograms import histogram_noise, laplace_noise
 from optimaldp.histograms.lattice import histograms
+from optimaldp.histograms.noise import compositions
+from optimaldp.histograms.noise.compositions import bitmap_subset, sorted_subset, uniform_words, weak_composition
+from optimaldp.histograms.noise.totals import TotalLaw, total_law
 from optimaldp.histograms.parameters import epsilon_of
-from optimaldp.histograms.totals import TotalLaw, total_law
 from optimaldp.privacy import Epsilon
 from optimaldp.sampling import SystemBits, enumerate_bits
 

@@ -1,7 +1,6 @@
 """Whole histograms with the least possible error (paper 002): lattice counts, noise, remaps, the error itself, finite
 optima."""
 
-from optimaldp.histograms.baseline_geometric import NormalisedGeometric, normalised_geometric
 from optimaldp.histograms.error import (
     epsilon_for_error,
     error_ball,
@@ -12,9 +11,9 @@ from optimaldp.histograms.error import (
     optimal_error,
     small_epsilon_error,
 )
-from optimaldp.histograms.expected import RemapComparison, RemapError, compare_remaps, remap_error
-from optimaldp.histograms.finite import FiniteOptimum, finite_optimum, program_size
-from optimaldp.histograms.laplace import LaplaceNoise, laplace_noise
+from optimaldp.histograms.finite.normalised_geometric import NormalisedGeometric, normalised_geometric
+from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum, program_size
+from optimaldp.histograms.finite.two_bins import two_bin_optimum
 from optimaldp.histograms.lattice import (
     ball_size,
     constraint_graph,
@@ -25,10 +24,11 @@ from optimaldp.histograms.lattice import (
 )
 from optimaldp.histograms.margins import TwoWayTable, two_way_table
 from optimaldp.histograms.noise import HistogramNoise, histogram_noise
+from optimaldp.histograms.noise.laplace import LaplaceNoise, laplace_noise
 from optimaldp.histograms.priors import dirichlet, multinomial, read_prior
 from optimaldp.histograms.release import HistogramRelease, private_histogram
 from optimaldp.histograms.remaps import ball_map, project, round_share
-from optimaldp.histograms.two_bins import two_bin_optimum
+from optimaldp.histograms.remaps.expected import RemapComparison, RemapError, compare_remaps, remap_error
 
 __all__ = [
     "FiniteOptimum",

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.bayes import check_bayes_size
-from optimaldp.histograms.laplace import LaplaceNoise
 from optimaldp.histograms.margins import TwoWayTable, two_way_table
 from optimaldp.histograms.noise import HistogramNoise
+from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.parameters import read_bins, read_level
 from optimaldp.histograms.priors import Prior, read_prior
-from optimaldp.histograms.remaps import apply_remap, read_remap
+from optimaldp.histograms.remaps.bayes import check_bayes_size
+from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.results import Result

@@ -28,7 +28,7 @@ _CORNERS: Mapping[int, Sequence[tuple[float, float]]] = {
 
 def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
     """A bar for each released count, with the interval that covers the true count."""
-    from optimaldp.histograms.quantiles import read_confidence
+    from optimaldp.histograms.noise.quantiles import read_confidence
 
     percent = f"{100 * float(read_confidence(level)):g} %"
     picture, axes = figure(

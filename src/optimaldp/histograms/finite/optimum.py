@@ -6,7 +6,7 @@
 over all mechanisms from histograms to histograms. It has ``C(n+K-1,K-1)^2`` variables (erratum E3), so bins that the
 prior and the cost do not distinguish are exchanged: averaging a mechanism over such exchanges keeps its privacy and its
 expected error, and leaves one variable for each orbit. HiGHS finds the solution; what is reported is proven by exact
-arithmetic (:mod:`finite_proof`).
+arithmetic (:mod:`optimaldp.histograms.finite.proof`).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def finite_optimum(
     >>> finite_optimum(3, 2, epsilon="ln(2)").exact
     Fraction(17, 12)
     """
-    from optimaldp.histograms.finite_proof import prove
+    from optimaldp.histograms.finite.proof import prove
 
     level, graph = read_level(epsilon), constraint_graph(bins, persons)
     if len(graph.vertices) ** 2 > _MOST_PAIRS:

@@ -10,13 +10,15 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import optimal_error
-from optimaldp.histograms.finite import finite_optimum
+from optimaldp.histograms.finite.optimum import finite_optimum
+from optimaldp.histograms.finite.two_bins import two_bin_optimum
 from optimaldp.histograms.lattice import histogram_count, histograms
 from optimaldp.histograms.noise import HistogramNoise
 from optimaldp.histograms.parameters import read_bins, read_level
 from optimaldp.histograms.priors import Prior, read_prior
-from optimaldp.histograms.remaps import REMAPS, apply_remap, ball_map, project, read_remap
-from optimaldp.histograms.two_bins import two_bin_optimum
+from optimaldp.histograms.remaps.ball import ball_map
+from optimaldp.histograms.remaps.naming import REMAPS, apply_remap, read_remap
+from optimaldp.histograms.remaps.projection import project
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.progress import track
 from optimaldp.results import Result

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.finite import FiniteOptimum, ReducedProgram
+from optimaldp.histograms.finite.optimum import FiniteOptimum, ReducedProgram
 from optimaldp.privacy.epsilon import Epsilon
 
 _TIGHT = 1e-9

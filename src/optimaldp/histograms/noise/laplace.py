@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.histograms.noise.quantiles import least_size, read_confidence
+from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, laplace_recipe
 from optimaldp.histograms.parameters import Number, finely, read_bins, read_level, theta, theta_ball
-from optimaldp.histograms.quantiles import least_size, read_confidence
-from optimaldp.histograms.recipes import NoiseRecipe, follow, laplace_recipe
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from optimaldp.certify.histogram_noise import NoiseVerdict, check_recipe
+from optimaldp.certify.noise import NoiseVerdict, check_recipe
 from optimaldp.errors import NotCertifiedError
-from optimaldp.histograms.compositions import weak_composition
-from optimaldp.histograms.totals import TotalLaw, total_law
+from optimaldp.histograms.noise.compositions import weak_composition
+from optimaldp.histograms.noise.totals import TotalLaw, total_law
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sampling import BitSource, SystemBits

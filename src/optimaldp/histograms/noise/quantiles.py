@@ -15,8 +15,8 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.lattice import sphere_size
+from optimaldp.histograms.noise.totals import least_positive
 from optimaldp.histograms.parameters import theta_ball
-from optimaldp.histograms.totals import least_positive
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number

@@ -1,0 +1,5 @@
+"""The referee of noise: a recipe, or a table of probabilities, against the level and the neighbours that it claims."""
+
+from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe, check_table
+
+__all__ = ["NoiseVerdict", "check_recipe", "check_table"]

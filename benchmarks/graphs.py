@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from benchmarks.report import Row, at_least_faster, at_most, best_time
 from optimaldp import graphs
-from optimaldp.design import Design, solve
+from optimaldp.designing import Design, solve
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import level

@@ -30,7 +30,7 @@ ROWS
 """
 
 # Parts that are reached through the top-level functions and results rather than by a name of their own.
-FURTHER = ("optimaldp.privacy", "optimaldp.design", "optimaldp.mechanisms", "optimaldp.certify", "optimaldp.tables")
+FURTHER = ("optimaldp.privacy", "optimaldp.designing", "optimaldp.mechanisms", "optimaldp.certify", "optimaldp.tables")
 
 
 @dataclass(frozen=True)

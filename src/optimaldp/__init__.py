@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what readers of types see: the functions, not the modules of the same names
-    from optimaldp.design import design as design
+    from optimaldp.designing import design as design
     from optimaldp.preview import epsilon_for as epsilon_for
     from optimaldp.preview import preview as preview
     from optimaldp.questions.choices import compare as compare
@@ -33,12 +33,12 @@ __version__ = "0.1.0"
 _NAMES: dict[str, tuple[str, str | None]] = {
     "graphs": ("optimaldp.graphs", None),
     "errors": ("optimaldp.errors", None),
-    "design": ("optimaldp.design", "design"),
-    "solve": ("optimaldp.design", "solve"),
-    "choose_boundary": ("optimaldp.design.choosing", "choose_boundary"),
-    "boost": ("optimaldp.design.choosing", "boost"),
-    "lexicographic": ("optimaldp.design.choosing", "lexicographic"),
-    "baselines": ("optimaldp.design.baselines", None),
+    "design": ("optimaldp.designing", "design"),
+    "solve": ("optimaldp.designing", "solve"),
+    "choose_boundary": ("optimaldp.designing.choosing", "choose_boundary"),
+    "boost": ("optimaldp.designing.choosing", "boost"),
+    "lexicographic": ("optimaldp.designing.choosing", "lexicographic"),
+    "baselines": ("optimaldp.designing.baselines", None),
     "verify": ("optimaldp.certify", "verify"),
     "Mechanism": ("optimaldp.mechanisms", "Mechanism"),
     "dominance": ("optimaldp.mechanisms.dominance", None),

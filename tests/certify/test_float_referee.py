@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.certify import verify
-from optimaldp.certify.double_double import parts_below, two_product, two_sum
-from optimaldp.certify.floats import Promises, SmallSides, _first_stage, _second_stage
-from optimaldp.certify.privacy import check_exactly, check_privacy
-from optimaldp.certify.rounding import decimal_above, float_above, float_below, log_above
-from optimaldp.certify.trees import add_up
+from optimaldp.certify.graphs.double_double import parts_below, two_product, two_sum
+from optimaldp.certify.graphs.floats import Promises, SmallSides, _first_stage, _second_stage
+from optimaldp.certify.graphs.privacy import check_exactly, check_privacy
+from optimaldp.certify.graphs.rounding import decimal_above, float_above, float_below, log_above
+from optimaldp.certify.graphs.trees import add_up
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import ROOT

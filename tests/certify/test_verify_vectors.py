@@ -10,7 +10,7 @@ from golden import vectors
 from small_mechanisms import line_optimum
 
 from optimaldp.certify import verify
-from optimaldp.certify.bounds import Walk, step_above
+from optimaldp.certify.graphs.bounds import Walk, step_above
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.mechanisms import Certificate, DualProof, EventConstraint, Mechanism, SharedRows
 from optimaldp.mechanisms.documents import read_problem

@@ -324,7 +324,7 @@ def test_the_graph_designer_attains_the_unrestricted_optimum() -> None:
     """Majority of three: the program over all datasets and the designer on the dataset graph meet at 17/24."""
     import optimaldp as odp
     from optimaldp.channels import compare_with_all
-    from optimaldp.design.choosing import choose_boundary
+    from optimaldp.designing.choosing import choose_boundary
 
     graph = odp.graphs.votes(3, level=odp.level("ln(2)", 0))
     designed = choose_boundary(graph, odp.graphs.majority)

@@ -52,7 +52,7 @@ def test_every_public_name_has_words() -> None:
 def test_docstrings_become_markdown() -> None:
     from generate.api import markdown
 
-    text = markdown("Uses :func:`~optimaldp.design.solve` and ``x``.\n\n>>> 1\n1\n\nMore.")
+    text = markdown("Uses :func:`~optimaldp.designing.solve` and ``x``.\n\n>>> 1\n1\n\nMore.")
     assert text == "Uses ``solve`` and ``x``.\n\n```python\n>>> 1\n1\n```\n\nMore."
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.design import solve
-from optimaldp.design.large import level_table, side_below
+from optimaldp.designing import solve
+from optimaldp.designing.large import level_table, side_below
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem

@@ -198,7 +198,7 @@ def _scalar(function: str, args: dict[str, str]) -> Fraction | int | float:
     if function.startswith("tau"):
         return promise.transition(Fraction(args["s"]))
     if function.startswith("balanced error"):
-        from optimaldp.design.boundaries import balanced_value
+        from optimaldp.designing.boundaries import balanced_value
 
         return 1 - balanced_value(promise)
     if function.startswith("binary upper bound"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optimaldp.certify.verdict import Verdict, verify
+    from optimaldp.certify.graphs.verdict import Verdict, verify
 
 __all__ = ["Verdict", "verify"]
 
@@ -16,6 +16,6 @@ __all__ = ["Verdict", "verify"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'optimaldp.certify' has no attribute {name!r}")
-    from optimaldp.certify import verdict  # late: the smaller referees in this package need no arrays
+    from optimaldp.certify.graphs import verdict  # late: the smaller referees in this package need no arrays
 
     return getattr(verdict, name)

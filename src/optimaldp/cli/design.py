@@ -12,7 +12,7 @@ from optimaldp.cli import app
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
-    from optimaldp.design import Design
+    from optimaldp.designing import Design
 
 
 @app.command()
@@ -29,7 +29,7 @@ def design(
     Exit code 0: optimal. 1: infeasible or no optimum (the witness says why). 2: bad input.
     """
     from optimaldp.cli.files import read_json
-    from optimaldp.design import Status, solve
+    from optimaldp.designing import Status, solve
     from optimaldp.json_text import json_text
     from optimaldp.mechanisms.documents import read_problem
 

@@ -142,6 +142,6 @@ def _exp_below(epsilon: Fraction) -> Fraction:
 
 
 def _float_above(number: Fraction) -> float:
-    from optimaldp.design.large import float_above
+    from optimaldp.designing.large import float_above
 
     return float_above(number)

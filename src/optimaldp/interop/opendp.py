@@ -173,7 +173,7 @@ def group_bound(bound: Bound, distance: int) -> tuple[float, float]:
     >>> group_bound(Bound(Epsilon.read("ln(2)"), Fraction(1, 16)), 3)[1]
     0.4375
     """
-    from optimaldp.design.large import float_above
+    from optimaldp.designing.large import float_above
 
     if distance <= 0:
         return 0.0, 0.0

@@ -114,6 +114,6 @@ def _wide(numbers: Sequence[Decimal]) -> Context:
 
 
 def _is_private(mechanism: Mechanism, rows: SharedRows) -> bool:
-    from optimaldp.certify.privacy import is_private  # the referee stands above this package
+    from optimaldp.certify.graphs.privacy import is_private  # the referee stands above this package
 
     return is_private(Mechanism(mechanism.graph, mechanism.preferences, rows))

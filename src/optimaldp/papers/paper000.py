@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.design import Design, design
+from optimaldp.designing import Design, design
 from optimaldp.graphs import Preferences, boundary_graph, line, majority, majority_of_participants, participation, votes
 from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify import verify
-from optimaldp.design import design, solve
-from optimaldp.design.choosing import lexicographic
+from optimaldp.designing import design, solve
+from optimaldp.designing.choosing import lexicographic
 from optimaldp.graphs import DatasetGraph, Preferences, ring
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.design import Design, design
+from optimaldp.designing import Design, design
 from optimaldp.graphs import DatasetGraph, hot_deciding_vote, majority, votes
 from optimaldp.papers.record import Figure, Item, Paper, item
 from optimaldp.privacy import level

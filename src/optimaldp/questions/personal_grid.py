@@ -21,7 +21,7 @@ from optimaldp.questions.thresholds import Threshold
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from optimaldp.design import Design
+    from optimaldp.designing import Design
     from optimaldp.graphs import DatasetGraph
     from optimaldp.mechanisms import Mechanism
 
@@ -42,7 +42,7 @@ def grid_mechanism(
     **Guarantee.** Private on every edge at the level (that person's epsilon, *delta*), and greatest among the private mechanisms
     with the same balanced boundary (paper 003, generalised to delta > 0).
     """
-    from optimaldp.design import design
+    from optimaldp.designing import design
 
     points = prod(size + 1 for size in sizes)
     if points > MOST_POINTS:

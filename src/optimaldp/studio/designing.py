@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import optimaldp as odp
-from optimaldp.design import Design
+from optimaldp.designing import Design
 from optimaldp.graphs import DatasetGraph
 from optimaldp.json_text import json_text
 from optimaldp.mechanisms.documents import problem_document, read_problem

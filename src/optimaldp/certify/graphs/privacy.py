@@ -1,0 +1,196 @@
+"""Is a mechanism private? Every edge, both directions, every event, from the rows and the levels alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.certify.closeness import INFINITE_RATIO, Row, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.graphs.grouping import Numbers, first_of_each, group
+from optimaldp.certify.graphs.rounding import decimal_above, log_above
+from optimaldp.errors import GraphError, LevelError, MechanismError
+from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
+from optimaldp.privacy.balls import precision, upper
+from optimaldp.progress import track
+
+
+@dataclass(frozen=True)
+class PrivacyFinding:
+    """Whether every promise is kept, the edge that comes nearest to breaking one (or breaks it most), and the least epsilon.
+
+    ``epsilon`` is never below the least epsilon at which all edges keep their deltas; infinite if there is none.
+    """
+
+    private: bool
+    worst_edge: int | None
+    epsilon: float
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class EdgeFinding:
+    """What one pair of rows says about one level."""
+
+    kept: bool
+    used: float  # the least epsilon at the level's deltas, rounded up
+    strain: float  # epsilon used minus epsilon promised: the larger, the worse
+
+
+def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
+    """Check every promise of the mechanism's graph.
+
+    **Guarantee.** ``private`` is true only if each row is a distribution and for each edge, each of its bounds (epsilon, delta)
+    and each event S the inequality ``P(S) <= e^epsilon Q(S) + delta`` holds exactly (for mu likewise). No float decides.
+    """
+    _check_shapes(mechanism)
+    if fault := row_fault(mechanism):
+        return PrivacyFinding(False, None, math.inf, fault)
+    if mechanism.graph.edge_count == 0:
+        return PrivacyFinding(True, None, 0.0)
+    if isinstance(mechanism.rows, TwoSides) and all(
+        isinstance(level, ApproximateDP) for level in mechanism.graph.levels
+    ):
+        from optimaldp.certify.graphs.floats import check_sides
+
+        return check_sides(mechanism, mechanism.rows)
+    return check_exactly(mechanism)
+
+
+def is_private(mechanism: Mechanism) -> bool:
+    """The same decision, exactly, but it stops at the first broken promise and measures nothing."""
+    _check_shapes(mechanism)
+    if row_fault(mechanism):
+        return False
+    graph, shared = mechanism.graph, as_shared(mechanism)
+    if graph.edge_count == 0:
+        return True
+    tails, heads, levels, _ = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
+    pairs = zip(tails.tolist(), heads.tolist(), levels.tolist())
+    return all(keeps(graph.levels[k], shared.rows[t], shared.rows[h]) for t, h, k in pairs)
+
+
+def keeps(level: Level, tail: Row, head: Row) -> bool:
+    """Whether one edge keeps its promises: forward bounds from tail to head, backward bounds from head to tail."""
+    if isinstance(level, GaussianDP):
+        return within_gaussian(head, tail, level.mu) and within_gaussian(tail, head, level.mu)
+    assert isinstance(level, ApproximateDP)
+    directions = ((level.forward, head, tail), (level.backward, tail, head))
+    return all(
+        ratio_within(least_ratio(above, below, bound.delta), bound.epsilon)
+        for bounds, above, below in directions
+        for bound in bounds
+    )
+
+
+def row_fault(mechanism: Mechanism) -> str:
+    """What is wrong with the rows, or nothing."""
+    if isinstance(mechanism.rows, TwoSides):
+        sides = mechanism.rows.sides
+        bad = np.flatnonzero(~((sides <= 0.5) & (sides >= -0.5)))
+        return f"the row of {mechanism.graph.names[int(bad[0])]!r} is no distribution" if bad.size else ""
+    for number, row in enumerate(mechanism.rows.rows):
+        if len(row) != len(mechanism.answers) or min(row) < 0 or sum(row) != 1:
+            holders = np.flatnonzero(mechanism.rows.of == number)
+            if holders.size:
+                name = mechanism.graph.names[int(holders[0])]
+                return f"the row of {name!r} is no distribution: it sums to {float(sum(row))!r}"
+    return ""
+
+
+def check_pair(level: Level, tail: Row, head: Row) -> EdgeFinding:
+    """Check one edge: the forward bounds of its level hold from tail to head, the backward bounds from head to tail."""
+    if isinstance(level, ApproximateDP):
+        found = [_check_bound(bound, head, tail) for bound in level.forward]
+        found += [_check_bound(bound, tail, head) for bound in level.backward]
+        return EdgeFinding(
+            all(item.kept for item in found), max(item.used for item in found), max(item.strain for item in found)
+        )
+    if isinstance(level, GaussianDP):
+        return _check_gaussian(level.mu, tail, head)
+    raise LevelError("level", str(level), "is not a level that the referee knows")
+
+
+def promised_above(epsilon: Epsilon) -> float:
+    """A float whose decimal is not below a promised epsilon."""
+    if epsilon.infinite:
+        return math.inf
+    if epsilon.ratio == 1:
+        return decimal_above(epsilon.finite_parts()[0])
+    with precision(128):
+        return decimal_above(upper(epsilon.ball()))
+
+
+def _check_bound(bound: Bound, above: Row, below: Row) -> EdgeFinding:
+    ratio = least_ratio(above, below, bound.delta)
+    kept, used = ratio_within(ratio, bound.epsilon), _log(ratio)
+    if kept:
+        used = min(used, promised_above(bound.epsilon))  # rounding up should not make a kept promise look broken
+    return EdgeFinding(kept, used, used - float(bound.epsilon) if kept or math.isfinite(used) else math.inf)
+
+
+def _check_gaussian(mu: Fraction, tail: Row, head: Row) -> EdgeFinding:
+    kept = within_gaussian(head, tail, mu) and within_gaussian(tail, head, mu)
+    used = max(_log(least_ratio(a, b, Fraction(0))) for a, b in ((head, tail), (tail, head)))
+    return EdgeFinding(kept, used, used if kept else math.inf)
+
+
+def _log(ratio: Fraction | None) -> float:
+    return math.inf if ratio is INFINITE_RATIO else log_above(ratio)
+
+
+def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
+    """Each distinct (row, row, level) once: ten million edges between a hundred rows are a few thousand pairs."""
+    graph, shared = mechanism.graph, as_shared(mechanism)
+    tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
+    pairs = zip(tails.tolist(), heads.tolist(), levels.tolist(), edges.tolist())
+    found = [
+        (check_pair(graph.levels[k], shared.rows[t], shared.rows[h]), edge)
+        for t, h, k, edge in track(pairs, "Checking privacy", total=len(edges))
+    ]
+    private = all(item.kept for item, _ in found)
+    # A broken promise before a kept one; then what uses the largest epsilon, or breaks its promise by most.
+    edge = max(found, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
+    reason = "" if private else violation(mechanism, edge)
+    return PrivacyFinding(private, edge, max(item.used for item, _ in found), reason)
+
+
+def violation(mechanism: Mechanism, edge: int) -> str:
+    """In words: which promise is broken."""
+    graph = mechanism.graph
+    tail, head = graph.names[int(graph.tails[edge])], graph.names[int(graph.heads[edge])]
+    return f"not private: {graph.levels[int(graph.level_of_edge[edge])]} does not hold between {tail!r} and {head!r}"
+
+
+def as_shared(mechanism: Mechanism) -> SharedRows:
+    """The rows as exact rationals, each different one once."""
+    if isinstance(mechanism.rows, SharedRows):
+        return mechanism.rows
+    return SharedRows.from_rows([mechanism.rows.row(v) for v in range(len(mechanism.rows))])
+
+
+def distinct_pairs(
+    row_of: npt.NDArray[np.int32],
+    tails: npt.NDArray[np.int32],
+    heads: npt.NDArray[np.int32],
+    kind: npt.NDArray[np.int32],
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The distinct (row of tail, row of head, kind), and for each the first edge that has it; no Python loop over edges."""
+    rows, kinds = int(row_of.max()) + 1, int(kind.max()) + 1
+    code = (row_of[tails].astype(np.int64) * rows + row_of[heads]) * kinds + kind
+    distinct, place = group(code, rows * rows * kinds)
+    pair, kind_of = np.divmod(distinct, kinds)
+    return pair // rows, pair % rows, kind_of, first_of_each(place, len(distinct))
+
+
+def _check_shapes(mechanism: Mechanism) -> None:
+    graph = mechanism.graph
+    if not graph.has_levels:
+        raise GraphError("graph", graph, "has no privacy levels", "set them by with_level: nothing else can be checked")
+    if not len(graph) == len(mechanism.rows) == len(mechanism.preferences):
+        sizes = (len(graph), len(mechanism.rows), len(mechanism.preferences))
+        raise MechanismError("mechanism", sizes, "are the numbers of datasets, rows and preferences: they differ")

@@ -1,0 +1,84 @@
+"""The verdict on a mechanism: private or not, optimal or not, and how far from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from optimaldp.certify.graphs.optimality import Given, check_optimality
+from optimaldp.certify.graphs.privacy import check_privacy
+from optimaldp.mechanisms import Certificate, Mechanism
+from optimaldp.results import Result
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
+    """What the referee found.
+
+    ``epsilon`` is the least epsilon at the given deltas over all edges, rounded up; ``worst_edge`` names the edge that uses
+    it, or the one that breaks its promise most. ``optimal`` is ``None`` if no certificate was given. ``gap`` is 0 where
+    optimality was proven exactly; otherwise the largest relative gap that rounding left.
+    """
+
+    private: bool
+    worst_edge: tuple[str, str] | None
+    epsilon: float
+    optimal: bool | None
+    gap: float | None
+    reason: str
+
+    def summary(self) -> str:
+        words = ["private" if self.private else "not private"]
+        if self.optimal is not None:
+            words.append("optimal" if self.optimal else "not proven optimal")
+        edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
+        return f"Verdict({', '.join(words)}, least epsilon {self.epsilon:.6g}{edge})"
+
+    def details(self) -> list[tuple[str, str]]:
+        return [("why", self.reason), ("gap", "" if self.gap is None else f"{self.gap:.3g}")]
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "private": self.private,
+            "worst_edge": list(self.worst_edge or ()),
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
+            "optimal": self.optimal,
+            "gap": self.gap,
+            "reason": self.reason,
+        }
+
+    def __bool__(self) -> bool:
+        return self.private and self.optimal is not False
+
+
+def verify(mechanism: Mechanism, certificate: Certificate | None = None, *, fixed: Given | None = None) -> Verdict:
+    """Check privacy on every edge, and optimality if a certificate comes along.
+
+    **Guarantee.** ``private`` is decided exactly, from the rows and the levels alone: every edge, both directions, every event.
+    ``optimal`` is true only if every prefix sum reaches a bound that the certificate proves for all private mechanisms with
+    the same values on the given datasets. *fixed* says which distributions (by dataset number) were given, if that is
+    known; a certificate that takes others as given is rejected.
+
+    >>> from optimaldp import graphs, level
+    >>> pair = graphs.line(2, level=level("ln(2)"))
+    >>> rows = {"0": {"yes": "2/3", "no": "1/3"}, "1": {"yes": "1/3", "no": "2/3"}}
+    >>> verify(Mechanism.read(pair, {"0": "yes", "1": "no"}, rows))
+    Verdict(private, least epsilon 0.693147, worst edge 0 – 1)
+    """
+    privacy = check_privacy(mechanism)
+    edge = None if privacy.worst_edge is None else _named(mechanism, privacy.worst_edge)
+    if not privacy.private:
+        optimal = None if certificate is None else False
+        return Verdict(False, edge, privacy.epsilon, optimal, None, privacy.reason)
+    if certificate is None:
+        return Verdict(
+            True, edge, privacy.epsilon, None, None, "every promise is kept; no certificate of optimality was given"
+        )
+    found = check_optimality(mechanism, certificate, fixed)
+    return Verdict(True, edge, privacy.epsilon, found.optimal, found.gap, found.reason)
+
+
+def _named(mechanism: Mechanism, edge: int) -> tuple[str, str]:
+    graph = mechanism.graph
+    return graph.names[int(graph.tails[edge])], graph.names[int(graph.heads[edge])]

@@ -1,0 +1,57 @@
+"""Balanced and heterogeneous, two answers (theory 2.2, in no paper): exact.
+
+Each end of each edge between the regions starts at most at the balanced value of that edge; the search inside the regions does
+the rest. The result is private, balanced on every such edge, and dominates what the strictest level everywhere would give.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from optimaldp.designing.boundaries import balanced_value
+from optimaldp.designing.outcome import Outcome, Route, Status
+from optimaldp.designing.propagation import Propagator
+from optimaldp.errors import ProblemError
+from optimaldp.graphs import crossing_edges
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
+from optimaldp.mechanisms.certificate import ROOT
+from optimaldp.mechanisms.rows import Row
+
+STATEMENT = (
+    "greatest among the private mechanisms with the same boundary values; the boundary is balanced on every edge"
+)
+
+
+def need_two_answers(problem: Problem) -> None:
+    """Refuse what the theory does not cover."""
+    if len(problem.answers) != 2:
+        raise ProblemError(
+            "boundary",
+            "balanced",
+            f"with {len(problem.answers)} answers needs one level on all edges",
+            "fix the boundary values instead",
+        )
+
+
+def design_balanced(problem: Problem) -> Outcome:
+    """Choose balanced boundary values edge by edge and fill the regions."""
+    need_two_answers(problem)
+    graph, preferences = problem.graph, problem.preferences
+    seeds: dict[int, Fraction] = {}
+    values = {k: balanced_value(graph.levels[k]) for k in set(graph.level_of_edge.tolist())}
+    for edge in np.flatnonzero(crossing_edges(graph, preferences)).tolist():
+        value = values[int(graph.level_of_edge[edge])]
+        for end in (int(graph.tails[edge]), int(graph.heads[edge])):
+            seeds[end] = min(value, seeds.get(end, value))
+    bounds = Propagator(graph).bounds(seeds, region=preferences.of.tolist(), rigid=False)
+    favourites = preferences.favourites.tolist()
+    rows: list[Row] = [(p, 1 - p) if favourite == 0 else (1 - p, p) for p, favourite in zip(bounds.values, favourites)]
+    given = np.zeros(len(graph), dtype=bool)
+    given[list(seeds)] = True
+    predecessor = bounds.predecessor.copy()
+    predecessor[given] = ROOT
+    certificate = Certificate(given, (BoundTree((0,), predecessor), BoundTree((1,), predecessor)), statement=STATEMENT)
+    return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)

@@ -1,0 +1,115 @@
+"""Two answers, anything heterogeneous, in exact arithmetic (paper 003, generalised: theory 2.2).
+
+Maximise the probability of the true answer at every dataset at once, subject to the given values and to privacy on every edge.
+One search for each answer gives the least upper bounds; they are attained together exactly when the result is private
+on the edges whose two ends are both free and differ in their true answer. Otherwise no optimum exists.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optimaldp.designing.outcome import Outcome, Route, Status
+from optimaldp.designing.propagation import Bounds, Conflict, Propagator
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
+from optimaldp.mechanisms.rows import Row
+
+_STATEMENT = "greatest among the private mechanisms with the same given values (dominance order)"
+
+
+def design_binary(problem: Problem) -> Outcome:
+    """Solve a two-answer problem with given values; exact."""
+    propagator = Propagator(problem.graph)
+    bounds = tuple(propagator.bounds({v: row[a] for v, row in problem.fixed.items()}) for a in (0, 1))
+    for answer in (0, 1):
+        if (conflict := bounds[answer].conflict) is not None:
+            return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=conflict_words(problem, conflict, (answer,)))
+    rows = _attained(problem, bounds)
+    certificate = binary_certificate(problem, bounds)
+    clash = _clashing_edge(problem, propagator, rows)
+    if clash is None:
+        return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)
+    return Outcome(
+        Status.NO_OPTIMUM, Route.DIJKSTRA, _undominated(problem, propagator), None, _clash_words(problem, rows, clash)
+    )
+
+
+def _attained(problem: Problem, bounds: tuple[Bounds, ...]) -> list[Row]:
+    """Every dataset at the bound of its own true answer."""
+    rows: list[Row] = []
+    for vertex, favourite in enumerate(problem.preferences.favourites.tolist()):
+        value = bounds[favourite].values[vertex]
+        rows.append((value, 1 - value) if favourite == 0 else (1 - value, value))
+    return rows
+
+
+def binary_certificate(problem: Problem, bounds: tuple[Bounds, ...]) -> Certificate:
+    """One bound tree for each answer; the given datasets are the roots."""
+    given = np.zeros(len(problem.graph), dtype=bool)
+    given[list(problem.fixed)] = True
+    return Certificate(given, tuple(BoundTree((a,), bounds[a].predecessor) for a in (0, 1)), statement=_STATEMENT)
+
+
+def _clashing_edge(problem: Problem, propagator: Propagator, rows: list[Row]) -> tuple[int, int] | None:
+    """An edge between two free datasets of different true answers on which the bounds cannot both be had."""
+    favourites = problem.preferences.favourites
+    arcs = problem.graph.arcs
+    tails = arcs.tails()
+    for arc in np.flatnonzero(favourites[tails] != favourites[arcs.heads]).tolist():
+        u, v = int(tails[arc]), int(arcs.heads[arc])
+        # Upper bounds in both directions are all of privacy: x <= F(y) is the same as 1 - y <= F'(1 - x).
+        if any(rows[v][a] > propagator.step(int(arcs.levels[arc]), rows[u][a]) for a in (0, 1)):
+            return u, v
+    return None
+
+
+def _undominated(problem: Problem, propagator: Propagator) -> SharedRows | None:
+    """A private mechanism that nothing dominates: free datasets on clashing edges take their maximum one after the other."""
+    fixed = dict(problem.fixed)
+    favourites = problem.preferences.favourites.tolist()
+    for _ in range(len(problem.graph) + 1):
+        bounds = tuple(propagator.bounds({v: row[a] for v, row in fixed.items()}) for a in (0, 1))
+        rows = _attained(problem, bounds)
+        clash = _clashing_edge(problem, propagator, rows)
+        if clash is None:
+            return SharedRows.from_rows(rows)
+        vertex = next((v for v in clash if v not in fixed), None)
+        if vertex is None:
+            return None  # an infinite epsilon: the bound itself is not attained, and nothing is undominated
+        fixed[vertex] = rows[vertex]
+    raise AssertionError(f"fixing {len(favourites)} datasets one by one leaves nothing free")
+
+
+def conflict_words(problem: Problem, conflict: Conflict, event: tuple[int, ...]) -> dict[str, Any]:
+    """Why nothing private has the given values."""
+    names = [problem.graph.names[v] for v in conflict.path]
+    answers = [problem.answers[a] for a in event]
+    return {
+        "reason": f"given {names[0]}, the datasets on the path allow {names[-1]} at most {conflict.bound} for "
+        f"{' or '.join(answers)}, but {conflict.given} is given",
+        "fixed": [names[0], names[-1]],
+        "path": names,
+        "answers": answers,
+        "given": str(conflict.given),
+        "bound": str(conflict.bound),
+    }
+
+
+def _clash_words(problem: Problem, rows: list[Row], clash: tuple[int, int]) -> dict[str, Any]:
+    """Why no mechanism is best at both ends of an edge."""
+
+    def end(vertex: int) -> dict[str, Any]:
+        favourite = int(problem.preferences.favourites[vertex])
+        most: Fraction = rows[vertex][favourite]
+        return {"dataset": problem.graph.names[vertex], "answers": [problem.answers[favourite]], "most": str(most)}
+
+    ends = [end(vertex) for vertex in clash]
+    return {
+        "reason": f"{ends[0]['dataset']} can have {ends[0]['most']} and {ends[1]['dataset']} can have {ends[1]['most']} "
+        "for the answer that it prefers, but not both",
+        "conflict": ends,
+    }

@@ -1,0 +1,117 @@
+"""Choosing more than the rules do: the best boundary for a prior, a better interior, a lexicographic optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from optimaldp.designing.event_program import EventProgram
+from optimaldp.designing.exact_lp import Terms
+from optimaldp.designing.linear_program import free_prefixes
+from optimaldp.designing.outcome import Route, Status
+from optimaldp.designing.repair import repaired
+from optimaldp.designing.solving import Design, solve
+from optimaldp.errors import ProblemError
+from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import Mechanism, SharedRows
+from optimaldp.privacy.numbers import read_number
+
+
+def choose_boundary(
+    graph: DatasetGraph,
+    truth: Any,
+    *,
+    prior: Mapping[str, Any] | None = None,
+    values: Sequence[Any] = (1,),
+    answers: Sequence[str] | None = None,
+) -> Design:
+    """The mechanism with the largest expected value among all private ones that are constant on the boundary of each region.
+
+    *values* are what the 1st, 2nd, ... most wanted answers are worth (non-increasing; missing ones are worth 0); *prior* weighs
+    the datasets (equally if left out). A linear program on the boundary graph chooses; its interior comes out as the
+    closed form. Averaging over symmetries loses nothing, so where those act transitively on the boundary of each region this
+    is the best of all private mechanisms.
+    """
+    preferences = truth if isinstance(truth, Preferences) else Preferences.read(graph, truth, answers)
+    chains = boundary_graph(graph, preferences)
+    worth = _read_values(values, len(preferences.answers))
+    weights = _weights(graph, chains, prior)
+    program = EventProgram(Problem(chains.graph, chains.preferences))
+    objective: Terms = {}
+    for vertex, weight in enumerate(weights):
+        for k, answer in enumerate(chains.preferences.order(vertex)):
+            for j, c in program.prefix(vertex, (answer,))[0].items():
+                objective[j] = c * weight * worth[k]
+    best = program.maximise(objective)
+    assert best is not None, "the uniform mechanism is always private"
+    rows = program.rows(best.point) if best.exact else repaired(program.problem, program.rows(best.point))
+    heads = {int(chains.order[v]): rows[v] for v in chains.heads.tolist()}
+    fixed = {int(v): heads[int(preferences.of[v])] for v in np.flatnonzero(boundary(graph, preferences)).tolist()}
+    return solve(Problem(graph, preferences, fixed))
+
+
+def _read_values(values: Sequence[Any], answers: int) -> list[Fraction]:
+    worth = [read_number(value, name="values", error=ProblemError) for value in values]
+    worth += [Fraction(0)] * (answers - len(worth))
+    if len(worth) > answers or any(b > a for a, b in pairwise(worth)):
+        raise ProblemError("values", list(map(str, values)), "must not increase along the preference")
+    return worth
+
+
+def _weights(graph: DatasetGraph, chains: BoundaryGraph, prior: Mapping[str, Any] | None) -> list[Fraction]:
+    """The prior mass of each vertex of the boundary graph."""
+    weights = [Fraction(0)] * len(chains.graph)
+    for name, mass in (prior or {}).items():
+        if name not in graph.numbers:
+            raise ProblemError("prior", name, "is not a dataset of this graph")
+        if read_number(mass, name=f"prior[{name}]", error=ProblemError) < 0:
+            raise ProblemError(f"prior[{name}]", mass, "is negative", "weights are 0 or more")
+    for vertex, image in enumerate(chains.morphism.of.tolist()):
+        mass = 1 if prior is None else prior.get(graph.names[vertex], 0)
+        weights[image] += read_number(mass, name="prior", error=ProblemError)
+    return weights
+
+
+def boost(mechanism: Mechanism) -> Design:
+    """Keep the boundary of a private mechanism and replace its interior by the best one: the result dominates it."""
+    edge = boundary(mechanism.graph, mechanism.preferences)
+    fixed = {int(v): mechanism.rows.row(int(v)) for v in np.flatnonzero(edge).tolist()}
+    return solve(Problem(mechanism.graph, mechanism.preferences, fixed))
+
+
+def lexicographic(problem: Problem) -> Design:
+    """Maximise the first prefix sums, then the second, and so on: a weaker wish than dominance, met more often.
+
+    Status ``optimal`` here means: among private mechanisms with the given values, each dataset has the largest first prefix
+    sum, and among those that attain these the largest second one, and so on. It may exist where no optimum does (001
+    section 6.3).
+    """
+    program = EventProgram(problem)
+    rows = None
+    for k in range(1, len(problem.answers)):
+        stage = [p for p in free_prefixes(problem) if len(p.event) == k]
+        best = program.maximise(program.sum_of((p.vertex, p.event) for p in stage))
+        if best is None:
+            return Design(
+                problem, Status.INFEASIBLE, Route.LINEAR_PROGRAM, None, None, {"reason": "nothing is private"}
+            )
+        if not best.exact:
+            raise ProblemError("problem", f"{program.columns} probabilities", "is too large to be decided exactly")
+        rows = program.rows(best.point)
+        for prefix in stage:
+            value = sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))
+            single = program.maximise(program.prefix(prefix.vertex, prefix.event)[0])
+            assert single is not None
+            if single.value > value:
+                name = problem.graph.names[prefix.vertex]
+                reason = f"{name} could have {single.value} for its {k} most wanted answers, but not with the others"
+                return Design(problem, Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, None, None, {"reason": reason})
+            program.require(prefix.vertex, prefix.event, value)
+    rows = rows or [problem.fixed[v] for v in range(len(problem.graph))]
+    mechanism = Mechanism(problem.graph, problem.preferences, SharedRows.from_rows(rows))
+    return Design(problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None)

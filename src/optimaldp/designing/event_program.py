@@ -1,0 +1,174 @@
+"""The linear program of private extensions: the probabilities of the free datasets, one constraint for each event.
+
+Privacy of an arc u -> v is ``P_v(S) - e^epsilon P_u(S) <= delta`` for every event S. There are exponentially many, so
+they are added as they are violated; with delta = 0 the single answers are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from optimaldp.designing.exact_lp import Constraint, Solution, Terms, maximise, solve_floats
+from optimaldp.designing.rational import rational_ratio
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms.certificate import Event, EventConstraint
+from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy import ApproximateDP, Bound, Level
+
+_CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
+
+
+@dataclass(frozen=True)
+class ArcBound:
+    """``P_head(S) <= ratio P_tail(S) + delta``."""
+
+    tail: int
+    head: int
+    ratio: Fraction
+    delta: Fraction
+    promise: Bound
+    alone: bool  # whether it is the only promise from tail to head
+
+
+class EventProgram:
+    """All private extensions of the given values, as a linear program that grows by violated events."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._q = len(problem.answers)
+        self._free = [v for v in range(len(problem.graph)) if v not in problem.fixed]
+        self._column = {v: k * self._q for k, v in enumerate(self._free)}
+        self.columns = len(self._free) * self._q
+        self._bounds = _arc_bounds(problem)
+        self._row_sums = [c for v in self._free for c in self._row_sum(v)]
+        self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}
+        for bound in self._bounds:
+            for answer in range(self._q):
+                self._add(bound, (answer,))
+
+    def maximise(self, objective: Terms) -> Solution | None:
+        """The largest value of *objective* over private extensions; ``None`` if there is none.
+
+        **Guarantee.** Where the solution says that it is exact, its rows are private exactly: events are added until none is
+        violated by any amount.
+        """
+        while True:
+            found = solve_floats(objective, self.constraints(), self.columns)
+            if found is None:
+                return None
+            if self._separate(self.rows(list(map(Fraction, found.point.tolist()))), slack=_CUT):
+                continue  # no need to be exact about a point that is not private
+            solution = maximise(objective, self.constraints(), self.columns, found)
+            if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
+                return solution
+
+    def constraints(self) -> list[Constraint]:
+        """Row sums first, then the events so far."""
+        return self._row_sums + list(self._cuts.values())
+
+    def event_multipliers(self, solution: Solution) -> tuple[tuple[EventConstraint, Fraction], ...]:
+        """The multipliers of the event constraints in a solution."""
+        cuts = list(self._cuts)
+        shift = len(self._row_sums)
+        return tuple((_named(*cuts[i - shift]), w) for i, w in solution.multipliers.items() if i >= shift)
+
+    def prefix(self, vertex: int, event: Event) -> tuple[Terms, Fraction]:
+        """The probability of *event* at *vertex* as terms and a constant."""
+        if vertex not in self._column:
+            return {}, sum((self.problem.fixed[vertex][a] for a in event), Fraction(0))
+        return {self._column[vertex] + a: Fraction(1) for a in event}, Fraction(0)
+
+    def require(self, vertex: int, event: Event, value: Fraction) -> None:
+        """From now on the probability of *event* at a free *vertex* is at least *value*."""
+        terms, _ = self.prefix(vertex, event)
+        self._row_sums.append(Constraint({j: -c for j, c in terms.items()}, -value))
+
+    def sum_of(self, prefixes: Iterable[tuple[int, Event]]) -> Terms:
+        """The sum of several prefix sums, as an objective."""
+        total: Terms = {}
+        for vertex, event in prefixes:
+            for j, c in self.prefix(vertex, event)[0].items():
+                total[j] = total.get(j, Fraction(0)) + c
+        return total
+
+    def rows(self, point: list[Fraction]) -> list[Row]:
+        """The mechanism at a point of the program."""
+        q = self._q
+        return [
+            tuple(point[self._column[v] : self._column[v] + q]) if v in self._column else self.problem.fixed[v]
+            for v in range(len(self.problem.graph))
+        ]
+
+    def least_violation(self) -> tuple[Fraction, list[EventConstraint]]:
+        """By how much the constraints must give way together, and which of them prove it."""
+        while True:
+            extra = self.columns
+            relaxed = self._row_sums + [
+                Constraint({**c.terms, extra: Fraction(-1)}, c.bound) for c in self._cuts.values()
+            ]
+            relaxed.append(Constraint({extra: Fraction(1)}, Fraction(1)))
+            found = solve_floats({extra: Fraction(-1)}, relaxed, extra + 1)
+            if found is None:
+                return Fraction(0), []
+            floats = [Fraction(float(x)) for x in found.point[:-1]]
+            if not self._separate(self.rows(floats), slack=float(found.point[-1]) + _CUT):
+                break
+        cuts = list(self._cuts)
+        shift = len(self._row_sums)
+        binding = [_named(*cuts[i]) for i in range(len(cuts)) if found.multipliers[i + shift] > _CUT]
+        return Fraction(float(found.point[-1])), binding
+
+    def _row_sum(self, vertex: int) -> tuple[Constraint, Constraint]:
+        start = self._column[vertex]
+        ones = {start + a: Fraction(1) for a in range(self._q)}
+        return Constraint(ones, Fraction(1)), Constraint({j: -c for j, c in ones.items()}, Fraction(-1))
+
+    def _separate(self, rows: list[Row], *, slack: float) -> bool:
+        """Add the event of every arc bound that is violated most, if by more than *slack*; whether any was new."""
+        added = False
+        for bound in self._bounds:
+            start, end = rows[bound.tail], rows[bound.head]
+            gains = [end[a] - bound.ratio * start[a] for a in range(self._q)]
+            event = tuple(a for a in range(self._q) if gains[a] > 0)
+            if event and sum(gains[a] for a in event) - bound.delta > slack:
+                added |= self._add(bound, event)
+        return added
+
+    def _add(self, bound: ArcBound, event: Event) -> bool:
+        if (bound, event) in self._cuts:
+            return False
+        head, head_constant = self.prefix(bound.head, event)
+        tail, tail_constant = self.prefix(bound.tail, event)
+        terms = dict(head)
+        for j, c in tail.items():
+            terms[j] = terms.get(j, Fraction(0)) - bound.ratio * c
+        self._cuts[bound, event] = Constraint(terms, bound.delta - head_constant + bound.ratio * tail_constant)
+        return True
+
+
+def _named(bound: ArcBound, event: Event) -> EventConstraint:
+    return EventConstraint(bound.tail, bound.head, event, None if bound.alone else bound.promise)
+
+
+def _arc_bounds(problem: Problem) -> list[ArcBound]:
+    arcs = problem.graph.arcs
+    levels = problem.graph.arc_levels
+    promises: dict[tuple[int, int], list[Bound]] = {}
+    for u, v, k in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist()):
+        promises.setdefault((u, v), []).extend(_finite_bounds(levels[k]))
+    return [
+        ArcBound(u, v, rational_ratio(bound), bound.delta, bound, alone=len(set(bounds)) == 1)
+        for (u, v), bounds in promises.items()
+        for bound in dict.fromkeys(bounds)
+    ]
+
+
+def _finite_bounds(level: Level) -> tuple[Bound, ...]:
+    if not isinstance(level, ApproximateDP):
+        raise ProblemError("privacy", str(level), "cannot be decided by a linear program", "use (epsilon, delta)")
+    if any(bound.epsilon.infinite for bound in level.bounds):
+        raise ProblemError("privacy", str(level), "with three answers or more needs a finite epsilon here")
+    return level.forward

@@ -1,0 +1,138 @@
+"""More than two answers where paths do not decide: the linear program (theory 2.3).
+
+Maximise the sum of all prefix sums over private extensions of the given values. An optimum (in the dominance order) exists
+exactly when that point attains the single maximum of every prefix sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.designing.envelope import tree_certificate
+from optimaldp.designing.event_program import EventProgram
+from optimaldp.designing.exact_lp import Solution
+from optimaldp.designing.outcome import Outcome, Route, Status
+from optimaldp.designing.propagation import Bounds
+from optimaldp.designing.repair import repaired
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import Certificate, DualProof, SharedRows
+from optimaldp.mechanisms.certificate import Event
+from optimaldp.mechanisms.rows import Row
+from optimaldp.progress import track
+
+_SAME = Fraction(1, 10**8)  # two maxima closer than this are the same when only floats decided
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The probability of the k most wanted answers of one dataset."""
+
+    vertex: int
+    event: Event
+
+
+def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome:
+    """Decide by linear programs: optimal, infeasible or no optimum, each with its proof."""
+    program = EventProgram(problem)
+    prefixes = free_prefixes(problem)
+    best = program.maximise(program.sum_of((p.vertex, p.event) for p in prefixes))
+    if best is None:
+        return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness=_infeasible_words(problem, program))
+    rows = program.rows(best.point) if best.exact else repaired(problem, program.rows(best.point))
+    proofs, missed = _compare(problem, program, prefixes, rows, bounds, best.exact)
+    if missed is not None:
+        witness = _clash_words(problem, program, prefixes, *missed)
+        return Outcome(Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), None, witness)
+    trees = tree_certificate(problem, bounds)
+    certificate = Certificate(trees.given, trees.trees, tuple(proofs), trees.statement)
+    return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), certificate)
+
+
+def free_prefixes(problem: Problem) -> list[Prefix]:
+    """Every prefix sum that is to be chosen."""
+    return [
+        Prefix(v, tuple(sorted(problem.preferences.order(v)[:k])))
+        for v in range(len(problem.graph))
+        if v not in problem.fixed
+        for k in range(1, len(problem.answers))
+    ]
+
+
+def _value(rows: list[Row], prefix: Prefix) -> Fraction:
+    return sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))
+
+
+def _compare(
+    problem: Problem,
+    program: EventProgram,
+    prefixes: list[Prefix],
+    rows: list[Row],
+    bounds: dict[Event, Bounds],
+    exact: bool,
+) -> tuple[list[DualProof], tuple[Prefix, Fraction] | None]:
+    """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere."""
+    proofs = []
+    for prefix in track(prefixes, "comparing each prefix sum with its own maximum"):
+        value = _value(rows, prefix)
+        if bounds[prefix.event].values[prefix.vertex] - value <= (0 if exact else _SAME):
+            continue
+        single = program.maximise(program.prefix(prefix.vertex, prefix.event)[0])
+        assert single is not None, "the program was feasible a moment ago"
+        if single.value - value > (0 if exact and single.exact else _SAME):
+            return [], (prefix, single.value)
+        if single.exact:
+            proofs.append(_proof(program, prefix, single))
+    return proofs, None
+
+
+def _proof(program: EventProgram, prefix: Prefix, single: Solution) -> DualProof:
+    return DualProof(prefix.vertex, prefix.event, single.value, program.event_multipliers(single))
+
+
+def _infeasible_words(problem: Problem, program: EventProgram) -> dict[str, Any]:
+    violation, binding = program.least_violation()
+    names = problem.graph.names
+    return {
+        "reason": "no private mechanism has the given values: the constraints below cannot hold together",
+        "fixed": [names[v] for v in problem.fixed],
+        "violation": float(violation),
+        "constraints": [
+            {"from": names[c.tail], "to": names[c.head], "answers": [problem.answers[a] for a in c.event]}
+            for c in binding
+        ],
+    }
+
+
+def _clash_words(
+    problem: Problem, program: EventProgram, prefixes: list[Prefix], missed: Prefix, most: Fraction
+) -> dict[str, Any]:
+    """Two prefix sums that cannot both be had: each with its own maximum, and the most that their sum can be."""
+
+    def words(prefix: Prefix, value: Fraction) -> dict[str, Any]:
+        answers = [problem.answers[a] for a in problem.preferences.order(prefix.vertex)[: len(prefix.event)]]
+        return {"dataset": problem.graph.names[prefix.vertex], "answers": answers, "most": str(value)}
+
+    for other in prefixes:
+        if other == missed:
+            continue
+        alone = program.maximise(program.prefix(other.vertex, other.event)[0])
+        both = program.maximise(program.sum_of([(missed.vertex, missed.event), (other.vertex, other.event)]))
+        assert alone is not None
+        assert both is not None
+        if most + alone.value - both.value > (0 if both.exact and alone.exact else _SAME):
+            first, second = words(missed, most), words(other, alone.value)
+            return {
+                "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])} and "
+                f"{second['dataset']} can have {second['most']} for {' or '.join(second['answers'])}, but not both: "
+                f"together at most {both.value}",
+                "conflict": [first, second],
+                "together": str(both.value),
+            }
+    first = words(missed, most)
+    return {
+        "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])}, but only if three or "
+        "more prefix sums give way together",
+        "conflict": [first],
+    }

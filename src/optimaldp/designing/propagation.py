@@ -1,0 +1,86 @@
+"""Generalised Dijkstra in exact arithmetic: the twin of the compiled search, for graphs that fit a page."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.designing.rational import Stepper
+from optimaldp.graphs import DatasetGraph
+from optimaldp.mechanisms.certificate import FREE, ROOT
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A given value that another given value forbids: the path from one to the other, and the bound at its end."""
+
+    path: tuple[int, ...]
+    given: Fraction
+    bound: Fraction
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least upper bound on one event at every dataset, where it comes from, and a conflict if there is one."""
+
+    values: list[Fraction]
+    predecessor: npt.NDArray[np.int32]
+    conflict: Conflict | None
+
+
+class Propagator:
+    """Propagates bounds on one graph; the arcs and steps are prepared once for all events."""
+
+    def __init__(self, graph: DatasetGraph) -> None:
+        arcs = graph.arcs
+        self._count = len(graph)
+        self._first = arcs.first.tolist()
+        self._heads = arcs.heads.tolist()
+        self._levels = arcs.levels.tolist()
+        self.step = Stepper(graph.arc_levels)
+
+    def bounds(self, sources: Mapping[int, Fraction], *, region: list[int] | None = None, rigid: bool = True) -> Bounds:
+        """Settle the bounds that *sources* impose; inside regions only if *region* is given.
+
+        Values of *rigid* sources are given and must hold; others are upper bounds that may be lowered themselves.
+        """
+        values = [Fraction(1)] * self._count
+        predecessor = np.full(self._count, FREE, dtype=np.int32)
+        conflict = None
+        for vertex, value in sources.items():
+            values[vertex] = value
+            predecessor[vertex] = ROOT
+        queue = [(value, vertex) for vertex, value in sources.items()]
+        heapq.heapify(queue)
+        while queue:
+            value, u = heapq.heappop(queue)
+            if value > values[u]:
+                continue
+            for arc in range(self._first[u], self._first[u + 1]):
+                v = self._heads[arc]
+                if values[v] <= value or (region is not None and region[v] != region[u]):
+                    continue
+                reached = self.step(self._levels[arc], value)
+                if reached >= values[v]:
+                    continue
+                if rigid and v in sources:
+                    if conflict is None:
+                        conflict = Conflict((*_path(predecessor, u), v), values[v], reached)
+                    continue
+                values[v] = reached
+                predecessor[v] = u
+                heapq.heappush(queue, (reached, v))
+        return Bounds(values, predecessor, conflict)
+
+
+def _path(predecessor: npt.NDArray[np.int32], vertex: int) -> list[int]:
+    """From the root of *vertex* to itself."""
+    path = [vertex]
+    while predecessor[path[-1]] >= 0:
+        path.append(int(predecessor[path[-1]]))
+    return path[::-1]

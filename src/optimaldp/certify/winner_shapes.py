@@ -10,9 +10,10 @@ stay below 2^62.
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import FunctionType, SimpleNamespace
 from typing import Any
+
+from optimaldp.extras import numba_if_installed
 
 HALF = 30
 ONE = 1 << 60  # the number one; it must be representable itself, and fifteen times it
@@ -206,7 +207,9 @@ def compiled() -> SimpleNamespace:
     """The same loops compiled. It takes seconds, once: worth it from some ten thousand shapes on."""
     import numpy as np
 
-    numba = import_module("numba")  # by name: its functions carry no types
+    numba = numba_if_installed()
+    if numba is None:
+        return plain()
     space: dict[str, Any] = dict(globals())
     space["blank"] = numba.njit(lambda length: np.zeros(length, np.int64))
     for name in _LOOPS:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.errors import GraphError
+from optimaldp.extras import requiring
 from optimaldp.privacy.numbers import fraction_text, read_number
 from optimaldp.results import Result
 
@@ -93,8 +94,9 @@ class AnswerGraph(Result):
     @cached_property
     def distances(self) -> NDArray[np.float64]:
         """All distances as floats (``inf`` between components); exact for plain graphs."""
-        from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import shortest_path
+        with requiring("scipy"):
+            from scipy.sparse import csr_matrix
+            from scipy.sparse.csgraph import shortest_path
 
         size = len(self.vertices)
         ends = np.array([(self._index[a], self._index[b]) for a, b in self.lengths], dtype=int).reshape(-1, 2)

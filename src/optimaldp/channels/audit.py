@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import ChannelError
+from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.progress import track
@@ -171,6 +172,7 @@ def clopper_pearson_lower(hits: int, trials: int, error: float) -> float:
     """The exact lower confidence bound of a probability: at most *error* chance that the truth lies below."""
     if hits == 0:
         return 0.0
-    from scipy.special import betaincinv
+    with requiring("scipy"):
+        from scipy.special import betaincinv
 
     return float(betaincinv(hits, trials - hits + 1, error))

@@ -18,6 +18,7 @@ from optimaldp.channels import exact_matrix
 from optimaldp.channels.kernel import Kernel
 from optimaldp.channels.program import Program, solver_arrays
 from optimaldp.errors import ChannelError
+from optimaldp.extras import requiring
 
 _ACTIVE = 1e-8  # slack below which a constraint is taken as tight; HiGHS works to 1e-9 and cells are rarely that small
 _LARGEST_EXACT = 260  # variables: an exact solve of this size takes about a second
@@ -35,7 +36,8 @@ class Solved:
 
 def solve(program: Program, *, dense: bool) -> Solved:
     """Run HiGHS: interior point where the graph has branches (*dense*), else the dual simplex."""
-    from scipy.optimize import linprog
+    with requiring("scipy"):
+        from scipy.optimize import linprog
 
     found = linprog(**solver_arrays(program), bounds=(0, None), method="highs-ipm" if dense else "highs-ds")
     if found.status != 0:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.channels.kernel import Kernel
+from optimaldp.extras import requiring
 
 IntArray = NDArray[np.int64]
 
@@ -134,7 +135,8 @@ def _hub_ratios(cells: IntArray, count: int, factor: Fraction) -> tuple[tuple[tu
 
 def solver_arrays(program: Program) -> dict[str, Any]:
     """The program as ``scipy.optimize.linprog`` takes it."""
-    from scipy.sparse import csr_matrix
+    with requiring("scipy"):
+        from scipy.sparse import csr_matrix
 
     many = len(program.ratios)
     lines = np.repeat(np.arange(many), 2)

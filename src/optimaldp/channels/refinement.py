@@ -14,6 +14,7 @@ from optimaldp.channels import exact_matrix
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.numbers import FloatArray, cell_text
 from optimaldp.errors import ChannelError
+from optimaldp.extras import requiring
 from optimaldp.results import Result
 
 _NOTHING = 1e-9
@@ -81,8 +82,9 @@ def refinement(first: Channel, second: Channel) -> Refinement:
 
 def _least_difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     """The channel R with the least ``Σ|left·R − right|``, that sum, and the prices of the equations."""
-    from scipy.optimize import linprog
-    from scipy.sparse import eye, hstack, kron, vstack
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+        from scipy.sparse import eye, hstack, kron, vstack
 
     (inputs, middle), outputs = left.shape, right.shape[1]
     equations = kron(left, eye(outputs))

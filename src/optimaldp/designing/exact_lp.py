@@ -16,6 +16,7 @@ from flint import fmpq
 
 from optimaldp.designing.exact_simplex import Infeasible, Row, Simplex
 from optimaldp.errors import ProblemError
+from optimaldp.extras import requiring
 
 Terms = dict[int, Fraction]  # column -> coefficient
 
@@ -84,8 +85,9 @@ def maximise(
 
 def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: int) -> Floats | None:
     """Solve by HiGHS (dual simplex, so that the result is a vertex); ``None`` if it finds that nothing is feasible."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array
 
     parts = [constraint.floats for constraint in constraints]
     first = np.cumsum([0] + [len(columns_of) for columns_of, _, _ in parts])

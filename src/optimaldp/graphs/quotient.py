@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
+from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph, Indices
 from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.families.lattice import compositions, ranks
@@ -141,8 +142,9 @@ def orbits(graph: DatasetGraph, *symmetries: Mapping[str, str] | Callable[[str],
     >>> orbits(votes(3), lambda name: name[1:] + name[:1]).target
     DatasetGraph(4 datasets, 3 edges, no level yet)
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    with requiring("scipy"):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
 
     everyone = np.arange(len(graph), dtype=np.int32)
     maps = [_symmetry(graph, one) for one in symmetries] or [everyone]

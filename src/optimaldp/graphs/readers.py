@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
+from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.edge_levels import levels_from_arrays, number_levels, read_level
 from optimaldp.graphs.morphisms import HasRows
@@ -183,7 +184,8 @@ def to_networkx(
     >>> to_networkx(votes(2, level="ln(2)")).edges["11", "12"]
     {'epsilon': 'ln(2)', 'delta': '0'}
     """
-    import networkx
+    with requiring("networkx"):
+        import networkx
 
     made = networkx.MultiGraph() if _has_parallel_edges(graph) else networkx.Graph()
     for vertex, name in enumerate(graph.names):

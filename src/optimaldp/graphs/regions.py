@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import ProblemError
+from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
 
@@ -74,8 +75,9 @@ def touching(graph: DatasetGraph, preferences: Preferences) -> set[tuple[int, in
 
 def components(graph: DatasetGraph) -> npt.NDArray[np.int32]:
     """For each dataset the number of its connected component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    with requiring("scipy"):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
 
     ones = np.ones(graph.edge_count, dtype=np.int32)
     matrix = csr_array((ones, (graph.tails, graph.heads)), shape=(len(graph), len(graph)))

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.extras import requiring
 from optimaldp.privacy.numbers import read_number
 
 _WAY_OUT = "write 'flat', 'uniform', or one positive probability for each bin"
@@ -110,7 +111,9 @@ class DirichletPrior(Prior):
 
     def log_weights(self, position: int, persons: int) -> Any:
         import numpy as np
-        from scipy.special import gammaln
+
+        with requiring("scipy"):
+            from scipy.special import gammaln
 
         sizes, concentration = np.arange(persons + 1), float(self.concentrations[position])
         if concentration == 1:
@@ -136,7 +139,9 @@ class DirichletPrior(Prior):
 @lru_cache(maxsize=2)
 def _log_factorials(persons: int) -> Any:
     import numpy as np
-    from scipy.special import gammaln
+
+    with requiring("scipy"):
+        from scipy.special import gammaln
 
     return gammaln(np.arange(1, persons + 2))
 

@@ -8,6 +8,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Literal
 
+from optimaldp.extras import numba_if_installed
+
 # Below this many elementary steps plain Python takes less time than importing numba and loading compiled code (0.5 s).
 COMPILE_FROM = 20_000
 
@@ -24,7 +26,7 @@ class Kernel:
         return (self.compiled() if work >= COMPILE_FROM else self.plain)(*arguments)
 
     def compiled(self) -> Callable[..., Any]:
-        """The compiled form: numba is imported here, on first use."""
+        """The compiled form: numba is imported here, on first use. Without numba, the plain form."""
         return _compile(self.plain, *self._calls)
 
 
@@ -39,8 +41,9 @@ def _code(function: Callable[..., Any]) -> bytes:
 def _compile(
     source: Callable[..., Any], *calls: Callable[..., Any], inline: Literal["never", "always"] = "never"
 ) -> Callable[..., Any]:
-    from numba import njit
-
+    numba = numba_if_installed()
+    if numba is None:
+        return source
     assert isinstance(source, FunctionType)
     scope = dict(source.__globals__)
     done: list[Callable[..., Any]] = []
@@ -56,7 +59,7 @@ def _compile(
     copy.__module__ = source.__module__
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": inline}
     try:
-        result: Callable[..., Any] = njit(copy, cache=True, **settings)
+        result: Callable[..., Any] = numba.njit(copy, cache=True, **settings)
     except RuntimeError:  # nowhere to write: then each process compiles for itself
-        result = njit(copy, **settings)
+        result = numba.njit(copy, **settings)
     return result

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
+from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph
 from optimaldp.graphs.names import ProductNames, RowNames
 
@@ -159,8 +160,9 @@ def _by_distances(graph: DatasetGraph, *, rounds: int = 200) -> Points:
 
 
 def _step_counts(graph: DatasetGraph) -> Points:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import shortest_path
+    with requiring("scipy"):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import shortest_path
 
     ones = np.ones(graph.edge_count, dtype=np.int32)
     matrix = csr_array((ones, (graph.tails, graph.heads)), shape=(len(graph), len(graph)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optimaldp.errors import GraphError, MechanismError
+from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.plots import style
 from optimaldp.plots.graph_layouts import Points, positions
@@ -84,7 +85,8 @@ def _probabilities(
 
 
 def _draw_edges(axes: Axes, graph: DatasetGraph, points: Points) -> None:
-    from matplotlib.collections import LineCollection
+    with requiring("matplotlib"):
+        from matplotlib.collections import LineCollection
 
     ranks = _strictness(graph.levels)
     several = len(set(ranks)) > 1

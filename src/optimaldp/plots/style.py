@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import InputError
+from optimaldp.extras import requiring
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,9 +96,10 @@ def panels(
     count: int, *, columns: int | None = None, width: float = 6.4, height: float = 4.0, grid: bool = True
 ) -> tuple[Figure, tuple[Axes, ...]]:
     """A new figure with *count* axes in reading order; *width* and *height* are of the whole figure."""
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with requiring("matplotlib"):
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     across = min(count, columns or count)
     with matplotlib.rc_context(SETTINGS):
@@ -125,14 +127,16 @@ def legend(axes: Axes, **options: Any) -> None:
 
 def shades() -> Colormap:
     """The colour map for probabilities and errors: monotone in lightness, so grey print keeps the order."""
-    import matplotlib
+    with requiring("matplotlib"):
+        import matplotlib
 
     return matplotlib.colormaps["cividis"]
 
 
 def readable_on(colour: Any) -> str:
     """Black or white, whichever can be read on *colour*."""
-    from matplotlib.colors import to_rgb
+    with requiring("matplotlib"):
+        from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(colour)
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#FFFFFF"
@@ -143,7 +147,8 @@ def save(picture: Figure, path: str | Path) -> Path:
 
     **Guarantee.** The same figure gives the same bytes: no date is written, and names inside an SVG do not vary.
     """
-    import matplotlib
+    with requiring("matplotlib"):
+        import matplotlib
 
     target = Path(path)
     undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from optimaldp.errors import MissingExtraError, OptimalDPError, TableError
+from optimaldp.extras import EXTRAS
 
 Answer = TypeVar("Answer")
 
@@ -34,7 +35,7 @@ def _replacement(described: str, doing: str, name: str, remedy: str) -> TableErr
 
 def _missing(described: str, error: ImportError) -> Exception:
     package = (error.name or "").split(".")[0]
-    extra = {"pyspark": "spark", "psycopg": "postgres"}.get(package)
+    extra = EXTRAS.get(package)
     if extra:
         return MissingExtraError(package, extra)
     rule = (

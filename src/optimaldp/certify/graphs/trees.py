@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.graphs.bounds import Walk
+from optimaldp.extras import numba_if_installed
 from optimaldp.graphs.dataset_graph import DatasetGraph
 
 Floats = npt.NDArray[np.float64]
@@ -107,7 +107,9 @@ def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endle
 
 @cache
 def _compiled_settle() -> Any:
-    numba = import_module("numba")  # by name: its functions carry no types
+    numba = numba_if_installed()
+    if numba is None:
+        return _settle
     try:
         return numba.njit(cache=True)(_settle)
     except RuntimeError:  # nowhere to write: then each process compiles for itself

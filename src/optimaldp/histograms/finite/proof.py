@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.extras import requiring
 from optimaldp.histograms.finite.optimum import FiniteOptimum, ReducedProgram
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -54,8 +55,10 @@ def _theta_bounds(level: Epsilon) -> tuple[Fraction, Fraction]:
 
 def _solve(program: ReducedProgram, ratio: float) -> _Floats:
     import numpy as np
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix
+
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix
 
     size, pairs = len(program.costs), np.array(program.pairs)
     lines = np.arange(len(pairs))

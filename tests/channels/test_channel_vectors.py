@@ -34,9 +34,9 @@ from optimaldp.channels import (
     range_bound,
     square,
 )
-from optimaldp.channels.bounds import improved_range_factor, printed_individual_bound
-from optimaldp.channels.closed_forms import truncated_geometric
 from optimaldp.channels.measures import conditional_min_entropy, min_entropy, posterior_vulnerability
+from optimaldp.channels.measures.bounds import improved_range_factor, printed_individual_bound
+from optimaldp.channels.optimal.closed_forms import truncated_geometric
 
 
 def cases(*kinds: str) -> Any:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from optimaldp.channels import composition
+from optimaldp.channels.labels import Label, index_of, json_labels, read_labels
+from optimaldp.channels.measures import capacity, entropies, refining, vulnerability
 from optimaldp.channels.numbers import ExactRow, FloatArray, Number, as_floats, cell_text, read_rows
-from optimaldp.errors import ChannelError
 from optimaldp.results import Result
-
-if TYPE_CHECKING:
-    from optimaldp.channels.capacity import Capacity
-    from optimaldp.channels.refinement import Refinement
-
-Label = Hashable
 
 
 class MechanismLike(Protocol):
@@ -49,8 +45,8 @@ class Channel(Result):
             return f"row {names[i]!r}" if names is not None and i < len(names) else f"row {i}"
 
         self.rows = read_rows(rows, label)
-        self.inputs = _labels(inputs, len(self.rows), "inputs")
-        self.outputs = _labels(outputs, len(self.rows[0]), "outputs")
+        self.inputs = read_labels(inputs, len(self.rows), "inputs")
+        self.outputs = read_labels(outputs, len(self.rows[0]), "outputs")
         if isinstance(self.rows, np.ndarray):
             self.rows.setflags(write=False)
 
@@ -102,75 +98,53 @@ class Channel(Result):
 
     def then(self, following: Channel) -> Channel:
         """In series: the output of this channel is the input of the next."""
-        from optimaldp.channels.composition import series
-
-        return series(self, following)
+        return composition.series(self, following)
 
     def beside(self, other: Channel) -> Channel:
         """In parallel: both channels see the same input, the attacker sees both outputs."""
-        from optimaldp.channels.composition import parallel
-
-        return parallel(self, other)
+        return composition.parallel(self, other)
 
     def repeated(self, times: int, *, ordered: bool = True) -> Channel:
         """The same channel used several times;
         ``ordered=False`` keeps only how often each output came (no less leakage).
         """
-        from optimaldp.channels.composition import repeated
-
-        return repeated(self, times, ordered=ordered)
+        return composition.repeated(self, times, ordered=ordered)
 
     def reduced(self) -> Channel:
         """Without outputs that never occur, and with outputs merged that lead to the same posterior."""
-        from optimaldp.channels.composition import reduced
-
-        return reduced(self)
+        return composition.reduced(self)
 
     def prior_vulnerability(self, prior: Any = None) -> Number:
         """The chance that one guess is right before anything is seen."""
-        from optimaldp.channels import measures
-
-        return measures.prior_vulnerability(self, prior)
+        return vulnerability.prior_vulnerability(self, prior)
 
     def posterior_vulnerability(self, prior: Any = None) -> Number:
         """The chance that one guess is right after the output was seen."""
-        from optimaldp.channels import measures
-
-        return measures.posterior_vulnerability(self, prior)
+        return vulnerability.posterior_vulnerability(self, prior)
 
     def min_entropy_leakage(self, prior: Any = None) -> float:
         """``log2(posterior / prior vulnerability)`` in bits (004 §2.2; erratum F3)."""
-        from optimaldp.channels import measures
-
-        return measures.min_entropy_leakage(self, prior)
+        return vulnerability.min_entropy_leakage(self, prior)
 
     def min_capacity(self) -> float:
         """The largest min-entropy leakage over all priors, in bits:
         ``log2`` of the sum of column maxima (erratum F1).
         """
-        from optimaldp.channels import measures
-
-        return measures.min_capacity(self)
+        return vulnerability.min_capacity(self)
 
     def mutual_information(self, prior: Any = None) -> float:
         """Shannon's mutual information of input and output, in bits."""
-        from optimaldp.channels import measures
+        return entropies.mutual_information(self, prior)
 
-        return measures.mutual_information(self, prior)
-
-    def shannon_capacity(self, *, gap: float = 1e-9) -> Capacity:
+    def shannon_capacity(self, *, gap: float = 1e-9) -> capacity.Capacity:
         """The largest mutual information over all priors, between two bounds that differ by at most *gap* bits."""
-        from optimaldp.channels.capacity import shannon_capacity
+        return capacity.shannon_capacity(self, gap=gap)
 
-        return shannon_capacity(self, gap=gap)
-
-    def refined_by(self, other: Channel) -> Refinement:
+    def refined_by(self, other: Channel) -> refining.Refinement:
         """Whether *other* is a post-processing of this channel,
         with the witness channel or a gain that proves the contrary.
         """
-        from optimaldp.channels.refinement import refinement
-
-        return refinement(self, other)
+        return refining.refinement(self, other)
 
     def plot(self, axes: Any = None) -> Any:
         """A heat map of the channel."""
@@ -196,32 +170,3 @@ class Channel(Result):
 
     def __hash__(self) -> int:
         return hash((self.inputs, self.outputs, self.exact, as_floats(self.array[0]).tobytes()))
-
-
-def _labels(names: Sequence[Label] | None, size: int, field: str) -> tuple[Label, ...]:
-    found: tuple[Label, ...] = tuple(range(size)) if names is None else tuple(names)
-    if len(found) != size:
-        raise ChannelError(field, f"{len(found)} names", f"do not fit the matrix, which has {size}")
-    if len(set(found)) != size:
-        twice = next(name for name in found if found.count(name) > 1)
-        raise ChannelError(field, twice, "appears twice", "names are unique")
-    return found
-
-
-def index_of(names: tuple[Label, ...], name: Label, field: str) -> int:
-    """Where *name* stands, or an error that names it."""
-    try:
-        return names.index(name)
-    except ValueError:
-        raise ChannelError(field, name, "is not one of this channel's names") from None
-
-
-def json_labels(names: Sequence[Label]) -> list[Any]:
-    """Labels as JSON keeps them: texts and whole numbers stay, tuples become lists, the rest is written out."""
-    return [_json_label(name) for name in names]
-
-
-def _json_label(name: Any) -> Any:
-    if name is None or isinstance(name, (str, bool, int)):
-        return name
-    return [_json_label(part) for part in name] if isinstance(name, (tuple, frozenset)) else str(name)

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import comb, factorial, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from optimaldp.channels import exact_matrix
-from optimaldp.channels.channel import Channel, Label
+from optimaldp.channels.labels import Label, index_of
+from optimaldp.channels.measures.priors import joint
 from optimaldp.channels.numbers import Number
 from optimaldp.errors import ChannelError
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 _MOST_CELLS = 20_000_000  # 160 MB of floats: beyond it a repeated channel is a mistake, not a matrix
 
@@ -31,7 +35,7 @@ def series(first: Channel, second: Channel) -> Channel:
         rows: Any = exact_matrix.multiply(first.exact_rows, [second.exact_rows[i] for i in order])
     else:
         rows = first.array @ second.array[order]
-    return Channel(rows, first.inputs, outputs=second.outputs)
+    return type(first)(rows, first.inputs, outputs=second.outputs)
 
 
 def parallel(left: Channel, right: Channel) -> Channel:
@@ -44,9 +48,9 @@ def parallel(left: Channel, right: Channel) -> Channel:
     outputs = list(product(left.outputs, right.outputs))
     if left.exact and right.exact:
         pairs = zip(left.exact_rows, right.exact_rows)
-        return Channel([[a * b for a in one for b in two] for one, two in pairs], left.inputs, outputs=outputs)
+        return type(left)([[a * b for a in one for b in two] for one, two in pairs], left.inputs, outputs=outputs)
     rows = np.einsum("xa,xb->xab", left.array, right.array).reshape(len(left.inputs), -1)
-    return Channel(rows, left.inputs, outputs=outputs)
+    return type(left)(rows, left.inputs, outputs=outputs)
 
 
 def repeated(channel: Channel, times: int, *, ordered: bool = True) -> Channel:
@@ -66,12 +70,12 @@ def repeated(channel: Channel, times: int, *, ordered: bool = True) -> Channel:
     weights = [1 if ordered else _arrangements(chosen) for chosen in indices]
     if not channel.exact:
         rows = np.stack([w * channel.array[:, list(j)].prod(axis=1) for w, j in zip(weights, indices)], axis=1)
-        return Channel(rows, channel.inputs, outputs=outputs)
+        return type(channel)(rows, channel.inputs, outputs=outputs)
     exact = [
         [w * prod((row[j] for j in js), start=Fraction(1)) for w, js in zip(weights, indices)]
         for row in channel.exact_rows
     ]
-    return Channel(exact, channel.inputs, outputs=outputs)
+    return type(channel)(exact, channel.inputs, outputs=outputs)
 
 
 def _arrangements(chosen: tuple[int, ...]) -> int:
@@ -100,7 +104,7 @@ def reduced(channel: Channel) -> Channel:
         for i in range(len(channel.inputs))
     ]
     names = [channel.outputs[g[0]] if len(g) == 1 else tuple(channel.outputs[j] for j in g) for g in groups.values()]
-    return Channel(merged if channel.exact else np.array(merged), channel.inputs, outputs=names)
+    return type(channel)(merged if channel.exact else np.array(merged), channel.inputs, outputs=names)
 
 
 def _direction(column: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -111,8 +115,6 @@ def _direction(column: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def posteriors(channel: Channel, prior: Any = None) -> dict[Label, tuple[Number, dict[Label, Number]]]:
     """For each output that can occur: its probability, and the distribution of the input given that output."""
-    from optimaldp.channels.measures import joint
-
     columns = zip(*joint(channel, prior))
     found: dict[Label, tuple[Number, dict[Label, Number]]] = {}
     for output, column in zip(channel.outputs, columns):
@@ -144,16 +146,14 @@ def decompose(channel: Channel, query: Callable[[Any], Label]) -> Decomposition:
             return Decomposition(None, (channel.inputs[j], name))
     rows = [channel.rows[i] for i in first.values()]
     matrix = rows if channel.exact else np.array(rows)
-    return Decomposition(Channel(matrix, list(first), outputs=channel.outputs), None)
+    return Decomposition(type(channel)(matrix, list(first), outputs=channel.outputs), None)
 
 
 def after_query(query: Callable[[Any], Label], datasets: list[Any], mechanism: Channel) -> Channel:
     """``K = H∘f``: the randomised function that asks *query* and then disturbs the answer by *mechanism*."""
     rows = [mechanism.rows[_row_index(mechanism, query(d))] for d in datasets]
-    return Channel(rows if mechanism.exact else np.array(rows), datasets, outputs=mechanism.outputs)
+    return type(mechanism)(rows if mechanism.exact else np.array(rows), datasets, outputs=mechanism.outputs)
 
 
 def _row_index(mechanism: Channel, answer: Label) -> int:
-    from optimaldp.channels.channel import index_of
-
     return index_of(mechanism.inputs, answer, "answer")

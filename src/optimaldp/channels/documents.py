@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any
 
-from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.measures import Prior, read_prior
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.measures.priors import Prior, read_prior
 from optimaldp.errors import ChannelError, GraphError
 
 _FIELDS = {"inputs", "outputs", "rows", "prior"}
@@ -75,8 +76,6 @@ def read_numbers(text: str, *, name: str) -> Any:
     """A list or a matrix that was typed: JSON, or numbers with commas (``1/10, 1/5, 0.7``), rows with semicolons."""
     stripped = text.strip()
     if stripped.startswith("["):
-        from decimal import Decimal
-
         try:
             return json.loads(stripped, parse_float=Decimal)
         except (json.JSONDecodeError, RecursionError):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.numbers import fraction_text, read_number
 
 Number = Fraction | float
 FloatArray = NDArray[np.float64]
@@ -142,6 +142,4 @@ def as_floats(values: Sequence[Number] | FloatArray) -> FloatArray:
 
 def cell_text(number: Number | Decimal) -> str | float:
     """A number for JSON: exact rationals as text, floats as they are."""
-    from optimaldp.privacy.numbers import fraction_text
-
     return fraction_text(number) if isinstance(number, Fraction) else float(number)

@@ -21,7 +21,7 @@ def audit(
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
     """Bound epsilon from below by samples; exit code 1 if they refute the claim."""
-    from optimaldp.channels.audit import audit as run_audit
+    from optimaldp.channels.measures.audits import audit as run_audit
     from optimaldp.cli.files import read_json
 
     first, second = _two_lists(read_json(samples))

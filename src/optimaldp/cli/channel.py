@@ -49,13 +49,13 @@ def explain(
     values: int = typer.Option(2, min=2, help="How many values one person's record can have."),
 ) -> None:
     """Say in words what an epsilon means for one person."""
-    from optimaldp.channels.report import explain_epsilon
+    from optimaldp.channels.measures.report import explain_epsilon
 
     typer.echo(explain_epsilon(epsilon, values=values))
 
 
 def _graph(text: str) -> AnswerGraph:
-    from optimaldp.channels.answer_graph import AnswerGraph
+    from optimaldp.channels.graphs.answer_graph import AnswerGraph
     from optimaldp.channels.documents import read_graph_name
     from optimaldp.cli.files import read_json
     from optimaldp.errors import GraphError

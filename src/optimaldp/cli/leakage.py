@@ -18,7 +18,7 @@ def leakage(
 ) -> None:
     """Measure what a channel leaks: success of one guess, min-entropy, Shannon, guesses, least epsilon."""
     from optimaldp.channels.documents import read_channel
-    from optimaldp.channels.report import leakage_report
+    from optimaldp.channels.measures.report import leakage_report
     from optimaldp.cli.files import read_json
 
     read, prior = read_channel(read_json(channel))

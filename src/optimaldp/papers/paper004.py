@@ -18,7 +18,7 @@ from optimaldp.channels import (
     proposition_2,
     range_bound,
 )
-from optimaldp.channels.closed_forms import truncated_geometric
+from optimaldp.channels.optimal.closed_forms import truncated_geometric
 from optimaldp.channels.measures import column_maxima_sum, posterior_vulnerability
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.bounds import database_bound
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.measures.bounds import database_bound
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style

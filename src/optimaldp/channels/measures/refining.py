@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from optimaldp.channels import exact_matrix
-from optimaldp.channels.channel import Channel
 from optimaldp.channels.numbers import FloatArray, cell_text
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 _NOTHING = 1e-9
 _LARGEST_EXACT = 300  # unknowns of an exact witness
@@ -55,6 +57,7 @@ class Refinement(Result):
 def refinement(first: Channel, second: Channel) -> Refinement:
     """Whether ``second = first·R`` for some channel R: the witness R, or a gain for which the second leaks more.
 
+    >>> from optimaldp.channels import Channel
     >>> sure = Channel.identity(["a", "b"])
     >>> bool(refinement(sure, Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"])))
     True
@@ -64,7 +67,7 @@ def refinement(first: Channel, second: Channel) -> Refinement:
             "refinement", second.inputs[:3], "are other inputs than the first channel's", "use the same inputs"
         )
     order = [second.inputs.index(name) for name in first.inputs]
-    aligned = Channel(
+    aligned = type(first)(
         [second.rows[i] for i in order] if second.exact else second.array[order], first.inputs, outputs=second.outputs
     )
     witness, prices, residual = _least_difference(first.array, aligned.array)
@@ -72,12 +75,12 @@ def refinement(first: Channel, second: Channel) -> Refinement:
         return Refinement(False, True, None, gain, residual)
     exact = _exact_witness(first, aligned, witness) if first.exact and aligned.exact else None
     if exact is not None:
-        return Refinement(True, True, Channel(exact, first.outputs, outputs=second.outputs), None, 0.0)
+        return Refinement(True, True, type(first)(exact, first.outputs, outputs=second.outputs), None, 0.0)
     if residual > 1e-6:
         return Refinement(False, False, None, None, residual)
     rough = np.clip(witness, 0, None)
     rough /= rough.sum(axis=1, keepdims=True)
-    return Refinement(True, False, Channel(rough, first.outputs, outputs=second.outputs), None, residual)
+    return Refinement(True, False, type(first)(rough, first.outputs, outputs=second.outputs), None, residual)
 
 
 def _least_difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from heapq import heappop, heappush
 from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optimaldp.channels.labels import json_labels
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
 from optimaldp.privacy.numbers import fraction_text, read_number
@@ -115,8 +117,6 @@ class AnswerGraph(Result):
         return tuple(self._dijkstra(i) for i in range(len(self.vertices)))
 
     def _dijkstra(self, source: int) -> tuple[Fraction | None, ...]:
-        from heapq import heappop, heappush
-
         found: list[Fraction | None] = [None] * len(self.vertices)
         queue = [(Fraction(0), source)]
         while queue:
@@ -198,9 +198,12 @@ class AnswerGraph(Result):
     @staticmethod
     def hypercube(dimension: int) -> AnswerGraph:
         """All words of zeros and ones; neighbours differ in one place."""
-        from optimaldp.channels.databases import Databases
-
-        return Databases.of_values((0, 1), dimension).graph()
+        words = list(product((0, 1), repeat=dimension))
+        where = {word: i for i, word in enumerate(words)}
+        flipped = [[where[_flip(word, place)] for word in words] for place in range(dimension)]
+        edges = [(word, words[i]) for images in flipped for word, i in zip(words, images) if word < words[i]]
+        swaps = [[where[(*w[:i], w[i + 1], w[i], *w[i + 2 :])] for w in words] for i in range(dimension - 1)]
+        return AnswerGraph(words, edges, symmetries=[*flipped[:1], *swaps])
 
     @staticmethod
     def grid(rows: int, columns: int) -> AnswerGraph:
@@ -231,8 +234,6 @@ class AnswerGraph(Result):
         return f"AnswerGraph({len(self.vertices)} answers, {len(self.lengths)} edges{marked})"
 
     def to_document(self) -> dict[str, Any]:
-        from optimaldp.channels.channel import json_labels
-
         edges = [
             [*json_labels(edge)] + ([] if length == 1 else [fraction_text(length)])
             for edge, length in self.lengths.items()
@@ -259,6 +260,10 @@ class AnswerGraph(Result):
         )
         lengths = {(edge[0], edge[1]): edge[2] if len(edge) == 3 else 1 for edge in edges}
         return AnswerGraph(vertices, lengths, superset=bool(document.get("superset", False)))
+
+
+def _flip(word: tuple[int, ...], place: int) -> tuple[int, ...]:
+    return (*word[:place], 1 - word[place], *word[place + 1 :])
 
 
 def _vertex(value: Any) -> Any:

@@ -8,6 +8,7 @@ looked at.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -130,8 +131,6 @@ def _binned(everything: list[Any]) -> Callable[[Sample], str]:
     edges = [ordered[k * len(ordered) // _BINS] for k in range(1, _BINS)]
 
     def name(sample: Any) -> str:
-        from bisect import bisect_right
-
         return f"bin {bisect_right(edges, sample):02d}" if _is_number(sample) else str(sample)
 
     return name

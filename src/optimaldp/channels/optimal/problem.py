@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.channel import Label
-from optimaldp.channels.measures import identity_gain
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.labels import Label
+from optimaldp.channels.measures.vulnerability import identity_gain
 from optimaldp.channels.numbers import read_distribution, read_gain
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon

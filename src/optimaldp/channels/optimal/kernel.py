@@ -7,9 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from heapq import heappop, heappush
 
-from optimaldp.channels.answer_graph import AnswerGraph, Edge
 from optimaldp.channels.channel import Channel
+from optimaldp.channels.graphs.answer_graph import AnswerGraph, Edge
 from optimaldp.privacy.balls import ball, lower, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -67,8 +68,6 @@ class Kernel:
         return tuple(tuple(Fraction(0) if d is None else powers[int(d)] for d in row) for row in distances)
 
     def _from(self, source: int) -> tuple[Fraction, ...]:
-        from heapq import heappop, heappush
-
         found: dict[int, Fraction] = {}
         queue = [(Fraction(-1), source)]
         while queue:

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.answer_graph import AnswerGraph, Permutation
+from optimaldp.channels.graphs.answer_graph import AnswerGraph, Permutation
 
 IntArray = NDArray[np.int64]
 Exact = Sequence[Sequence[Fraction]]

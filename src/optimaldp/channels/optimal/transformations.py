@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.databases import Databases
+from optimaldp.channels.graphs.databases import Databases
 from optimaldp.channels.numbers import Number
 from optimaldp.errors import ChannelError
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.channels.channel import Channel
 from optimaldp.channels.numbers import Number, bits_of, cell_text
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.balls import precision
@@ -33,7 +32,7 @@ class LeakageBound(Result):
         return {"bits": self.bits, "factor": cell_text(self.factor), "statement": self.statement, "tight": self.tight}
 
 
-def _check(individuals: int, values: int) -> None:
+def check_databases(individuals: int, values: int) -> None:
     if individuals < 1 or values < 1:
         raise ChannelError(
             "databases", (individuals, values), "are not a number of individuals and of values, both 1 or more"
@@ -69,7 +68,7 @@ def individual_bound(values: int, epsilon: Any) -> LeakageBound:
     >>> individual_bound(2, "ln(3)").factor
     Fraction(3, 2)
     """
-    _check(1, values)
+    check_databases(1, values)
     return _bound(_one(values, Epsilon.read(epsilon)), f"one individual with {values} values", tight=True)
 
 
@@ -88,7 +87,7 @@ def database_bound(individuals: int, values: int, epsilon: Any) -> LeakageBound:
     >>> database_bound(2, 3, "ln(2)").factor
     Fraction(9, 4)
     """
-    _check(individuals, values)
+    check_databases(individuals, values)
     one = _one(values, Epsilon.read(epsilon))
     bits = individuals * bits_of(one)
     factor: Number = one**individuals if isinstance(one, Fraction) else 2.0**bits if bits < 1000 else float("inf")
@@ -106,7 +105,7 @@ def range_bound(individuals: int, values: int, answers: int, epsilon: Any) -> Le
     >>> range_bound(2, 2, 3, "ln(2)").factor
     Fraction(16, 9)
     """
-    _check(individuals, values)
+    check_databases(individuals, values)
     if answers < 1:
         raise ChannelError("answers", answers, "is not a number of outputs", "it must be 1 or more")
     read = Epsilon.read(epsilon)
@@ -158,27 +157,6 @@ def gain_bound(prior_gain: Number, factor: Number) -> Number:
     if prior_gain < 0:
         raise ChannelError("prior gain", str(prior_gain), "is negative", "the bound holds for gains of 0 or more")
     return prior_gain * factor
-
-
-def extremal_channel(individuals: int, values: Any, epsilon: Any) -> Channel:
-    """The channel on ``Val^u`` that attains Theorem 1: ``α / x^d`` with ``α = (x/(v−1+x))^u`` (errata F4, F5).
-
-    *values* is their number or the values themselves. An irrational ``e^epsilon`` is taken from below, so the
-    channel is private.
-    """
-    from optimaldp.channels.databases import Databases
-
-    names = tuple(range(values)) if isinstance(values, int) else tuple(values)
-    _check(individuals, len(names))
-    read = Epsilon.read(epsilon)
-    if read.infinite:
-        return Channel.identity(list(Databases.of_values(names, individuals)))
-    ratio = read.ratio_below(bits=64)
-    databases = list(Databases.of_values(names, individuals))
-    alpha = (ratio / (len(names) - 1 + ratio)) ** individuals
-    cells = [alpha / ratio**d for d in range(individuals + 1)]
-    rows = [[cells[sum(a != b for a, b in zip(x, z))] for z in databases] for x in databases]
-    return Channel(rows, databases, outputs=databases)
 
 
 def border_utility_bound(distance_counts: list[int], epsilon: Any) -> Number:

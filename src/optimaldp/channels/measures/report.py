@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimaldp.channels import measures
-from optimaldp.channels.bounds import individual_bound
-from optimaldp.channels.channel import Channel
-from optimaldp.channels.least_epsilon import least_epsilon
+from optimaldp.channels.measures import entropies, vulnerability
+from optimaldp.channels.measures.bounds import individual_bound
+from optimaldp.channels.measures.priors import read_prior
+from optimaldp.channels.measures.privacy import least_epsilon
 from optimaldp.channels.numbers import Number, cell_text
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,19 +96,19 @@ def percent(chance: Number) -> str:
 
 def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) -> LeakageReport:
     """Every measure of a channel that needs no graph and no gain."""
-    read = measures.read_prior(channel, prior)
+    read = read_prior(channel, prior)
     capacity = channel.shannon_capacity(gap=gap)
     return LeakageReport(
         channel,
-        measures.prior_vulnerability(channel, read),
-        measures.posterior_vulnerability(channel, read),
-        measures.min_entropy_leakage(channel, read),
-        measures.min_capacity(channel),
-        measures.mutual_information(channel, read),
+        vulnerability.prior_vulnerability(channel, read),
+        vulnerability.posterior_vulnerability(channel, read),
+        vulnerability.min_entropy_leakage(channel, read),
+        vulnerability.min_capacity(channel),
+        entropies.mutual_information(channel, read),
         capacity.lower,
         capacity.upper,
-        measures.guessing_entropy(channel, read),
-        measures.posterior_guessing_entropy(channel, read),
+        entropies.guessing_entropy(channel, read),
+        entropies.posterior_guessing_entropy(channel, read),
         least_epsilon(channel).epsilon,
     )
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.channels import exact_matrix
-from optimaldp.channels.kernel import Kernel
-from optimaldp.channels.program import Program, solver_arrays
+from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.program import Program, solver_arrays
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.channels.databases import Databases, induced_graph
+from optimaldp.channels.graphs.databases import Databases
+from optimaldp.channels.graphs.induced import induced_graph
 from optimaldp.channels.numbers import Number, cell_text, read_distribution
-from optimaldp.channels.optimal import OptimalMechanism, optimal_mechanism
+from optimaldp.channels.optimal.mechanism import OptimalMechanism, optimal_mechanism
 from optimaldp.results import Result
 
 

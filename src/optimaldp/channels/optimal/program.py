@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.optimal.kernel import Kernel
 from optimaldp.extras import requiring
 
 IntArray = NDArray[np.int64]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.kernel import Kernel
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import cell_text
-from optimaldp.channels.program import Program
+from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.program import Program
 
 
 class Proof(ABC):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimaldp.channels.channel import Channel, index_of
-from optimaldp.channels.databases import Databases
+from optimaldp.channels.graphs.databases import Databases
+from optimaldp.channels.labels import index_of
 from optimaldp.channels.numbers import Number, bits_of, cell_text
 from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optimaldp.channels.channel import Channel, Label
-from optimaldp.channels.measures import negative_entropies
+from optimaldp.channels.labels import Label
+from optimaldp.channels.measures.entropies import negative_entropies
 from optimaldp.channels.numbers import FloatArray
 from optimaldp.errors import ChannelError
 from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 _MOST_STEPS = 200
 _LARGEST_SOLVE = 3000  # inputs; beyond it one Newton step costs more than many cheap iterations
@@ -55,6 +58,7 @@ class Capacity(Result):
 def shannon_capacity(channel: Channel, *, gap: float = 1e-9) -> Capacity:
     """``max_p I(p, C)`` in bits, certified to *gap*.
 
+    >>> from optimaldp.channels import Channel
     >>> round(shannon_capacity(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).bits, 9)
     0.188721876
     """

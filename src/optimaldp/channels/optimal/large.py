@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import Number
-from optimaldp.channels.optimality import Proof, UniformPotentialProof
+from optimaldp.channels.optimal.proofs import Proof, UniformPotentialProof
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 

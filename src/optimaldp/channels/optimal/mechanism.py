@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.channels import closed_forms, linear_program
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.channel import Channel, Label
-from optimaldp.channels.closed_forms import Form
-from optimaldp.channels.kernel import ROUNDED_BITS, Kernel
+from optimaldp.channels.channel import Channel
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.labels import Label
 from optimaldp.channels.numbers import Number, cell_text
-from optimaldp.channels.optimality import PotentialProof, ProgramProof, Proof, TheoremProof
-from optimaldp.channels.program import build_program
-from optimaldp.channels.symmetry import cell_orbits
-from optimaldp.channels.utility import Exact, Problem, read_problem
+from optimaldp.channels.optimal import closed_forms, linear_program
+from optimaldp.channels.optimal.closed_forms import Form
+from optimaldp.channels.optimal.kernel import ROUNDED_BITS, Kernel
+from optimaldp.channels.optimal.large import large_form
+from optimaldp.channels.optimal.problem import Exact, Problem, read_problem
+from optimaldp.channels.optimal.program import build_program
+from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof, Proof, TheoremProof
+from optimaldp.channels.optimal.symmetry import cell_orbits
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
@@ -205,8 +207,6 @@ def _is_large(problem: Problem) -> bool:
 
 
 def _by_floats(problem: Problem) -> OptimalMechanism:
-    from optimaldp.channels.large import large_form
-
     if len(problem.prior) > _LARGEST_MATRIX:
         remedy = "ring_profile() keeps a ring of any size as one row; for other graphs merge answers"
         raise ChannelError(

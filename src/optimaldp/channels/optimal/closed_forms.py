@@ -12,9 +12,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from optimaldp.channels import exact_matrix
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.kernel import Kernel
-from optimaldp.channels.optimality import PotentialProof, Proof, TheoremProof
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.proofs import PotentialProof, Proof, TheoremProof
 
 Exact = Sequence[Sequence[Fraction]]
 ExactChannel = tuple[tuple[Fraction, ...], ...]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.channel import Channel, Label
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.labels import Label
 from optimaldp.channels.numbers import Number, cell_text
 from optimaldp.errors import ChannelError
 from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.channels.channel import Channel
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +48,7 @@ def least_epsilon(channel: Channel, graph: AnswerGraph | None = None) -> LeastEp
 
     Both zero passes; something against zero is infinite. An edge of length ℓ grants ``ℓ·epsilon`` (metric privacy).
 
+    >>> from optimaldp.channels import Channel
     >>> least_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).ratio
     Fraction(3, 1)
     """

@@ -1,0 +1,1 @@
+"""Graphs of answers, databases, and the graph that a question induces."""

@@ -55,8 +55,8 @@ def explain(
 
 
 def _graph(text: str) -> AnswerGraph:
-    from optimaldp.channels.graphs.answer_graph import AnswerGraph
     from optimaldp.channels.documents import read_graph_name
+    from optimaldp.channels.graphs.answer_graph import AnswerGraph
     from optimaldp.cli.files import read_json
     from optimaldp.errors import GraphError
 

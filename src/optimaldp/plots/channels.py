@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.measures.bounds import database_bound
-from optimaldp.channels.channel import Channel
 from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track

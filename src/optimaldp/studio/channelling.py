@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.documents import read_channel, read_graph_name, read_numbers
-from optimaldp.channels.optimal import optimal_mechanism
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.measures.report import leakage_report
+from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.errors import GraphError
 from optimaldp.studio.calls import read_fields
 

@@ -16,9 +16,9 @@ from typing import Any
 from benchmarks.report import Row, at_most, best_time
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import precision
-from optimaldp.questions.winner import draw_winner, winner_claim
-from optimaldp.questions.winner.distribution import ball_power, enclosed_probabilities
-from optimaldp.questions.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import draw_winner, winner_claim
+from optimaldp.laws.winner.distribution import ball_power, enclosed_probabilities
+from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
 from optimaldp.sampling import SystemBits
 
 Election = tuple[int, ...]

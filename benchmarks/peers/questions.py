@@ -10,9 +10,9 @@ from benchmarks.peers.record import Comparison, Estimate, checked
 from optimaldp.preview import preview
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import precision
-from optimaldp.questions.winner import winner_claim
-from optimaldp.questions.winner.distribution import ball_power, enclosed_probabilities
-from optimaldp.questions.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import winner_claim
+from optimaldp.laws.winner.distribution import ball_power, enclosed_probabilities
+from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
 
 _DRAWS = 2000
 _PERSONS = 1001

@@ -14,8 +14,8 @@ from pathlib import Path
 import optimaldp as odp
 from optimaldp.plots.style import figure, legend, look, save
 from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.questions.winner.distribution import ball_power
-from optimaldp.questions.winner.permute_and_flip import win_probability
+from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws.winner.permute_and_flip import win_probability
 
 EPSILON = "2"
 RIVAL = 200

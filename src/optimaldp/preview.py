@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import InputError, QuestionError
+from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Neighbours, read_neighbours, read_probability
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.chain import Chain
 from optimaldp.questions.choices import Histogram, Winner
 from optimaldp.questions.quantiles import Quantile
 from optimaldp.questions.rivals import Rival, rivals, winner_counts, winner_rivals
@@ -202,8 +202,8 @@ def _notes(question: Question) -> tuple[str, ...]:
 
 
 def _winner_error(level: ApproximateDP, neighbours: Neighbours, options: int) -> Error:
-    from optimaldp.questions.winner import winner_claim
-    from optimaldp.questions.winner.distribution import enclosed_probabilities
+    from optimaldp.laws.winner import winner_claim
+    from optimaldp.laws.winner.distribution import enclosed_probabilities
 
     claim = winner_claim(options, level, neighbours)
 

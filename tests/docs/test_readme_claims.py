@@ -11,9 +11,9 @@ from fenced import ROOT
 import optimaldp as odp
 from optimaldp.histograms import optimal_error
 from optimaldp.histograms.error import many_bins_error
+from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws.winner.permute_and_flip import win_probability
 from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.questions.winner.distribution import ball_power
-from optimaldp.questions.winner.permute_and_flip import win_probability
 
 README = (ROOT / "README.md").read_text()
 

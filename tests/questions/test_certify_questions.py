@@ -17,9 +17,9 @@ from optimaldp.certify.exponentials import Exponentials, close
 from optimaldp.certify.findings import Certified
 from optimaldp.certify.questions import certified, examine
 from optimaldp.errors import NotCertifiedError
+from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Epsilon, level
 from optimaldp.privacy.balls import Ball
-from optimaldp.questions.chain import Chain
 
 LEVELS = [
     ("1", 0),

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_tables import moves, states
 
+from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Neighbours, level
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions import parse
-from optimaldp.questions.chain import Chain
 
 
 def exact_row(bound: ApproximateDP, answers: int, truth: int, distance: int | float) -> list[Fraction]:

@@ -70,8 +70,8 @@ def test_closed_form_is_the_optimum_on_the_grid(levels: list[Fraction], data: st
 
 
 def test_one_level_is_the_plain_closed_form() -> None:
+    from optimaldp.laws.chain import Chain
     from optimaldp.privacy import ApproximateDP, level
-    from optimaldp.questions.chain import Chain
 
     bound = level(1)
     assert isinstance(bound, ApproximateDP)

@@ -181,7 +181,7 @@ def test_nothing_is_sampled_that_the_referee_rejects(monkeypatch: pytest.MonkeyP
 
 
 def test_only_certified_things_reach_the_sampler() -> None:
-    from optimaldp.questions.chain import Chain
+    from optimaldp.laws.chain import Chain
     from optimaldp.sampling import SystemBits
 
     with pytest.raises(TypeError):

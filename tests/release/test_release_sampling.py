@@ -10,10 +10,10 @@ import pytest
 import optimaldp as odp
 from optimaldp.certify.questions import certified
 from optimaldp.errors import MechanismError, QuestionError
+from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Neighbours, level
 from optimaldp.privacy.balls import lower, precision, upper
 from optimaldp.questions.answering import answering, draw_at_distance
-from optimaldp.questions.chain import Chain
 from optimaldp.questions.tally import Counted
 from optimaldp.release import read_level
 from optimaldp.sampling import SystemBits, enumerate_bits

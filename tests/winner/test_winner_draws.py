@@ -9,11 +9,11 @@ import pytest
 from elections import permute_and_flip
 
 from optimaldp.errors import QuestionError
+from optimaldp.laws.winner import draw_winner, winner_probabilities
+from optimaldp.laws.winner import permute_and_flip as flipping
+from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import ball
-from optimaldp.questions.winner import draw_winner, winner_probabilities
-from optimaldp.questions.winner import permute_and_flip as flipping
-from optimaldp.questions.winner.distribution import ball_power
 from optimaldp.sampling import SystemBits, enumerate_bits
 
 TOP = 2**64

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.winner import MOST_FLATTENED, WinnerMode, draw_winner, winner_claim, winner_probabilities
 from optimaldp.privacy import all_of, level
-from optimaldp.questions.winner import MOST_FLATTENED, WinnerMode, draw_winner, winner_claim, winner_probabilities
 
 LATTICE, CONTINUUM, FLIP = WinnerMode.LATTICE, WinnerMode.CONTINUUM, WinnerMode.PERMUTE_AND_FLIP
 

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.winner.continuum import continuum_probabilities
+from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws.winner.lattice import lattice_probabilities
+from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import winner_probabilities
-from optimaldp.questions.winner.continuum import continuum_probabilities
-from optimaldp.questions.winner.distribution import ball_power
-from optimaldp.questions.winner.lattice import lattice_probabilities
-from optimaldp.questions.winner.permute_and_flip import permute_and_flip_probabilities
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "winner.json").read_text())["instances"]
 

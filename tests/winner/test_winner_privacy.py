@@ -19,14 +19,14 @@ from elections import (
     worst_ratio,
 )
 
+from optimaldp.laws.winner import WinnerMode, winner_claim
+from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws.winner.flattening import _Flattening, flatten
+from optimaldp.laws.winner.lattice import WholeVotes, lattice_probabilities
+from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import winner_probabilities
-from optimaldp.questions.winner import WinnerMode, winner_claim
-from optimaldp.questions.winner.distribution import ball_power
-from optimaldp.questions.winner.flattening import _Flattening, flatten
-from optimaldp.questions.winner.lattice import WholeVotes, lattice_probabilities
-from optimaldp.questions.winner.permute_and_flip import permute_and_flip_probabilities
 
 # e^epsilon at which each number of options has a proven lattice version: hypotheses, certificate, and near their ends.
 RATIOS = {

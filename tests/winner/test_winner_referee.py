@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from optimaldp.certify import winner_shapes
-from optimaldp.certify.winner import continuum_proof, hypotheses_hold, inside_bracket, lattice_proof
-from optimaldp.certify.winner_brackets import RANGES, find_brackets, read_table
-from optimaldp.certify.winner_certificate import _Numbers, certify
-from optimaldp.certify.winner_shapes import ONE, compiled, plain
+from optimaldp.certify.winner import shapes as winner_shapes
+from optimaldp.certify.winner.brackets import RANGES, find_brackets, read_table
+from optimaldp.certify.winner.certificate import _Numbers, certify
+from optimaldp.certify.winner.proofs import continuum_proof, hypotheses_hold, inside_bracket, lattice_proof
+from optimaldp.certify.winner.shapes import ONE, compiled, plain
 from optimaldp.errors import CertificateError
+from optimaldp.laws.winner.lattice import lattice_probabilities
 from optimaldp.privacy import Epsilon
-from optimaldp.questions.winner.lattice import lattice_probabilities
 
 HALF = Fraction(1, 2)
 

@@ -1,6 +1,6 @@
 """Questions about a table: the true answer and its distance to another answer, from a few counts.
 
-The function ``optimaldp.winner`` is not repeated here, because ``optimaldp.questions.winner`` is the package with its mechanism.
+The function ``optimaldp.winner`` is not repeated here, because ``optimaldp.laws.winner`` is the package with its mechanism.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def flips(
 
 def __getattr__(name: str) -> Any:
     if name == "winner_probabilities":  # its arithmetic loads on first use
-        from optimaldp.questions.winner import winner_probabilities
+        from optimaldp.laws.winner import winner_probabilities
 
         return winner_probabilities
     raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")

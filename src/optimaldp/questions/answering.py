@@ -14,11 +14,11 @@ from optimaldp.certify.findings import Certified, Finding
 from optimaldp.certify.personal import examine_personal
 from optimaldp.certify.questions import certified
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions import personal
 from optimaldp.questions.base import Question
-from optimaldp.questions.chain import Chain
 from optimaldp.questions.choices import Histogram, Winner
 from optimaldp.questions.conditions import Moves
 from optimaldp.questions.tally import Counted
@@ -110,13 +110,13 @@ class ForWinner(Answering):
     """The winner: the flip envelope where it is proven, permute-and-flip elsewhere."""
 
     def draw(self, counted: Counted, source: BitSource) -> str:
-        from optimaldp.questions.winner import draw_winner
+        from optimaldp.laws.winner import draw_winner
 
         # A flip under add/remove or n = 0 needs no special case: the distribution itself is private everywhere.
         return self.answers[draw_winner(counted.counts[:-1], self.level, self.neighbours, source)]
 
     def statement(self) -> dict[str, Any]:
-        from optimaldp.questions.winner import winner_claim
+        from optimaldp.laws.winner import winner_claim
 
         claim = winner_claim(len(self.answers), self.level, self.neighbours)
         return {
@@ -249,8 +249,8 @@ def hypothetical(question: Question, level: ApproximateDP, neighbours: Neighbour
 def _winner_enclosures(
     question: Winner, level: ApproximateDP, neighbours: Neighbours, cells: tuple[int, ...]
 ) -> Enclosures:
-    from optimaldp.questions.winner import winner_claim
-    from optimaldp.questions.winner.distribution import enclosed_probabilities
+    from optimaldp.laws.winner import winner_claim
+    from optimaldp.laws.winner.distribution import enclosed_probabilities
 
     claim = winner_claim(len(question.known_options()), level, neighbours)
     return lambda: enclosed_probabilities(cells[:-1], claim)

@@ -94,8 +94,8 @@ def winner_counts(options: int, margin: int, neighbours: Neighbours) -> tuple[in
 
 def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) -> list[Rival]:
     """The winner's usual mechanisms score by votes: e^(-epsilon gap / 2), or e^(-epsilon gap) where votes only come or go."""
-    from optimaldp.questions.winner.distribution import ball_power
-    from optimaldp.questions.winner.permute_and_flip import permute_and_flip_probabilities
+    from optimaldp.laws.winner.distribution import ball_power
+    from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
 
     rate = float(level.epsilon) / (2 if neighbours is Neighbours.SUBSTITUTION else 1)
 

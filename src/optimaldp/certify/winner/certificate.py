@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from optimaldp.certify.winner_shapes import LARGEST_SHARE, ONE, plain, times_down, times_up
+from optimaldp.certify.winner.shapes import LARGEST_SHARE, ONE, plain, times_down, times_up
 from optimaldp.errors import CertificateError
 
 MOST_OPTIONS = 9

@@ -1,4 +1,4 @@
-"""The table of certified brackets that lets a release be instant: ``python -m optimaldp.certify.winner_brackets [options ...]``.
+"""The table of certified brackets that lets a release be instant: ``python -m optimaldp.certify.winner.brackets [options ...]``.
 
 Each bracket ``[x_low, x_high]`` with its reach was accepted by the finite certificate, so the lattice version is
 epsilon-DP for every n and every epsilon with ``e^-epsilon`` inside. The brackets of one number of options join
@@ -17,8 +17,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from optimaldp.certify.winner_certificate import certify
-from optimaldp.certify.winner_shapes import compiled
+from optimaldp.certify.winner.certificate import certify
+from optimaldp.certify.winner.shapes import compiled
 
 TABLE = Path(__file__).with_suffix(".json")
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from optimaldp.laws.winner.flattening import Height
 from optimaldp.privacy.balls import Ball, BallPolynomial, integer_above, integer_below, precision, working_bits
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.questions.winner.flattening import Height
 from optimaldp.sampling import BitSource, uniform_below
 
 Power = Callable[[Height], Ball]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from optimaldp.laws.winner.flattening import Height, flatten
 from optimaldp.privacy.trajectory import Number
-from optimaldp.questions.winner.flattening import Height, flatten
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from optimaldp.certify.winner import continuum_proof, lattice_proof
+from optimaldp.certify.winner.proofs import continuum_proof, lattice_proof
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.privacy import ApproximateDP, Epsilon, Level, Neighbours, read_neighbours
 from optimaldp.privacy.levels import Bound

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from optimaldp.certify.winner_brackets import Bracket, read_table
+from optimaldp.certify.winner.brackets import Bracket, read_table
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.trajectory import Number

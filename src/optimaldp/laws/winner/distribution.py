@@ -14,19 +14,19 @@ from numbers import Integral
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.privacy import Epsilon, Level, Neighbours, level
-from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import Number
-from optimaldp.questions.winner.continuum import continuum_probabilities
-from optimaldp.questions.winner.flattening import Height
-from optimaldp.questions.winner.lattice import lattice_probabilities
-from optimaldp.questions.winner.modes import WinnerClaim, WinnerMode, winner_claim
-from optimaldp.questions.winner.permute_and_flip import (
+from optimaldp.laws.winner.continuum import continuum_probabilities
+from optimaldp.laws.winner.flattening import Height
+from optimaldp.laws.winner.lattice import lattice_probabilities
+from optimaldp.laws.winner.modes import WinnerClaim, WinnerMode, winner_claim
+from optimaldp.laws.winner.permute_and_flip import (
     draw_by_flipping,
     permute_and_flip_probabilities,
     reveal_below,
     win_probability,
 )
+from optimaldp.privacy import Epsilon, Level, Neighbours, level
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, SystemBits, choose_enclosed, uniform_below
 
 _DIGITS = 45  # of a Decimal result, all of them right

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from optimaldp.laws.winner.flattening import Height, flatten
 from optimaldp.privacy.trajectory import Number
-from optimaldp.questions.winner.flattening import Height, flatten
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.report import Row, at_most, best_time
-from optimaldp.privacy import Neighbours, level
-from optimaldp.privacy.balls import precision
 from optimaldp.laws.winner import draw_winner, winner_claim
 from optimaldp.laws.winner.distribution import ball_power, enclosed_probabilities
 from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.privacy import Neighbours, level
+from optimaldp.privacy.balls import precision
 from optimaldp.sampling import SystemBits
 
 Election = tuple[int, ...]

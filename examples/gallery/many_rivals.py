@@ -12,10 +12,10 @@ from math import exp
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import figure, legend, look, save
-from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.laws.winner.permute_and_flip import win_probability
+from optimaldp.plots.style import figure, legend, look, save
+from optimaldp.privacy import Epsilon, Neighbours
 
 EPSILON = "2"
 RIVAL = 200

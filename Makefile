@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all lint types bench bench-peers docs site studio clean setup
+.PHONY: demo test test-spark test-all lint types bench bench-peers docs site studio trace clean setup
 
 setup: $(STAMP)
 
@@ -46,6 +46,10 @@ docs: $(STAMP) site
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
+
+# Which packages five real calls pass through; docs/architecture.md has the pictures.
+trace: $(STAMP)
+	$(BIN)/python docs/generate/architecture.py
 
 studio: $(STAMP)
 	mkdir -p demo-output

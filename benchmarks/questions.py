@@ -11,9 +11,9 @@ from optimaldp.preview import preview
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.questions.answering import Answering, answering
-from optimaldp.questions.tally import Counted
 from optimaldp.release import read_level, release_many
 from optimaldp.sampling import SystemBits
+from optimaldp.tables.tally import Counted
 
 _DRAWS = 5_000
 _MARGINS = (1, 2, 4)
@@ -40,12 +40,12 @@ def _latency() -> Iterator[Row]:
     ]
     for name, text, counts in cases:
         relation = Neighbours.ADD_REMOVE if "add/remove" in name else Neighbours.SUBSTITUTION
-        ours = _draw_time(answering(parse(text), read_level(_EPSILON), relation), Counted(counts))
+        ours = _draw_time(answering(parse(text), read_level(_EPSILON), relation), Counted.of(counts))
         yield at_most(f"one release after counting: {name}", ours, "target 1 ms", 1e-3, 1)
     peers = _opendp()
     if peers is not None:
         ours = _draw_time(
-            answering(parse("majority(x)"), read_level(_EPSILON), Neighbours.SUBSTITUTION), Counted((551, 393))
+            answering(parse("majority(x)"), read_level(_EPSILON), Neighbours.SUBSTITUTION), Counted.of((551, 393))
         )
         noisy = peers.laplace(1 / _EPSILON)
         theirs = best_time(lambda: [noisy(551) >= 472 for _ in range(500)]) / 500

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Row, at_most
-from optimaldp.questions.tally import BinTally, OptionTally, PredicateTally, Tally
+from optimaldp.tables import Bins, Condition, Options, People, Tally
 
 _ROWS = int(os.environ.get("OPTIMALDP_BENCH_ROWS", 100_000_000))
 _FACTOR = 1.2
@@ -26,33 +26,33 @@ _BYTES_PER_ROW = 6  # measured: the file takes about 5.4
 _TASKS: list[tuple[str, Tally, dict[str, Any], str]] = [
     (
         "share of one predicate",
-        PredicateTally(("smokes = 'yes' and age >= 30",)),
+        Tally((Condition("smokes = 'yes' and age >= 30"),)),
         {},
         "SELECT count(*) FILTER (WHERE smokes = 'yes' AND age >= 30), count(*) FROM {table}",
     ),
     (
         "winner among options",
-        OptionTally("candidate", _CANDIDATES),
+        Tally((Options("candidate", _CANDIDATES),)),
         {},
         "SELECT candidate, count(*) FROM {table} GROUP BY candidate",
     ),
     (
         "median over bins",
-        BinTally("age", tuple(Fraction(edge) for edge in (18, 30, 45, 65, 98))),
+        Tally((Bins("age", tuple(Fraction(edge) for edge in (18, 30, 45, 65, 98))),)),
         {},
         "SELECT CASE WHEN age IS NULL THEN 4 WHEN age < 30 THEN 0 WHEN age < 45 THEN 1 WHEN age < 65 THEN 2 ELSE 3 END AS bin, "
         "count(*) FROM {table} GROUP BY bin",
     ),
     (
         "share, by level",
-        PredicateTally(("smokes = 'yes'",)),
+        Tally((Condition("smokes = 'yes'"),)),
         {"levels": "tier"},
         "SELECT tier, count(*) FILTER (WHERE smokes = 'yes'), count(*) FROM {table} GROUP BY tier",
     ),
 ]
 _PEOPLE = (
     "share of persons with ten rows each",
-    PredicateTally(("smokes = 'yes'",)),
+    Tally((Condition("smokes = 'yes'"),)),
     {"unit": "person"},
     "SELECT count(*) FILTER (WHERE yes), count(*) FROM "
     "(SELECT person, bool_or(smokes = 'yes') AS yes FROM {table} WHERE person IS NOT NULL GROUP BY person)",
@@ -100,7 +100,7 @@ def _against_duckdb(name: str, tally: Tally, settings: dict[str, Any], query: st
     bare = query.format(table=f"read_parquet('{path}')")
     theirs, ours = _in_turn(
         lambda: duckdb.connect().execute(bare).fetchall(),
-        lambda: count_persons(str(path), tally, **settings),
+        lambda: count_persons(str(path), tally, People(**settings)),
     )
     note = f"{count:,} rows, opening and counting; processor time {ours[1] / theirs[1]:.2f} ×"
     return at_most(f"tables: {name}", ours[0], "DuckDB, bare aggregate", theirs[0], _FACTOR, note=note)
@@ -125,9 +125,9 @@ def _timed(work: Callable[[], Any]) -> Times:
 
 _PEAK = """
 import resource, sys
-from optimaldp.questions.tally import PredicateTally
+from optimaldp.tables import Condition, Tally
 from optimaldp.tables import count
-count(sys.argv[1], PredicateTally(("smokes = 'yes' and age >= 30",)))
+count(sys.argv[1], Tally((Condition("smokes = 'yes' and age >= 30"),)))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
@@ -143,9 +143,9 @@ def _memory(big: Path, small: Path, count: int) -> Row:
 
 _OURS = """
 import sys
-from optimaldp.questions.tally import PredicateTally
+from optimaldp.tables import Condition, Tally
 from optimaldp.tables import count
-count(sys.argv[1], PredicateTally(("age >= 30",)))
+count(sys.argv[1], Tally((Condition("age >= 30"),)))
 """
 
 

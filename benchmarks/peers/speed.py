@@ -15,9 +15,9 @@ from optimaldp.histograms import private_histogram
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.questions.answering import answering
-from optimaldp.questions.tally import Counted
 from optimaldp.release import read_level
 from optimaldp.sampling import SystemBits
+from optimaldp.tables.tally import Counted
 
 LATENCY = "Time of one release after counting"
 IMPORT = "Time of an import"
@@ -29,11 +29,11 @@ _OURS = """
 import optimaldp
 from optimaldp.questions import parse
 from optimaldp.questions.answering import answering
-from optimaldp.questions.tally import Counted
+from optimaldp.tables.tally import Counted
 from optimaldp.release import read_level
 from optimaldp.privacy import Neighbours
 from optimaldp.sampling import SystemBits
-answering(parse("majority(x)"), read_level(1), Neighbours.SUBSTITUTION).draw(Counted((600, 401)), SystemBits())
+answering(parse("majority(x)"), read_level(1), Neighbours.SUBSTITUTION).draw(Counted.of((600, 401)), SystemBits())
 """
 # OpenDP loads numpy, polars and scikit-learn where it finds them. Here it must not: a user of its counts needs none of them.
 _OPENDP_ALONE = """
@@ -82,7 +82,7 @@ def _latency() -> Iterator[Comparison]:
 
 def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
     prepared, source = answering(parse(question), read_level(1), Neighbours.SUBSTITUTION), SystemBits()
-    return lambda: prepared.draw(Counted(counts), source)
+    return lambda: prepared.draw(Counted.of(counts), source)
 
 
 def _each(work: Callable[[], Any]) -> float:

@@ -185,11 +185,10 @@ def _conditions(parts: Mapping[str, Sequence[str]], opened: Any) -> tuple[str, .
 
 
 def _check_conditions(conditions: tuple[str, ...], opened: Any) -> None:
-    from optimaldp.questions.tally import PredicateTally
-    from optimaldp.tables import check
+    from optimaldp.tables import Condition, Tally, check
 
     for condition in conditions:
-        check(opened, PredicateTally((condition,)))
+        check(opened, Tally((Condition(condition),)))
 
 
 def _quoted(value: str) -> str:

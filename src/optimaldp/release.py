@@ -15,10 +15,10 @@ from optimaldp.questions.answering import Answering, Personalised, answering, an
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.choices import Histogram
 from optimaldp.questions.personal import check_personal, read_levels
-from optimaldp.questions.tally import Counted
 from optimaldp.request import Request
 from optimaldp.results import Result
 from optimaldp.sampling import SystemBits
+from optimaldp.tables.tally import Counted
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
@@ -156,7 +156,7 @@ def _release(source: Any, request: Request) -> Release:
     from optimaldp.tables import check, open_source
 
     opened = open_source(source)
-    check(opened, request.question.tally, **request.counting())
+    check(opened, request.question.tally, request.counting())
     answer, prepared = sealed(lambda: _draw(*_count(opened, request)))
     return _released(request, answer, prepared)
 
@@ -165,7 +165,7 @@ def _count(opened: Any, request: Request) -> tuple[Counted, Answering]:
     """Count, then certify: the certificate depends on public things only (options of a type, levels)."""
     from optimaldp.tables import count
 
-    counted = count(opened, request.question.tally, **request.counting())
+    counted = count(opened, request.question.tally, request.counting())
     question = request.question if counted.options is None else request.question.with_options(counted.options)
     if request.levels is None:
         return counted, answering(question, request.level, request.neighbours)
@@ -214,7 +214,7 @@ def _spend_and_draw(source: Any, request: Request, book: Ledger) -> Release:
     from optimaldp.tables import check, open_source
 
     opened = open_source(source)
-    check(opened, request.question.tally, **request.counting())
+    check(opened, request.question.tally, request.counting())
     asked: dict[str, Any] = {"question": request.text, "level": request.level}
     asked |= {"neighbours": request.neighbours, "unit": request.unit, "part": request.part}
     version = opened.version()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.questions.base import Question
+from optimaldp.tables.people import People, read_part
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,15 @@ class Request:
         parts = {"where": self.where, "reduce": self.reduce, "order": self.reduce_order, "levels": self.levels}
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
 
-    def counting(self) -> dict[str, str | None]:
-        names = ("unit", "reduce", "reduce_order", "levels")
-        return {name: getattr(self, name) for name in names} | {"where": self.condition}
+    def counting(self) -> People:
+        part = None if self.part is None else read_part(self.part)
+        return People(self.unit, self.reduce, self.reduce_order, self.where, part, self.levels)
 
     def persons(self) -> str:
         """Who is protected, and how their rows became one value, in words."""
         if self.unit is None:
             return "each row is a person"
-        from optimaldp.tables.persons import rule_for
-
-        rule = rule_for(self.question.tally, self.reduce, self.reduce_order, self.unit)
+        rule = self.counting().rules(self.question.tally)[0]
         order = f" by {self.reduce_order}" if self.reduce_order else ""
         return f"a person is a value of the column {self.unit}, their rows reduced to one value by: {rule}{order}"
 

@@ -18,7 +18,7 @@ import optimaldp as odp
 from optimaldp.cli import main
 from optimaldp.errors import OptimalDPError, ReleaseError
 from optimaldp.questions import answering
-from optimaldp.questions.tally import Counted
+from optimaldp.tables.tally import Counted
 
 CANARIES = ("Zyzzyva-7431", "Qwixotic-9917", "7431", "9917")
 YES, NO = 7431, 9917  # odd counts: no other number in the project looks like them
@@ -157,7 +157,7 @@ def test_an_unforeseen_error_after_counting_is_sealed(broken: str, monkeypatch: 
 
 
 def test_counts_have_no_readable_form() -> None:
-    counted = Counted((YES, NO))
+    counted = Counted.of((YES, NO))
     assert_clean([repr(counted), str(counted), f"{counted}", f"{[counted]}"])
 
 

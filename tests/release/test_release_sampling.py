@@ -14,9 +14,9 @@ from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Neighbours, level
 from optimaldp.privacy.balls import lower, precision, upper
 from optimaldp.questions.answering import answering, draw_at_distance
-from optimaldp.questions.tally import Counted
 from optimaldp.release import read_level
 from optimaldp.sampling import SystemBits, enumerate_bits
+from optimaldp.tables.tally import Counted
 
 LEVELS = [("1", 0), ("ln(2)", "0.1"), ("0", 0), ("0.3", "0.01")]
 
@@ -86,5 +86,5 @@ def test_a_draw_for_a_release_has_the_stated_error(
 ) -> None:
     prepared = answering(odp.questions.parse(question), read_level(1), Neighbours.SUBSTITUTION)
     source, draws = SystemBits(), 4000
-    found = sum(prepared.draw(Counted(counts), source) == wrong for _ in range(draws))
+    found = sum(prepared.draw(Counted.of(counts), source) == wrong for _ in range(draws))
     assert abs(found - draws * probability) < 6 * math.sqrt(draws * probability * (1 - probability))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from optimaldp.questions.tally import BinTally, CrossTally, Option, OptionTally, PredicateTally, Tally
+from optimaldp.tables.tally import Bins, Condition, Option, Options, Tally
 
 Row = dict[str, Any]
 
@@ -119,11 +119,11 @@ class Case:
 
 
 def holds(text: str, test: Callable[[Row], bool | None], **more: Any) -> Case:
-    return Case(PredicateTally((text,)), lambda row: 0 if test(row) else 1, 2, **more)
+    return Case(Tally((Condition(text),)), lambda row: 0 if test(row) else 1, 2, **more)
 
 
 def options(column: str, given: tuple[Option, ...], **more: Any) -> Case:
-    return Case(OptionTally(column, given), lambda row: _place(row[column], given), len(given) + 1, **more)
+    return Case(Tally((Options(column, given),)), lambda row: _place(row[column], given), len(given) + 1, **more)
 
 
 def _place(value: Any, given: tuple[Option, ...]) -> int | None:
@@ -138,12 +138,12 @@ def _in_bins(value: Any, edges: tuple[Fraction, ...]) -> int | None:
 
 def bins(column: str, *edges: str, **more: Any) -> Case:
     exact = tuple(Fraction(edge) for edge in edges)
-    return Case(BinTally(column, exact), lambda row: _in_bins(row[column], exact), len(edges), **more)
+    return Case(Tally((Bins(column, exact),)), lambda row: _in_bins(row[column], exact), len(edges), **more)
 
 
 def _crossed(row: Row) -> int | None:
     first, second = _place(row["order"], ("yes", "no")), _place(row["ok"], (False, True))
-    return None if first is None or second is None else first * 2 + second
+    return (2 if first is None else first) * 3 + (2 if second is None else second)
 
 
 def _known(value: Any, test: Callable[[Any], bool]) -> bool:
@@ -238,7 +238,7 @@ TABLES = [
     bins("weight", "-3", "0", "0.1", "1.5", "9"),
     bins("paid", "-5", "0.4", "11.69", "20"),
     bins('od"d näme', "-1", "0", "1/3", "1e30"),
-    Case(CrossTally(OptionTally("order", ("yes", "no")), OptionTally("ok", None)), _crossed, 5),
+    Case(Tally((Options("order", ("yes", "no")), Options("ok", None))), _crossed, 9),
 ]
 
 NUMBERS = tuple(range(40, 60)) + tuple(range(10, 40)) + (65,)

@@ -16,13 +16,12 @@ import pytest
 from postgres_server import PostgresServer
 
 from optimaldp.errors import OptimalDPError, TableError
-from optimaldp.questions.tally import BinTally, OptionTally, PredicateTally
-from optimaldp.tables import count, files, open_source
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count, files, open_source
 
 CANARY = "Zyzzogeton-7c1"
 ROWS, SMOKERS = 7919, 4567  # primes that appear nowhere else
 SECRETS = [CANARY, "Zyzz", str(ROWS), str(SMOKERS), str(ROWS - SMOKERS)]
-SMOKES = PredicateTally(("smokes = 'yes'",))
+SMOKES = Tally((Condition("smokes = 'yes'"),))
 
 
 def everything_said(error: BaseException) -> str:
@@ -108,7 +107,7 @@ def test_suppressing_the_context_alone_would_leak() -> None:
     ],
 )
 def test_broken_csv_lines_are_not_quoted(tmp_path: Path, line: str) -> None:
-    refuses(lambda: count(_csv(tmp_path, line), PredicateTally(("born >= 0",))))
+    refuses(lambda: count(_csv(tmp_path, line), Tally((Condition("born >= 0"),))))
 
 
 @pytest.mark.usefixtures("silence")
@@ -118,7 +117,7 @@ def test_cells_that_do_not_fit_the_sampled_type_are_not_quoted(tmp_path: Path, m
     monkeypatch.setattr(files, "_SAMPLE", 20)
     source = open_source(path)
     assert source.schema["born"].kind == "whole"  # so the error comes from the cell, not from the question
-    refuses(lambda: count(source, PredicateTally(("born >= 0",))))
+    refuses(lambda: count(source, Tally((Condition("born >= 0"),))))
 
 
 @pytest.mark.usefixtures("silence")
@@ -139,8 +138,8 @@ def test_casts_that_fail_in_a_view_are_not_quoted(tmp_path: Path) -> None:
         connection.register("given", _frame())
         connection.execute("CREATE TABLE people AS SELECT * FROM given")
         connection.execute("CREATE VIEW ages AS SELECT smokes, CAST(name AS INTEGER) AS age FROM people")
-    refuses(lambda: count(f"duckdb:///{path}?table=ages", PredicateTally(("age > 3",))))
-    refuses(lambda: count(f"duckdb:///{path}?table=ages", OptionTally("smokes", ("yes",)), unit="age"))
+    refuses(lambda: count(f"duckdb:///{path}?table=ages", Tally((Condition("age > 3"),))))
+    refuses(lambda: count(f"duckdb:///{path}?table=ages", Tally((Options("smokes", ("yes",)),)), People(unit="age")))
 
 
 @pytest.mark.usefixtures("silence")
@@ -153,33 +152,33 @@ def test_postgres_errors_are_not_quoted(postgres: PostgresServer) -> None:
         connection.execute("INSERT INTO people VALUES (%s)", [CANARY])
         connection.execute("CREATE VIEW ages AS SELECT CAST(name AS integer) AS age FROM people")
     source = open_source(f"{url}?table=ages")
-    refuses(lambda: count(source, PredicateTally(("age > 3",))))
+    refuses(lambda: count(source, Tally((Condition("age > 3"),))))
     # The connection is still of use after an error.
-    refuses(lambda: count(source, PredicateTally(("age > 4",))))
+    refuses(lambda: count(source, Tally((Condition("age > 4"),))))
 
 
 @pytest.mark.spark
 def test_spark_errors_are_not_quoted(spark: Any) -> None:
     frame = spark.createDataFrame([(CANARY,)], ["name"]).selectExpr("CAST(name AS INT) AS age")
     spark.conf.set("spark.sql.ansi.enabled", "true")
-    refuses(lambda: count(frame, PredicateTally(("age > 3",))))
+    refuses(lambda: count(frame, Tally((Condition("age > 3"),))))
 
 
 @pytest.mark.usefixtures("silence")
 def test_questions_that_do_not_fit_tell_nothing_about_the_data() -> None:
     table = _frame()
     for work in (
-        lambda: count(table, PredicateTally(("nme = 'x'",))),
-        lambda: count(table, PredicateTally(("name = 3",))),
-        lambda: count(table, PredicateTally(("smokes",))),
-        lambda: count(table, OptionTally("smokes", None)),
-        lambda: count(table, OptionTally("smokes", (1, 2))),
-        lambda: count(table, BinTally("name", ())),
-        lambda: count(table, SMOKES, unit="person"),
-        lambda: count(table, SMOKES, levels="name"),
-        lambda: count(table, OptionTally("smokes", ("yes",)), levels="born"),
-        lambda: count(table, SMOKES, unit="smokes", levels="name"),
-        lambda: count(table, SMOKES, where="name ~ 'x'"),
+        lambda: count(table, Tally((Condition("nme = 'x'"),))),
+        lambda: count(table, Tally((Condition("name = 3"),))),
+        lambda: count(table, Tally((Condition("smokes"),))),
+        lambda: count(table, Tally((Options("smokes", None),))),
+        lambda: count(table, Tally((Options("smokes", (1, 2)),))),
+        lambda: count(table, Tally((Bins("name", ()),))),
+        lambda: count(table, SMOKES, People(unit="person")),
+        lambda: count(table, SMOKES, People(levels="name")),
+        lambda: count(table, Tally((Options("smokes", ("yes",)),)), People(levels="born")),
+        lambda: count(table, SMOKES, People(unit="smokes", levels="name")),
+        lambda: count(table, SMOKES, People(where="name ~ 'x'")),
     ):
         refuses(work)
 
@@ -193,13 +192,13 @@ def test_strange_objects_in_a_pandas_table_are_not_quoted() -> None:
         __repr__ = __str__
 
     frame = pd.DataFrame({"smokes": ["yes", "no"], "name": [CANARY, Strange()]})
-    refuses(lambda: count(frame, PredicateTally(("name = 'x'",))))
+    refuses(lambda: count(frame, Tally((Condition("name = 'x'"),))))
 
 
 @pytest.mark.usefixtures("silence")
 def test_what_is_shown_of_sources_and_counts_is_public(tmp_path: Path) -> None:
     source = open_source(_frame())
-    counted = count(source, SMOKES, unit="name")
+    counted = count(source, SMOKES, People(unit="name"))
     assert counted.counts == (SMOKERS, ROWS - SMOKERS)  # the canaries are really there
     shown = [repr(source), source.describe(), repr(counted), str(counted), repr(source.schema), str(source.version())]
     assert not leaked(" ".join(shown))

@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, two_predicates
 
-from optimaldp.questions.tally import PredicateTally
-from optimaldp.tables import Source, count
+from optimaldp.tables import Condition, People, Source, Tally, count
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_counts_are_those_of_plain_python(engine: Source, case: Case) -> None:
-    assert count(engine, case.tally, **case.settings).counts == case.expected(ROWS)
+    assert count(engine, case.tally, People(**case.settings)).counts == case.expected(ROWS)
 
 
 def test_two_predicates_are_counted_together(engine: Source) -> None:
-    assert count(engine, PredicateTally(("order = 'yes'", "ok"))).counts == two_predicates(ROWS)
+    assert count(engine, Tally((Condition("order = 'yes'"), Condition("ok")))).counts == two_predicates(ROWS)
 
 
 @pytest.mark.parametrize("case", [EVERYDAY[0], PEOPLE[0], PEOPLE[5], PEOPLE[7], TABLES[0]], ids=lambda case: case.name)
 @pytest.mark.parametrize("column", ["tier", "level"])
 def test_counts_by_level_are_those_of_plain_python(engine: Source, case: Case, column: str) -> None:
-    counted = count(engine, case.tally, levels=column, **case.settings)
+    counted = count(engine, case.tally, People(levels=column, **case.settings))
     expected = case.expected_by_level(ROWS, column)
     texts = {0.5: "0.5", 1.0: "1"} if column == "level" else {}
     assert counted.by_level is not None
-    assert dict(counted.by_level) == {texts.get(level, level): counts for level, counts in expected.items()}
+    dense = {level: counted.dense(cells) for level, cells in counted.by_level}
+    assert dense == {texts.get(level, level): counts for level, counts in expected.items()}
     assert counted.counts == case.expected(ROWS)
 
 

@@ -17,11 +17,10 @@ import pytest
 from postgres_server import PostgresServer
 
 from optimaldp.errors import OptimalDPError, QuestionError, TableError
-from optimaldp.questions.tally import OptionTally, PredicateTally
-from optimaldp.tables import count, open_source
+from optimaldp.tables import Condition, Options, Tally, count, open_source
 
 TABLE = pa.table({"name": ["Ann", "Bob", "Cleo", None], "age": [31, 17, 64, 20], "smokes": ["yes", "no", "yes", "no"]})
-ADULT_SMOKERS = PredicateTally(("age >= 18 and smokes = 'yes'",))
+ADULT_SMOKERS = Tally((Condition("age >= 18 and smokes = 'yes'"),))
 
 
 def _write_csv(path: Path) -> Path:
@@ -79,7 +78,7 @@ def test_folders_and_globs_count_all_their_files(tmp_path: Path) -> None:
     for part in (1, 2, 3):
         _write_parquet(tmp_path / "parts" / f"year={2000 + part}" / "people.parquet")
     assert count(tmp_path / "parts", ADULT_SMOKERS).counts == (6, 6)
-    assert count(tmp_path / "parts", PredicateTally(("year >= 2002",))).counts == (8, 4)
+    assert count(tmp_path / "parts", Tally((Condition("year >= 2002"),))).counts == (8, 4)
     assert count(f"{tmp_path}/parts/**/*.parquet", ADULT_SMOKERS).counts == (6, 6)
 
 
@@ -101,11 +100,11 @@ def test_postgres_schemas_and_enums(postgres: PostgresServer) -> None:
             "INSERT INTO clinic.visits VALUES ('ill', 1e400), ('ill', 1e-400), (NULL, 'NaN'), ('well', 2)"
         )
     source = open_source(f"{url.replace('postgresql', 'postgres')}?table=visits&schema=clinic")
-    counted = count(source, OptionTally("mood", None))
+    counted = count(source, Tally((Options("mood", None),)))
     assert (counted.counts, counted.options) == ((1, 2, 0, 1), ("well", "ill", "it's fine"))
-    assert count(source, OptionTally("mood", ("dead", "ill"))).counts == (0, 2, 2)
-    assert count(source, PredicateTally(("mood is null or lower(mood) = 'well'",))).counts == (2, 2)
-    assert count(source, PredicateTally(("fee / 2 >= 1",))).counts == (3, 1)
+    assert count(source, Tally((Options("mood", ("dead", "ill")),))).counts == (0, 2, 2)
+    assert count(source, Tally((Condition("mood is null or lower(mood) = 'well'"),))).counts == (2, 2)
+    assert count(source, Tally((Condition("fee / 2 >= 1"),))).counts == (3, 1)
 
 
 def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
@@ -113,11 +112,11 @@ def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TYPE mood AS ENUM ('well', 'it''s fine')")
         connection.execute("CREATE TABLE moods (mood mood, ok boolean); INSERT INTO moods VALUES ('it''s fine', true)")
-    counted = count(f"duckdb:///{path}?table=moods", OptionTally("mood", None))
+    counted = count(f"duckdb:///{path}?table=moods", Tally((Options("mood", None),)))
     assert (counted.counts, counted.options) == ((0, 1, 0), ("well", "it's fine"))
-    assert count(f"duckdb:///{path}?table=moods", OptionTally("ok", None)).options == (False, True)
+    assert count(f"duckdb:///{path}?table=moods", Tally((Options("ok", None),))).options == (False, True)
     enum = pl.DataFrame({"mood": pl.Series(["b", None], dtype=pl.Enum(["a", "b"]))})
-    assert count(enum, OptionTally("mood", None)).counts == (0, 1, 1)
+    assert count(enum, Tally((Options("mood", None),))).counts == (0, 1, 1)
     # These were made from the values, so they are no public list.
     for made_from_data in (
         pd.DataFrame({"mood": pd.Categorical(["a", "b"])}),
@@ -125,8 +124,8 @@ def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
         pa.table({"mood": pa.array(["a", "b"]).dictionary_encode()}),
     ):
         with pytest.raises(QuestionError, match="never taken from the data"):
-            count(made_from_data, OptionTally("mood", None))
-        assert count(made_from_data, OptionTally("mood", ("b",))).counts == (1, 1)
+            count(made_from_data, Tally((Options("mood", None),)))
+        assert count(made_from_data, Tally((Options("mood", ("b",)),))).counts == (1, 1)
 
 
 def test_words_in_a_csv_stay_words(tmp_path: Path) -> None:
@@ -134,9 +133,9 @@ def test_words_in_a_csv_stay_words(tmp_path: Path) -> None:
     path.write_text('name,flag,when,select\nyes,true,2024-02-29,"a,b"\nno,false,2023-01-01,"say ""x"""\n,,,\n')
     source = open_source(path)
     assert [source.schema[name].kind for name in source.schema] == ["text", "text", "date", "text"]
-    assert count(source, PredicateTally(("flag = 'true' and name = 'yes'",))).counts == (1, 2)
-    assert count(source, PredicateTally(('"select" = \'say "x"\'',))).counts == (1, 2)
-    assert count(source, PredicateTally(('"select" is null',))).counts == (1, 2)
+    assert count(source, Tally((Condition("flag = 'true' and name = 'yes'"),))).counts == (1, 2)
+    assert count(source, Tally((Condition('"select" = \'say "x"\''),))).counts == (1, 2)
+    assert count(source, Tally((Condition('"select" is null'),))).counts == (1, 2)
 
 
 def test_the_first_line_of_a_csv_holds_the_names_even_if_all_is_text(tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_the_first_line_of_a_csv_holds_the_names_even_if_all_is_text(tmp_path: P
     path.write_text("name,town\nAnn,Rome\nBob,Oslo\n")
     assert open_source(path).schema.names == ("name", "town")
     path.write_text("name,town\n")
-    assert count(path, PredicateTally(("town = 'Rome'",))).counts == (0, 0)
+    assert count(path, Tally((Condition("town = 'Rome'"),))).counts == (0, 0)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -153,7 +152,7 @@ def test_the_header_decides_the_delimiter(tmp_path: Path, delimiter: str) -> Non
     lines = ['"name, with; all|of them"', "age"], ["a,b;c|d;;;;", "3"], ["x", "4"]
     with gzip.open(path, "wt") as file:
         file.write("\n".join(delimiter.join(f'"{cell}"' for cell in line).replace('""', '"') for line in lines) + "\n")
-    assert count(path, PredicateTally(("age = 3",))).counts == (1, 1)
+    assert count(path, Tally((Condition("age = 3"),))).counts == (1, 1)
 
 
 def test_mixed_cells_make_a_text_column_unless_a_type_is_declared(tmp_path: Path) -> None:
@@ -162,8 +161,8 @@ def test_mixed_cells_make_a_text_column_unless_a_type_is_declared(tmp_path: Path
     path.write_text("\n".join(["age", *lines, "unknown", ""]))
     assert open_source(path).schema["age"].kind == "text"
     declared = open_source(path, types={"age": "int64"})
-    assert count(declared, PredicateTally(("age >= 10000",))).counts == (20_000, 10_001)
-    assert count(declared, PredicateTally(("age is null",))).counts == (1, 30_000)
+    assert count(declared, Tally((Condition("age >= 10000"),))).counts == (20_000, 10_001)
+    assert count(declared, Tally((Condition("age is null"),))).counts == (1, 30_000)
 
 
 def test_the_version_changes_with_the_file_and_only_with_it(tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ def question_measurement(
     """
     from optimaldp.questions.answering import answering
     from optimaldp.questions.base import as_question
-    from optimaldp.questions.tally import Counted
     from optimaldp.release import read_level, sealed
+    from optimaldp.tables.tally import Counted
 
     library = _library()
     asked, level, relation = as_question(question), read_level(epsilon, delta), read_neighbours(neighbours)
@@ -110,7 +110,7 @@ def question_measurement(
         given = [max(0, count) for count in counts] if open_total else list(counts)
         if not open_total and sum(given) != persons:
             raise InputError("counts", "the input", "does not add up to the public number of persons")
-        return sealed(lambda: prepared.draw(Counted(asked.cells(given)), SystemBits()))
+        return sealed(lambda: prepared.draw(Counted.of(asked.cells(given)), SystemBits()))
 
     return _measurement(library, space, level.forward[0], draw)
 

@@ -21,9 +21,9 @@ from optimaldp.questions import personal
 from optimaldp.questions.base import Question
 from optimaldp.questions.choices import Histogram, Winner
 from optimaldp.questions.conditions import Moves
-from optimaldp.questions.tally import Counted
 from optimaldp.questions.thresholds import Threshold
 from optimaldp.sampling import BitSource, choose, choose_by_ends, choose_enclosed
+from optimaldp.tables.tally import Counted
 
 Enclosures = Callable[[], Sequence[Ball]]
 

@@ -10,7 +10,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.conditions import Moves
-from optimaldp.questions.tally import Option, Tally
+from optimaldp.tables.tally import Option, Tally
 
 YES_NO = ("yes", "no")
 

@@ -11,7 +11,7 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question
 from optimaldp.questions.conditions import Moves
 from optimaldp.questions.literals import answer_text, check_column, check_options, write_column, write_option
-from optimaldp.questions.tally import Option, OptionTally
+from optimaldp.tables.tally import Option, Options, Tally
 
 EVERYONE_ELSE = "(everyone else)"
 _LEFT_OUT = "persons without one of these options are left out"
@@ -31,8 +31,8 @@ class Compare(Question):
     leaves_out_allowed = True
 
     @property
-    def tally(self) -> OptionTally:
-        return OptionTally(self.column, (self.first, self.second))
+    def tally(self) -> Tally:
+        return Tally((Options(self.column, (self.first, self.second)),))
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -71,8 +71,8 @@ class _OfOptions(Question):
     leaves_out_allowed = True
 
     @property
-    def tally(self) -> OptionTally:
-        return OptionTally(self.column, self.options)
+    def tally(self) -> Tally:
+        return Tally((Options(self.column, self.options),))
 
     def size(self) -> int:
         return len(self.known_options()) + 1

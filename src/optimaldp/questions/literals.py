@@ -11,7 +11,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import read_number
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.tally import Option
+from optimaldp.tables.tally import Option
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _OPENING = {"(": ")", "[": "]"}

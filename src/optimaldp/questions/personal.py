@@ -13,8 +13,8 @@ from optimaldp.errors import LevelError, QuestionError, TableError
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions.base import Question
-from optimaldp.questions.tally import Counted
 from optimaldp.questions.thresholds import Threshold
+from optimaldp.tables.tally import Counted
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def check_personal(question: Question, neighbours: Neighbours) -> Threshold:
 def read_levels(counted: Counted, most: Epsilon) -> tuple[tuple[Epsilon, tuple[int, ...]], ...]:
     """The counts by level, in rising order; nobody's level is above *most*. The levels are public, the counts are not."""
     merged: dict[Epsilon, tuple[int, ...]] = {}
-    for text, counts in counted.by_level or ():
-        own = min(_read_level(text), most)
+    for text, cells in counted.by_level or ():
+        own, counts = min(_read_level(text), most), counted.dense(cells)
         before = merged.get(own, (0,) * len(counts))
         merged[own] = tuple(a + b for a, b in zip(before, counts))
     return tuple(sorted(merged.items(), key=lambda item: item[0]))

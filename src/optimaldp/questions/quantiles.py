@@ -16,7 +16,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question
 from optimaldp.questions.conditions import Condition, Moves, share_condition
 from optimaldp.questions.literals import check_column, check_edges, write_column, write_numbers
-from optimaldp.questions.tally import BinTally
+from optimaldp.tables.tally import Bins, Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,8 +34,8 @@ class Quantile(Question):
     leaves_out_allowed = True
 
     @property
-    def tally(self) -> BinTally:
-        return BinTally(self.column, self.edges)
+    def tally(self) -> Tally:
+        return Tally((Bins(self.column, self.edges),))
 
     @cached_property
     def answers(self) -> tuple[str, ...]:

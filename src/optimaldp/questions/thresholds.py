@@ -21,7 +21,7 @@ from optimaldp.questions.conditions import (
     share_condition,
 )
 from optimaldp.questions.literals import check_predicate
-from optimaldp.questions.tally import PredicateTally
+from optimaldp.tables import tally as tables
 
 _NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is protected'
 
@@ -43,8 +43,8 @@ class Threshold(Question):
     """``majority``, ``any`` or ``all`` when it was asked in that word."""
 
     @property
-    def tally(self) -> PredicateTally:
-        return PredicateTally((self.predicate,))
+    def tally(self) -> tables.Tally:
+        return tables.Tally((tables.Condition(self.predicate),))
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ class Both(Question):
                 )
 
     @property
-    def tally(self) -> PredicateTally:
-        return PredicateTally((self.first.predicate, self.second.predicate))
+    def tally(self) -> tables.Tally:
+        return tables.Tally((tables.Condition(self.first.predicate), tables.Condition(self.second.predicate)))
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -73,13 +73,13 @@ class Steward:
         """The question, its predicates and columns checked against the schema; listed options filled in."""
         from optimaldp.questions.base import as_question
         from optimaldp.release import read_level
-        from optimaldp.tables import check, open_source
+        from optimaldp.tables import People, check, open_source
 
         read_level(given["epsilon"], given.get("delta", 0))
         question, opened = as_question(given["question"]), open_source(self._required())
         options = {name: given.get(name) for name in ("where", "reduce", "reduce_order", "levels")}
-        check(opened, question.tally, unit=self._open().ledger.opening.unit, **options)
-        column = getattr(question.tally, "column", None)
+        check(opened, question.tally, People(unit=self._open().ledger.opening.unit, **options))
+        column = getattr(question.tally.readings[0], "column", None)
         listed = opened.schema[column].options if column is not None and question.answers is None else None
         return question if listed is None else question.with_options(listed)
 

@@ -1,10 +1,30 @@
-"""Tables: the only code that sees data. It opens sources, checks predicates against their schema, and counts persons."""
+"""Tables: the only code that sees data. It opens sources, checks readings against their schema, and counts people."""
 
 from __future__ import annotations
 
 from optimaldp.tables.counting import check, count
+from optimaldp.tables.people import People
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.sources import Source, open_source
+from optimaldp.tables.tally import Bins, Condition, Counted, Grid, Keys, Options, Steps, Tally
 
-__all__ = ["ColumnType", "Predicate", "Schema", "Source", "check", "count", "open_source", "parse_predicate"]
+__all__ = [
+    "Bins",
+    "ColumnType",
+    "Condition",
+    "Counted",
+    "Grid",
+    "Keys",
+    "Options",
+    "People",
+    "Predicate",
+    "Schema",
+    "Source",
+    "Steps",
+    "Tally",
+    "check",
+    "count",
+    "open_source",
+    "parse_predicate",
+]

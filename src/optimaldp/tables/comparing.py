@@ -64,6 +64,12 @@ def moment(term: Term, kind: Kind, *, zoned: bool = False) -> Term:
     return literal_term(kind, value, "timestamp", term.text)
 
 
+def moment_literal(when: datetime.date, *, zoned: bool = False) -> Any:
+    """A date or a point in time that the caller wrote, as an expression."""
+    kind: Kind = "time" if isinstance(when, datetime.datetime) else "date"
+    return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(None)
+
+
 def compare(symbol: str, left: Term, right: Term, text: str) -> Term:
     if left.kind == "truth" and symbol not in ("=", "<>"):
         raise QuestionError("predicate", text, "puts true and false into an order", "use = or <>")

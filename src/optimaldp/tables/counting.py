@@ -2,216 +2,235 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 from decimal import Decimal
 from typing import Any
 
-from optimaldp.errors import QuestionError, TableError
-from optimaldp.questions.tally import Counted, PredicateTally, Tally
-from optimaldp.tables import persons
-from optimaldp.tables.cells import Cells, cells_of, predicate_cells, predicates_of
-from optimaldp.tables.predicates import Predicate, guarded, parse_predicate
-from optimaldp.tables.schema import Kind, Schema
+from optimaldp.errors import TableError
+from optimaldp.tables.people import People
+from optimaldp.tables.plans import Plan, make_plan
+from optimaldp.tables.predicates import refuse_deep_nesting
+from optimaldp.tables.reducing import first_row_each, one_row_each
 from optimaldp.tables.sources import Source, open_source
+from optimaldp.tables.tally import Counted, Keys, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
-
-_ORDERED: tuple[Kind, ...] = ("text", "whole", "real", "truth", "date", "time")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Everything about a count that is settled before data is read."""
-
-    cells: Cells
-    predicates: tuple[Predicate, ...]
-    rule: str | None
-    unit: str | None
-    order: str | None
-    levels: str | None
-    where: Predicate | None
+_LARGEST_LIMIT = 2**62
 
 
-def count(
-    source: Any,
-    tally: Tally,
-    *,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    levels: str | None = None,
-    where: str | None = None,
-) -> Counted:
-    """Count the persons in each cell of *tally*, by one aggregate query where the data lives.
+def count(source: Any, tally: Tally | Keys, people: People | None = None) -> Counted:
+    """Count the people in each cell of *tally*, by one aggregate query where the data lives.
 
-    *unit* names the column that identifies a person (rows without a value there are left out); *reduce* says how several rows
-    become one value: ``any``/``all`` for predicates, ``most-frequent`` (ties by the order of the options), or ``first`` by the
-    column *reduce_order*. Without *unit* each row is a person. *where* is a public predicate: only these rows speak for their
-    person, who is counted all the same. *levels* names a column with each person's privacy level.
+    *people* says who counts as a person and who is asked; without it each row is a person and all are asked.
 
     **Guarantee.** Every person is in exactly one cell, whatever the data, so one person changes at most two counts by one each.
-    Questions are checked before anything is read; errors after that hold no cell and no count.
+    Questions are checked before anything is read; errors after that hold no cell and no count, and no row decides whether
+    there is one.
 
     >>> import pyarrow
+    >>> from optimaldp.tables.tally import Condition
     >>> table = pyarrow.table({"person": [1, 1, 2], "smokes": ["no", "yes", "no"]})
-    >>> count(table, PredicateTally(("smokes = 'yes'",)), unit="person").counts
+    >>> count(table, Tally((Condition("smokes = 'yes'"),)), People(unit="person")).counts
     (1, 1)
     """
     opened = open_source(source)
-    plan = check(opened, tally, unit=unit, reduce=reduce, reduce_order=reduce_order, levels=levels, where=where)
-    query = guarded("question", lambda: _query(opened.table, plan))
-    rows = guarded("question", lambda: opened.fetch(query))
-    return _counted(rows, plan, opened)
+    plan = check(opened, tally, people)
+    if plan.key is not None:
+        return _counted_keys(_run(opened, lambda: _key_query(opened.table, plan)))
+    return _counted(_run(opened, lambda: _query(opened.table, plan)), plan)
 
 
-def check(
-    source: Source,
-    tally: Tally,
-    *,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    levels: str | None = None,
-    where: str | None = None,
-) -> _Plan:
+def check(source: Source, tally: Tally | Keys, people: People | None = None) -> Plan:
     """Check a count against the schema without reading data: raises what :func:`count` would raise before reading."""
-    schema = source.schema
-    predicates = predicates_of(tally, schema) if isinstance(tally, PredicateTally) else ()
-    return _Plan(
-        rule=persons.rule_for(tally, reduce, reduce_order, unit),
-        cells=predicate_cells(predicates) if predicates else cells_of(tally, schema),
-        predicates=predicates,
-        unit=_column(schema, unit, "unit", kinds=(*_ORDERED, "other")),
-        order=_column(schema, reduce_order, "reduce_order", kinds=_ORDERED),
-        levels=_column(schema, levels, "levels", kinds=("text", "whole", "real")),
-        where=None if where is None else parse_predicate(where, schema),
-    )
+    return make_plan(source.schema, tally, people or People())
 
 
-def _column(schema: Schema, name: str | None, field: str, *, kinds: tuple[Kind, ...]) -> str | None:
-    if name is None:
-        return None
-    own = schema.find(name, field=field)
-    if schema[own].kind not in kinds:
-        raise QuestionError(field, own, f"holds {schema[own].words}", f"it cannot serve as {field}")
-    return own
+def _run(opened: Source, query: Any) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = refuse_deep_nesting("question", lambda: opened.fetch(query()))
+    return rows
 
 
-def _query(table: Any, plan: _Plan) -> Any:
-    """The one aggregate query: rows of (level?, counts…) for predicates, of (level?, cell, count) for all else."""
+def _query(table: Any, plan: Plan) -> Any:
+    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for all else."""
     rows = _rows(table, plan)
     if plan.unit is None:
-        return _predicate_counts(rows, plan) if plan.predicates else _cell_counts(rows, plan)
-    people = _one_level(_people(rows, plan), plan)
-    if plan.rule in ("any", "all"):
-        return _predicate_counts(people, plan)
-    return _grouped_cells(people, plan, people.count())
+        return _filtered_counts(rows, plan) if plan.filtered else _cell_counts(rows, plan)
+    if not plan.reduced:
+        cell = plan.cell([reading.number(rows[f"key{place}"]) for place, reading in enumerate(plan.readings)])
+        return _grouped(_one_level(first_row_each(rows, cell, plan.size), plan), plan)
+    people = _one_level(one_row_each(rows, plan.reduced), plan)
+    if plan.filtered:
+        holds = {f"key{one.place}": one.final(people) for one in plan.reduced}
+        return _filtered_counts(people.mutate(**holds), plan)
+    return _grouped(people.mutate(cell=plan.cell([_number(one, people) for one in plan.reduced])), plan)
 
 
-def _rows(table: Any, plan: _Plan) -> Any:
+def _number(one: Any, people: Any) -> Any:
+    final = one.final(people)
+    return one.reading.number(final) if one.rule in ("any", "all") else final
+
+
+def _rows(table: Any, plan: Plan) -> Any:
     """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
     import ibis
 
-    columns = plan.cells.keys(table)
-    if plan.unit is None:
-        # A filtered count passes over NULL by itself; turning NULL into FALSE first costs a quarter of the whole query.
-        columns |= {f"holds{place}": predicate.build(table) for place, predicate in enumerate(plan.predicates)}
-    if plan.levels is not None:
-        columns["level"] = table[plan.levels]
+    if plan.part is not None:
+        table = table.filter(plan.part(table))
+    columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
+    if plan.level is not None:
+        columns["level"] = plan.level(table)
+    if plan.key is not None:
+        columns["key"] = plan.key(table)
     if plan.unit is None:
         return table.select(**_silenced(columns, table, plan))
-    columns["unit"] = table[plan.unit]
+    columns["unit"] = plan.unit(table)
     columns["speaks"] = ibis.literal(True) if plan.where is None else plan.where.on(table)
     if plan.order is not None:
-        columns["place"] = table[plan.order]
+        columns["place"] = plan.order(table)
     return table.select(**columns).filter(ibis._.unit.notnull())
 
 
-def _silenced(columns: dict[str, Any], table: Any, plan: _Plan) -> dict[str, Any]:
+def _silenced(columns: dict[str, Any], table: Any, plan: Plan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
     import ibis
 
     if plan.where is None:
         return columns
     speaks = plan.where.on(table)
-    if plan.predicates:
-        return {name: value & speaks if name.startswith("holds") else value for name, value in columns.items()}
+    if plan.filtered:
+        return {name: value if name == "level" else value & speaks for name, value in columns.items()}
     return {name: value if name == "level" else ibis.cases((speaks, value)) for name, value in columns.items()}
 
 
-def _people(rows: Any, plan: _Plan) -> Any:
-    if plan.rule in ("any", "all"):
-        return persons.by_any_or_all(rows, len(plan.predicates), everyone=plan.rule == "all")
-    return persons.by_first(rows, plan.cells) if plan.rule == "first" else persons.by_most_frequent(rows, plan.cells)
-
-
-def _one_level(people: Any, plan: _Plan) -> Any:
+def _one_level(people: Any, plan: Plan) -> Any:
     """A person's level; NULL, which is refused later, where their rows disagree."""
     import ibis
 
-    if plan.levels is None:
+    if plan.level is None:
         return people
     return people.mutate(level=ibis.cases((people.low == people.high, people.low)))
 
 
-def _level_key(plan: _Plan) -> list[str]:
-    return [] if plan.levels is None else ["level"]
+def _filtered_counts(table: Any, plan: Plan) -> Any:
+    """How many people there are, and for how many each combination of conditions holds.
 
-
-def _predicate_counts(table: Any, plan: _Plan) -> Any:
-    """Filtered counts: as quick as the bare aggregate, where grouping by a truth value is twice as slow."""
-    wanted = {"everyone": table.count(), "first": table.count(where=table.holds0)}
-    if len(plan.predicates) == 2:
-        wanted["second"] = table.count(where=table.holds1)
-        wanted["both"] = table.count(where=table.holds0 & table.holds1)
-    if plan.levels is None:
+    As quick as the bare aggregate, where grouping by a truth value is twice as slow.
+    """
+    wanted = {"everyone": table.count()}
+    for chosen in _combinations(plan):
+        holds = table[f"key{chosen[0]}"]
+        for place in chosen[1:]:
+            holds = holds & table[f"key{place}"]
+        wanted["_".join(["hold", *map(str, chosen)])] = table.count(where=holds)
+    if plan.level is None:
         return table.aggregate(**wanted)
     return table.group_by("level").aggregate(**wanted).limit(MOST_LEVELS + 1)
 
 
-def _grouped_cells(table: Any, plan: _Plan, number_of_persons: Any) -> Any:
+def _combinations(plan: Plan) -> list[tuple[int, ...]]:
+    places = range(len(plan.readings))
+    return [chosen for number in places for chosen in itertools.combinations(places, number + 1)]
+
+
+def _grouped(table: Any, plan: Plan, number_of_people: Any = None) -> Any:
     """Rows of (level?, cell, count): never many more than the question can use."""
-    found = table.group_by(*_level_key(plan), "cell").aggregate(persons=number_of_persons)
-    return found if plan.levels is None else found.limit((MOST_LEVELS + 1) * plan.cells.size)
+    keys = ["cell"] if plan.level is None else ["level", "cell"]
+    number_of_people = table.count() if number_of_people is None else number_of_people
+    groups = table.group_by(*keys).aggregate(people=number_of_people)
+    if plan.level is None:
+        return groups
+    return groups.limit(min((MOST_LEVELS + 1) * plan.size, _LARGEST_LIMIT))
 
 
-def _cell_counts(rows: Any, plan: _Plan) -> Any:
+def _cell_counts(rows: Any, plan: Plan) -> Any:
     """Group by the keys themselves, then number the few groups: numbering every row first is twice as slow."""
-    groups = rows.group_by(*rows.columns).aggregate(persons=rows.count())
-    numbered = groups.mutate(cell=plan.cells.number(groups).fill_null(plan.cells.size - 1))
-    return _grouped_cells(numbered, plan, numbered.persons.sum())
+    groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
+    numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
+    numbered = groups.mutate(cell=plan.cell(numbers))
+    return _grouped(numbered, plan, numbered.people.sum())
 
 
-def _counted(rows: list[tuple[Any, ...]], plan: _Plan, source: Source) -> Counted:
-    grouped: dict[Any, list[int]] = {}
+def _key_query(table: Any, plan: Plan) -> Any:
+    """Rows of (key, people). A person has one key: the one of most of their rows (ties: the least), or of the first row."""
+    import ibis
+
+    rows = _rows(table, plan)
+    if plan.unit is not None:
+        spoken = rows.mutate(key=ibis.cases((rows.speaks, rows.key)))
+        rows = _first_keys(spoken) if plan.order is not None else _voted_keys(spoken)
+    keyed = rows.filter(rows.key.notnull())
+    return keyed.group_by("key").aggregate(people=keyed.count())
+
+
+def _first_keys(rows: Any) -> Any:
+    """The key of a person's first row that speaks; ties go to the least, a row without a key gives none."""
+    spoken = rows.filter(rows.speaks & rows.place.notnull())
+    steps = spoken.group_by("unit", "place").aggregate(key=spoken.key.min())
+    own = steps.group_by("unit").aggregate(place=steps.place.min())
+    first = own.join(steps, ["unit", "place"])
+    return first.select(key=first.key)
+
+
+def _voted_keys(rows: Any) -> Any:
+    import ibis
+
+    spoken = rows.filter(rows.key.notnull())
+    votes = spoken.group_by("unit", "key").aggregate(votes=spoken.count())
+    most = votes.mutate(most=votes.votes.max().over(ibis.window(group_by=votes.unit)))
+    leading = most.filter(most.votes == most.most)
+    return leading.group_by("unit").aggregate(key=leading.key.min())
+
+
+def _counted_keys(rows: list[tuple[Any, ...]]) -> Counted:
+    return Counted({}, (), keys={key: int(people) for key, people in rows})
+
+
+def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
+    grouped: dict[Any, dict[int, int]] = {}
+    total: dict[int, int] = {}
     for row in rows:
-        level, numbers = (row[0], row[1:]) if plan.levels is not None else ("", row)
-        counts = grouped.setdefault(level, [0] * plan.cells.size)
-        for cell, persons_there in _numbers(numbers, plan):
-            counts[cell] += persons_there
-    total = tuple(sum(column) for column in zip(*grouped.values())) or (0,) * plan.cells.size
+        level, numbers = (row[0], row[1:]) if plan.level is not None else ("", row)
+        cells = grouped.setdefault(level, {})
+        for cell, people in _cells(numbers, plan):
+            if people:
+                cells[cell] = cells.get(cell, 0) + people
+                total[cell] = total.get(cell, 0) + people
     by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
-    return Counted(total, by_level, plan.cells.options)
+    return Counted(total, plan.shape, by_level, plan.options)
 
 
-def _numbers(row: tuple[Any, ...], plan: _Plan) -> list[tuple[int, int]]:
+def _cells(row: tuple[Any, ...], plan: Plan) -> list[tuple[int, int]]:
     numbers = [int(value or 0) for value in row]
-    if not plan.predicates or plan.rule in ("first", "most-frequent"):
+    if not plan.filtered:
         return [(numbers[0], numbers[1])]
-    everyone, yes, *two = numbers
-    if not two:
-        return [(0, yes), (1, everyone - yes)]
-    second, both = two
-    return list(enumerate([both, yes - both, second - both, everyone - yes - second + both]))
+    return list(enumerate(_disentangled(numbers, plan)))
 
 
-def _by_level(grouped: dict[Any, list[int]], column: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _disentangled(numbers: list[int], plan: Plan) -> list[int]:
+    """From "at least these conditions hold" to "exactly these hold", in the order of the cells (yes before no)."""
+    places = range(len(plan.readings))
+    at_least = dict(zip([(), *_combinations(plan)], numbers, strict=True))
+    counts = []
+    for answers in itertools.product((True, False), repeat=len(plan.readings)):
+        yes = tuple(place for place in places if answers[place])
+        no = [place for place in places if not answers[place]]
+        counts.append(
+            sum(
+                (-1) ** len(more) * at_least[tuple(sorted((*yes, *more)))]
+                for number in range(len(no) + 1)
+                for more in itertools.combinations(no, number)
+            )
+        )
+    return counts
+
+
+def _by_level(grouped: dict[Any, dict[int, int]], column: str) -> tuple[tuple[str, dict[int, int]], ...]:
     if None in grouped:
         remedy = "the levels are public: give one to every person, the same in all rows of a person"
         raise TableError("levels", column, "does not hold exactly one level for every person", remedy)
     if len(grouped) > MOST_LEVELS:
         raise TableError("levels", column, f"holds more than {MOST_LEVELS} levels", "is it the right column?")
-    return tuple(sorted((_level_text(level), tuple(counts)) for level, counts in grouped.items()))
+    return tuple(sorted(((_level_text(level), cells) for level, cells in grouped.items()), key=lambda pair: pair[0]))
 
 
 def _level_text(level: Any) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from optimaldp.errors import TableError
 from optimaldp.tables.files import version_of
-from optimaldp.tables.safety import quietly
+from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.sources import Source, wrap
 
 _EXAMPLE = "write for example duckdb:///survey.db?table=answers"
@@ -28,7 +28,8 @@ def open_url(url: str) -> Source:
         return _open_duckdb(url, name, schema)
     scheme = "postgres" if parts.scheme == "postgresql" else parts.scheme
     bare = urlunsplit((scheme, parts.netloc, parts.path, urlencode(rest), ""))
-    connection = quietly(shown, "opened", lambda: _connect(bare), remedy="check the address, the user and the database")
+    remedy = "check the address, the user and the database"
+    connection = without_engine_message(shown, "opened", lambda: _connect(bare), remedy=remedy)
     return _table(connection, name, schema, f"{scheme} table {name} at {parts.hostname or 'this machine'}", None)
 
 
@@ -58,7 +59,7 @@ def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
         return embedded(path)
 
     remedy = "check that it is a DuckDB database and that no other program writes to it"
-    connection = quietly(path, "opened", connect, remedy=remedy)
+    connection = without_engine_message(path, "opened", connect, remedy=remedy)
     logs = [f"{path}.wal"] if os.path.exists(f"{path}.wal") else []
     token = f"{version_of([path, *logs])}:{schema or ''}:{name}"
     return _table(connection, name, schema, f"table {name} of DuckDB file {path}", token)

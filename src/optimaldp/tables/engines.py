@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optimaldp.questions.tally import Option
+from optimaldp.tables.tally import Option
 
 
 def embedded(path: str | None = None) -> Any:

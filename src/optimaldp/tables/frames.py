@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.questions.tally import Option
 from optimaldp.tables.sources import Source, wrap
+from optimaldp.tables.tally import Option
 
 _NUMBERS = itertools.count()
 

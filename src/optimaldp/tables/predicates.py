@@ -44,13 +44,13 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
     from optimaldp.tables.grammar import Reader
 
     reader = Reader(schema)
-    term = guarded(text, lambda: reader.truth(parse(text)))
+    term = refuse_deep_nesting(text, lambda: reader.truth(parse(text)))
     if not reader.named:
         raise QuestionError("predicate", text, "names no column", "a predicate says something about each person")
     return Predicate(text, tuple(reader.named), term.build)
 
 
-def guarded(text: str, work: Callable[[], Any]) -> Any:
+def refuse_deep_nesting(text: str, work: Callable[[], Any]) -> Any:
     """Run *work*; an expression that is nested too deeply for Python is refused like any other."""
     try:
         return work()

@@ -11,7 +11,7 @@ from optimaldp.extras import EXTRAS
 Answer = TypeVar("Answer")
 
 
-def quietly(described: str, doing: str, work: Callable[[], Answer], *, remedy: str = "") -> Answer:
+def without_engine_message(described: str, doing: str, work: Callable[[], Answer], *, remedy: str = "") -> Answer:
     """Run *work* on data; an error of the engine becomes one that names only the source and the error's type.
 
     **Guarantee.** The new error has neither a cause nor a context: nothing that the engine said can be reached from it.

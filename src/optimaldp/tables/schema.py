@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimaldp.errors import QuestionError
-from optimaldp.questions.tally import Option
+from optimaldp.tables.tally import Option
 
 Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
 
@@ -39,6 +39,10 @@ class ColumnType:
     @property
     def words(self) -> str:
         return _WORDS[self.kind]
+
+    def value(self, table: Any, name: str) -> Any:
+        """The column of this type on an Ibis table."""
+        return table[name]
 
     @property
     def largest_whole(self) -> float:

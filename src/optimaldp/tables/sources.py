@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.questions.tally import Option
-from optimaldp.tables.safety import quietly
+from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import Schema, column_type
+from optimaldp.tables.tally import Option
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +35,9 @@ class Source:
         """Run one Ibis expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
         from optimaldp.tables.engines import fetch
 
-        rows: list[tuple[Any, ...]] = quietly(self.words, "counted", lambda: fetch(self.table, expression))
+        rows: list[tuple[Any, ...]] = without_engine_message(
+            self.words, "counted", lambda: fetch(self.table, expression)
+        )
         return rows
 
     def __repr__(self) -> str:
@@ -129,7 +131,7 @@ def wrap(
         columns = ((name, column_type(dtype, listed.get(name))) for name, dtype in table.schema().items())
         return table, Schema(tuple(columns))
 
-    table, schema = quietly(words, "opened", opened, remedy=remedy)
+    table, schema = without_engine_message(words, "opened", opened, remedy=remedy)
     if not len(schema):
         raise TableError("data", words, "has no columns")
     return Source(table, schema, words, token)

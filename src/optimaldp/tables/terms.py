@@ -46,10 +46,10 @@ class Term:
 def column_term(name: str, column: ColumnType, text: str) -> Term:
     """A column. Numbers that are not whole come as doubles, whatever the engine stores."""
     if column.kind == "whole":
-        return Term("whole", lambda table: table[name], text, column.largest_whole, 1.0)
+        return Term("whole", lambda table: column.value(table, name), text, column.largest_whole, 1.0)
     if column.kind == "real":
-        return Term("real", lambda table: as_double(table[name]), text)
-    return Term(column.kind, lambda table: table[name], text, zoned=column.zoned)
+        return Term("real", lambda table: as_double(column.value(table, name)), text)
+    return Term(column.kind, lambda table: column.value(table, name), text, zoned=column.zoned)
 
 
 def as_double(value: Any) -> Any:

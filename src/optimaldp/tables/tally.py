@@ -1,0 +1,190 @@
+"""What a question needs to know about a table: how many people are in each cell, described before anything is read.
+
+A *reading* maps one person's record to a whole number; a *tally* crosses several readings into cells. A question names a
+tally; only :mod:`optimaldp.tables` reads data and counts. So a question never sees a row, and a table never sees a mechanism.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from optimaldp.errors import QuestionError
+
+Option = str | int | bool
+Edge = Fraction | datetime.date | datetime.datetime
+Step = Fraction | datetime.timedelta
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Whether a SQL condition holds: yes is 0, no is 1. Where it is NULL it does not hold."""
+
+    text: str
+
+    @property
+    def size(self) -> int:
+        return 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which of the public *values* a column holds, in their order; last, everybody else (other values and NULL).
+
+    ``None`` takes the values from the column's type, where it lists them.
+    """
+
+    column: str
+    values: tuple[Option, ...] | None
+
+    @property
+    def size(self) -> int:
+        if self.values is None:
+            remedy = "write the options out: they are public"
+            raise QuestionError("options", None, f"are not known before the type of {self.column} is", remedy)
+        return len(self.values) + 1
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Which bin ``[edge, next edge)`` a value is in; the last bin includes its upper edge. Last, no value.
+
+    Values below the first edge are in the first bin, values above the last edge in the last.
+    """
+
+    column: str
+    edges: tuple[Edge, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.edges)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Which of the equal bins ``[low + k·step, low + (k+1)·step)`` a value is in; ends as in :class:`Bins`. Last, no value."""
+
+    column: str
+    low: Edge
+    high: Edge
+    step: Step
+
+    @property
+    def bins(self) -> int:
+        return math.ceil(steps_between(self.low, self.high, self.step))
+
+    @property
+    def size(self) -> int:
+        return self.bins + 1
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A number clipped to [low, high] and rounded half up to ``low + k·step``. Last, no value."""
+
+    column: str
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    @property
+    def points(self) -> int:
+        return math.floor(steps_between(self.low, self.high, self.step)) + 1
+
+    @property
+    def size(self) -> int:
+        return self.points + 1
+
+
+Reading = Condition | Options | Bins | Steps | Grid
+
+
+def steps_between(low: Edge, high: Edge, step: Step) -> Fraction:
+    """How many steps lie between two edges, exactly."""
+    if isinstance(step, datetime.timedelta):
+        distance: datetime.timedelta = high - low  # type: ignore[operator, assignment]  # two dates or two points in time
+        return Fraction(_microseconds(distance), _microseconds(step))
+    return Fraction(high - low) / step  # type: ignore[operator, arg-type]  # two numbers
+
+
+def _microseconds(length: datetime.timedelta) -> int:
+    return length // datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many people are in each cell of the crossed *readings*. Cells are numbered row by row, the first reading slowest.
+
+    >>> Tally((Condition("smokes"), Options("sex", ("m", "f")))).shape
+    (2, 3)
+    """
+
+    readings: tuple[Reading, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(reading.size for reading in self.readings)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How many people have each text or whole number that occurs in a column. NULL is no key."""
+
+    column: str
+
+
+@dataclass(frozen=True, repr=False)
+class Counted:
+    """The counts of one tally. Private: it must never be shown, logged or put into an error."""
+
+    cells: dict[int, int]
+    """People by the number of their cell; cells without anybody may be left out."""
+    shape: tuple[int, ...]
+    by_level: tuple[tuple[str, dict[int, int]], ...] | None = None
+    """The same within each privacy level (its text, for example ``"0.5"``), when a levels column was named."""
+    options: tuple[Option, ...] | None = None
+    """The options that the column's type listed, when the first reading that needs them left them out. Public."""
+    keys: dict[str | int, int] = field(default_factory=dict)
+    """People by key, for :class:`Keys`."""
+
+    @classmethod
+    def of(cls, counts: Iterable[int]) -> Counted:
+        """Counts that were made up, one for each cell of one reading."""
+        dense = tuple(counts)
+        return cls({cell: people for cell, people in enumerate(dense) if people}, (len(dense),))
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def people(self) -> int:
+        return sum(self.cells.values())
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """One count for each cell: only where there are few."""
+        return self.dense(self.cells)
+
+    def dense(self, cells: dict[int, int]) -> tuple[int, ...]:
+        """Sparse cells of this tally, for example those of one level, as one count for each cell."""
+        return tuple(cells.get(cell, 0) for cell in range(self.size))
+
+    def __repr__(self) -> str:
+        return "Counted(private)"
+
+
+def strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """How many cells one step of each reading skips.
+
+    >>> strides((2, 3, 5))
+    (15, 5, 1)
+    """
+    return tuple(math.prod(shape[place + 1 :]) for place in range(len(shape)))

@@ -35,6 +35,7 @@ __all__ = [
     "median",
     "parse",
     "quantile",
+    "quantile_probabilities",
     "share",
     "winner_probabilities",
 ]
@@ -60,4 +61,8 @@ def __getattr__(name: str) -> Any:
         from optimaldp.laws.winner import winner_probabilities
 
         return winner_probabilities
+    if name == "quantile_probabilities":
+        from optimaldp.laws.quantile import quantile_probabilities
+
+        return quantile_probabilities
     raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")

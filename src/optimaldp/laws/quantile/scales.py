@@ -1,0 +1,149 @@
+"""``e^-h`` for a height h counted in epsilons: exact rationals, or balls at the current precision.
+
+The laws of quantiles are written once, over a scale. A height is a number of persons, or, where people have levels of their
+own, one number of persons for each level.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import LevelError
+from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.trajectory import Number
+
+Persons = int | Fraction
+Height = Any  # Persons, or a tuple of them: one for each level
+
+
+class Scale:
+    """Powers of ``e^-epsilon`` in one kind of number, and what of its arithmetic has no common operator."""
+
+    exact: bool
+
+    def power(self, height: Height) -> Number:
+        """``e^-height``; the height may be negative."""
+        raise NotImplementedError
+
+    def number(self, value: Persons) -> Number:
+        """The rational *value* as a number of this scale."""
+        raise NotImplementedError
+
+    def between(self, low: Number, high: Number) -> Number:
+        """Some number of which it is only known that it lies between the two."""
+        raise NotImplementedError
+
+    def smaller(self, a: Number, b: Number) -> Number:
+        raise NotImplementedError
+
+    def clipped(self, value: Number) -> Number:
+        """*value*, moved into [0, 1]."""
+        raise NotImplementedError
+
+    def places_around(self, value: Number, first: int, stop: int) -> tuple[int, int]:
+        """Whole numbers in ``first .. stop`` between which *value* certainly lies, if it lies there at all."""
+        raise NotImplementedError
+
+
+class RationalScale(Scale):
+    """Exact fractions: every power that is asked for must be rational."""
+
+    exact = True
+
+    def __init__(self, levels: tuple[Epsilon, ...], share: Fraction) -> None:
+        self._levels, self._share = levels, share
+        self._roots: dict[tuple[int, int], Fraction] = {}
+
+    def power(self, height: Height) -> Fraction:
+        heights = height if isinstance(height, tuple) else (height,)
+        product = Fraction(1)
+        for place, persons in enumerate(heights):
+            exponent = -persons * self._share
+            product *= self._root(place, exponent.denominator) ** exponent.numerator
+        return product
+
+    def number(self, value: Persons) -> Fraction:
+        return Fraction(value)
+
+    def between(self, low: Fraction, high: Fraction) -> Fraction:
+        raise ArithmeticError("an exact number is never only enclosed")
+
+    def smaller(self, a: Fraction, b: Fraction) -> Fraction:
+        return min(a, b)
+
+    def clipped(self, value: Fraction) -> Fraction:
+        return min(Fraction(1), max(Fraction(0), value))
+
+    def places_around(self, value: Fraction, first: int, stop: int) -> tuple[int, int]:
+        inside = max(Fraction(first), min(Fraction(stop), value))
+        return math.floor(inside), math.ceil(inside)
+
+    def _root(self, place: int, degree: int) -> Fraction:
+        if (place, degree) not in self._roots:
+            root = rational_root(self._levels[place], Fraction(1, degree))
+            if root is None:
+                raise LevelError("epsilon", str(self._levels[place]), "has no rational power here", "write ln(p/q)")
+            self._roots[place, degree] = root
+        return self._roots[place, degree]
+
+
+class BallScale(Scale):
+    """Rigorous enclosures at the precision that was in force when the scale was made."""
+
+    exact = False
+
+    def __init__(self, levels: tuple[Epsilon, ...], share: Fraction) -> None:
+        self._logarithms = [level.ball() * ball(share) for level in levels]
+        self._known: dict[Height, Ball] = {}
+
+    def power(self, height: Height) -> Ball:
+        value = self._known.get(height)
+        if value is None:
+            heights = height if isinstance(height, tuple) else (height,)
+            exponent = sum((self.number(h) * log for h, log in zip(heights, self._logarithms)), start=Ball(0))
+            value = self._known[height] = (-exponent).exp()
+        return value
+
+    def number(self, value: Persons) -> Ball:
+        return Ball(value) if isinstance(value, int) else ball(value)
+
+    def between(self, low: Ball, high: Ball) -> Ball:
+        return Ball(low).union(high)
+
+    def smaller(self, a: Ball, b: Ball) -> Ball:
+        return a.min(b)
+
+    def clipped(self, value: Ball) -> Ball:
+        return value.max(Ball(0)).min(Ball(1))
+
+    def places_around(self, value: Ball, first: int, stop: int) -> tuple[int, int]:
+        if not value.is_finite():  # a division by a ball that touches 0 tells nothing
+            return first, stop
+        inside = value.max(Ball(first)).min(Ball(stop))  # before it is made whole: e^(10^6) is a long integer
+        return max(first, integer_below(inside)), min(stop, integer_above(inside))
+
+
+def rational_root(epsilon: Epsilon, exponent: Fraction) -> Fraction | None:
+    """``e^(epsilon * exponent)`` where that is rational, else ``None``.
+
+    >>> rational_root(Epsilon.read("ln(25/9)"), Fraction(1, 2)), rational_root(Epsilon.read(1), Fraction(1, 2))
+    (Fraction(5, 3), None)
+    """
+    ratio = epsilon.exact_ratio
+    if ratio is None:
+        return None
+    whole, degree = ratio**exponent.numerator, exponent.denominator
+    above, under = _whole_root(whole.numerator, degree), _whole_root(whole.denominator, degree)
+    return Fraction(above, under) if above and under else None
+
+
+def _whole_root(number: int, degree: int) -> int | None:
+    """The whole root of a positive number, or ``None``: halving between the powers of two around it."""
+    low, high = 0, 1 << (number.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle)
+    return low if low**degree == number else None

@@ -32,7 +32,7 @@ from optimaldp.channels import (
 from optimaldp.channels.measures import conditional_min_entropy, min_entropy
 from optimaldp.channels.measures.bounds import border_utility_bound, printed_individual_bound, proposition_2
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
-from optimaldp.channels.optimal.large import ring_profile
+from optimaldp.channels.optimal.ring import ring_profile
 
 RESPONSE = Channel([["2/3", "1/3"], ["1/3", "2/3"]])
 CLIQUE_PRIOR = ["1/10", "1/5", "1/5", "1/5", "1/5", "1/10"]

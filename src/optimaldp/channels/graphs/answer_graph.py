@@ -21,6 +21,7 @@ from optimaldp.results import Result
 Vertex = Hashable
 Edge = tuple[Vertex, Vertex]
 Permutation = tuple[int, ...]
+_ONE = Fraction(1)
 
 
 class AnswerGraph(Result):
@@ -50,17 +51,18 @@ class AnswerGraph(Result):
         self._candidates = tuple(tuple(s) for s in symmetries)
 
     def _read_edges(self, edges: Iterable[Sequence[Vertex]] | Mapping[Edge, Any]) -> dict[Edge, Fraction]:
-        pairs = edges.items() if isinstance(edges, Mapping) else ((tuple(edge), 1) for edge in edges)
+        pairs = edges.items() if isinstance(edges, Mapping) else ((tuple(edge), _ONE) for edge in edges)
         lengths: dict[Edge, Fraction] = {}
         for edge, length in pairs:
             if len(edge) != 2 or edge[0] not in self._index or edge[1] not in self._index:
                 raise GraphError("edge", edge, "does not join two vertices of this graph")
-            read = read_number(length, name="length", error=GraphError)
+            # a clique of 1000 answers has half a million edges: lengths that are plainly one are not read again
+            read = length if length is _ONE else read_number(length, name="length", error=GraphError)
             if read <= 0:
                 raise GraphError("length", length, "is not positive", f"edge {edge}")
             if edge[0] != edge[1]:
-                a, b = sorted(edge, key=self._index.__getitem__)
-                lengths[a, b] = min(read, lengths.get((a, b), read))
+                key = (edge[0], edge[1]) if self._index[edge[0]] < self._index[edge[1]] else (edge[1], edge[0])
+                lengths[key] = min(read, lengths.get(key, read))
         return lengths
 
     def checked_symmetries(self) -> list[Permutation]:
@@ -88,10 +90,21 @@ class AnswerGraph(Result):
         """The length of the edge between two vertices, or ``None`` if there is none."""
         return self.lengths.get((a, b), self.lengths.get((b, a)))
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether every edge has length 1."""
-        return all(length == 1 for length in self.lengths.values())
+        return all(length is _ONE or length == 1 for length in self.lengths.values())
+
+    @cached_property
+    def is_clique(self) -> bool:
+        """Whether every two vertices are joined."""
+        return 2 * len(self.lengths) == len(self.vertices) * (len(self.vertices) - 1)
+
+    @cached_property
+    def edge_indices(self) -> NDArray[np.int64]:
+        """The ends of each edge by their places among the vertices, one row for each edge."""
+        places = [(self._index[a], self._index[b]) for a, b in self.lengths]
+        return np.array(places, dtype=np.int64).reshape(-1, 2)
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -100,8 +113,9 @@ class AnswerGraph(Result):
             from scipy.sparse import csr_matrix
             from scipy.sparse.csgraph import shortest_path
 
-        size = len(self.vertices)
-        ends = np.array([(self._index[a], self._index[b]) for a, b in self.lengths], dtype=int).reshape(-1, 2)
+        size, ends = len(self.vertices), self.edge_indices
+        if self.is_clique and self.plain:
+            return np.ones((size, size)) - np.eye(size)
         weights = np.array([float(length) for length in self.lengths.values()])
         matrix = csr_matrix((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
         found: NDArray[np.float64] = shortest_path(matrix, method="D", directed=False, unweighted=self.plain)
@@ -114,9 +128,10 @@ class AnswerGraph(Result):
             return tuple(
                 tuple(None if d == np.inf else Fraction(int(d)) for d in row) for row in self.distances.tolist()
             )
-        return tuple(self._dijkstra(i) for i in range(len(self.vertices)))
+        return tuple(self.distances_from(i) for i in range(len(self.vertices)))
 
-    def _dijkstra(self, source: int) -> tuple[Fraction | None, ...]:
+    def distances_from(self, source: int) -> tuple[Fraction | None, ...]:
+        """The distances from one vertex, given by its place, to all; ``None`` to other components."""
         found: list[Fraction | None] = [None] * len(self.vertices)
         queue = [(Fraction(0), source)]
         while queue:
@@ -150,7 +165,7 @@ class AnswerGraph(Result):
 
     @property
     def connected(self) -> bool:
-        return all(d is not None for d in self.exact_distances[0])
+        return all(d is not None for d in self.distances_from(0))
 
     @cached_property
     def components(self) -> list[list[int]]:
@@ -159,7 +174,7 @@ class AnswerGraph(Result):
         parts = []
         for start in range(len(self.vertices)):
             if start not in seen:
-                part = [j for j, d in enumerate(self._dijkstra(start)) if d is not None]
+                part = [j for j, d in enumerate(self.distances_from(start)) if d is not None]
                 seen.update(part)
                 parts.append(part)
         return parts

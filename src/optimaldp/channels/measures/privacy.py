@@ -1,20 +1,28 @@
-"""The least epsilon that a channel keeps on a graph of its inputs: what it promises, read off the matrix."""
+"""What privacy a channel keeps on a graph of its inputs, read off the matrix: the least epsilon, and delta for each epsilon."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.labels import Label
-from optimaldp.channels.numbers import Number, cell_text
+from optimaldp.channels.numbers import ExactRow, FloatArray, Number, cell_text
 from optimaldp.errors import ChannelError
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
+
+IntArray = NDArray[np.int64]
+_BLOCK = 4_000_000  # cells of a block of arcs: 32 MB
+_NEAR = 1e-9  # relative distance from the largest ratio within which floats do not decide between rationals
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,28 +60,87 @@ def least_epsilon(channel: Channel, graph: AnswerGraph | None = None) -> LeastEp
     >>> least_epsilon(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).ratio
     Fraction(3, 1)
     """
-    chosen = AnswerGraph.clique(channel.inputs) if graph is None else graph
-    if set(chosen.vertices) != set(channel.inputs):
-        odd = next(iter(set(map(str, chosen.vertices)) ^ set(map(str, channel.inputs))), "")
+    if graph is None or (graph.is_clique and graph.plain):
+        if graph is not None:
+            input_places(channel, graph)
+        return _between_all(channel)
+    if not graph.lengths:
+        input_places(channel, graph)
+        return _nothing(channel)
+    return _along_edges(channel, graph)
+
+
+def input_places(channel: Channel, graph: AnswerGraph) -> IntArray:
+    """Where each vertex of *graph* stands among the channel's inputs; they must be the same."""
+    if set(graph.vertices) != set(channel.inputs):
+        odd = next(iter(set(map(str, graph.vertices)) ^ set(map(str, channel.inputs))), "")
         raise ChannelError("graph", odd, "is a vertex or an input without a partner", "vertices must be the inputs")
     where = {name: i for i, name in enumerate(channel.inputs)}
-    rows = channel.rows if isinstance(channel.rows, tuple) else channel.rows.tolist()
-    worst = LeastEpsilon(Fraction(1) if channel.exact else 1.0, None, None)
-    for (a, b), length in chosen.lengths.items():
-        for one, two in ((a, b), (b, a)):
-            worst = _worse(worst, rows[where[one]], rows[where[two]], (one, two), length, channel.outputs)
+    return np.array([where[vertex] for vertex in graph.vertices], dtype=np.int64)
+
+
+def _nothing(channel: Channel) -> LeastEpsilon:
+    return LeastEpsilon(Fraction(1) if channel.exact else 1.0, None, None)
+
+
+def _between_all(channel: Channel) -> LeastEpsilon:
+    """Every two inputs are neighbours, so the extremes of each column decide."""
+    array, worst = channel.array, _nothing(channel)
+    if isinstance(channel.rows, tuple):
+        for z, (high, low) in enumerate(_exact_extremes(channel.rows, array)):
+            worst = _worse(worst, channel, (high, low), z)
+        return worst
+    highs, lows = array.argmax(axis=0), array.argmin(axis=0)
+    columns = np.arange(array.shape[1])
+    z = int(_ratios(array[highs, columns], array[lows, columns]).argmax())
+    return _worse(worst, channel, (int(highs[z]), int(lows[z])), z)
+
+
+def _exact_extremes(rows: tuple[ExactRow, ...], array: FloatArray) -> Iterator[tuple[int, int]]:
+    """For each column where its exact maximum and minimum are: floats name the candidates, rationals decide."""
+    for z, (most, least) in enumerate(zip(array.max(axis=0), array.min(axis=0))):
+        column = array[:, z]
+        highs = np.flatnonzero(column >= most * (1 - _NEAR)).tolist()
+        # a cell that underflows is the least of all as a float; among those the rationals decide as well
+        lows = np.flatnonzero(column <= least * (1 + _NEAR)).tolist()
+        yield max(highs, key=lambda i: rows[i][z]), min(lows, key=lambda i: rows[i][z])
+
+
+def _ratios(high: FloatArray, low: FloatArray) -> FloatArray:
+    """``high/low`` where 0/0 is 1 (it passes) and c/0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = high / low
+    return np.where(np.isnan(ratios), 1.0, ratios)
+
+
+def _along_edges(channel: Channel, graph: AnswerGraph) -> LeastEpsilon:
+    """Blocks of arcs as arrays; for an exact channel every cell that comes near the largest is compared as a rational."""
+    places, ends = input_places(channel, graph), graph.edge_indices
+    heads, tails = places[np.concatenate([ends[:, 0], ends[:, 1]])], places[np.concatenate([ends[:, 1], ends[:, 0]])]
+    lengths = np.array([float(length) for length in graph.lengths.values()] * 2)
+    worst = _nothing(channel)
+    block = max(1, _BLOCK // channel.array.shape[1])
+    for start in range(0, len(heads), block):
+        part = slice(start, start + block)
+        ratios = _ratios(channel.array[heads[part]], channel.array[tails[part]])
+        if not graph.plain:
+            ratios = ratios ** (1 / lengths[part, None])
+        floor = max(float(ratios.max()), float(worst.ratio)) * (1 - _NEAR)
+        near = np.argwhere(ratios >= floor) if channel.exact else [np.unravel_index(int(ratios.argmax()), ratios.shape)]
+        for arc, z in near:
+            pair = int(heads[start + arc]), int(tails[start + arc])
+            worst = _worse(worst, channel, pair, int(z), lengths[start + arc])
     return worst
 
 
-def _worse(
-    worst: LeastEpsilon, high: Any, low: Any, edge: tuple[Label, Label], length: Fraction, outputs: Any
-) -> LeastEpsilon:
-    for p, q, output in zip(high, low, outputs):
-        if p <= worst.ratio * q and length == 1:
-            continue
-        ratio: Number = math.inf if p > 0 and q == 0 else (p / q if q else worst.ratio)
-        if length != 1 and ratio != math.inf:
-            ratio = float(ratio) ** float(1 / length)
-        if ratio > worst.ratio:
-            worst = LeastEpsilon(ratio, edge, output)
-    return worst
+def _worse(worst: LeastEpsilon, channel: Channel, pair: tuple[int, int], z: int, length: float = 1.0) -> LeastEpsilon:
+    p, q = (channel.rows[i][z] for i in pair)
+    if p <= worst.ratio * q and length == 1:
+        return worst
+    ratio: Number = math.inf if p > 0 and q == 0 else p / q if q else worst.ratio
+    if length != 1 and ratio != math.inf:
+        ratio = float(ratio) ** (1 / length)
+    if not ratio > worst.ratio:
+        return worst
+    plain = ratio if isinstance(ratio, Fraction) else float(ratio)
+    return LeastEpsilon(plain, (channel.inputs[pair[0]], channel.inputs[pair[1]]), channel.outputs[z])

@@ -14,11 +14,13 @@ from itertools import pairwise
 from optimaldp.channels import exact_matrix
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.optimal.kernel import Kernel
-from optimaldp.channels.optimal.proofs import PotentialProof, Proof, TheoremProof
+from optimaldp.channels.optimal.proofs import CliquePotentialProof, PotentialProof, Proof, TheoremProof
+from optimaldp.privacy.epsilon import Epsilon
 
 Exact = Sequence[Sequence[Fraction]]
 ExactChannel = tuple[tuple[Fraction, ...], ...]
 Prior = tuple[Fraction, ...]
+LINE_THEOREM = "geometric mechanism with Bayes guesses, optimal on a line (Ghosh et al. 2009)"
 
 
 @dataclass(frozen=True)
@@ -48,20 +50,34 @@ def constant_sum(kernel: Kernel, prior: Prior) -> Form | None:
 def clique(kernel: Kernel, prior: Prior) -> Form | None:
     """Every two answers are neighbours, any prior: utility ``max_k (mass of the top k)/(1+(k−1)t)`` (erratum F19)."""
     size = len(prior)
-    if not is_clique(kernel.graph) or not kernel.graph.plain or size == 1:
+    if not kernel.graph.is_clique or not kernel.graph.plain or size == 1:
         return None
     t = 1 / next(iter(kernel.factors.values()))
-    order = sorted(range(size), key=lambda y: -prior[y])
+    kept, _ = kept_on_clique(prior, t)
+    top, peak = set(kept), 1 / (1 + (len(kept) - 1) * t)
+    rows = [[_clique_cell(y, z, top, peak, t) for z in range(size)] for y in range(size)]
+    return Form(tuple(map(tuple, rows)), "clique", clique_proof(prior, kernel.epsilon))
+
+
+def kept_on_clique(prior: Prior, t: Fraction) -> tuple[list[int], Fraction]:
+    """The likeliest answers that are worth keeping on a clique, and the utility of keeping them; ``t = e^-epsilon``."""
+    order = sorted(range(len(prior)), key=lambda y: -prior[y])
     mass, best, kept = Fraction(0), Fraction(-1), 0
     for k, y in enumerate(order, start=1):
         mass += prior[y]
         if mass / (1 + (k - 1) * t) > best:
             best, kept = mass / (1 + (k - 1) * t), k
-    top = set(order[:kept])
-    peak = 1 / (1 + (kept - 1) * t)
-    rows = [[_clique_cell(y, z, top, peak, t) for z in range(size)] for y in range(size)]
-    potential = tuple((prior[y] - t * best) / (1 - t) if y in top else Fraction(0) for y in range(size))
-    return Form(tuple(map(tuple, rows)), "clique", PotentialProof(kernel, prior, potential))
+    return order[:kept], best
+
+
+def clique_proof(prior: Prior, epsilon: Epsilon) -> CliquePotentialProof:
+    """``λ_y = (π_y − t·U)/(1 − t)`` on the answers that are kept, 0 elsewhere, at an ``e^epsilon`` rounded up."""
+    t = 1 / (epsilon.exact_ratio or epsilon.ratio_above(bits=64))
+    kept, best = kept_on_clique(prior, t)
+    potential = [Fraction(0)] * len(prior)
+    for y in kept:
+        potential[y] = (prior[y] - t * best) / (1 - t)
+    return CliquePotentialProof(prior, tuple(potential), t)
 
 
 def _clique_cell(y: int, z: int, top: set[int], peak: Fraction, t: Fraction) -> Fraction:
@@ -72,12 +88,6 @@ def _clique_cell(y: int, z: int, top: set[int], peak: Fraction, t: Fraction) -> 
     return peak if y == z else peak * t
 
 
-def is_clique(graph: AnswerGraph) -> bool:
-    """Whether every two vertices are joined."""
-    size = len(graph.vertices)
-    return 2 * len(graph.lengths) == size * (size - 1)
-
-
 def line_order(graph: AnswerGraph) -> list[int] | None:
     """The vertices from one end to the other, if the graph is a line."""
     size = len(graph.vertices)
@@ -85,7 +95,7 @@ def line_order(graph: AnswerGraph) -> list[int] | None:
     if len(graph.lengths) != size - 1 or max(degrees) > 2 or not graph.plain or len(graph.components) > 1:
         return None
     end = next(i for i, degree in enumerate(degrees) if degree <= 1)
-    row = graph.exact_distances[end]
+    row = graph.distances_from(end)
     return sorted(range(size), key=lambda i: row[i] or 0)
 
 
@@ -114,7 +124,7 @@ def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
     of Ghosh, Roughgarden and Sundararajan (2009).
     """
     order = line_order(kernel.graph)
-    if order is None or len(worth[0]) != len(worth) or not (gain is None or _falls_with_distance(gain, order)):
+    if order is None or len(worth[0]) != len(worth) or not (gain is None or falls_with_distance(gain, order)):
         return None
     t = 1 / next(iter(kernel.factors.values()), Fraction(1))
     plain = truncated_geometric(len(order), t)
@@ -129,9 +139,7 @@ def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
     value = sum((w * m for ws, ms in zip(worth, merged) for w, m in zip(ws, ms) if w), Fraction(0))
     potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
     if potential is None or sum(potential) != value:
-        proof: Proof = TheoremProof(
-            "geometric mechanism with Bayes guesses, optimal on a line (Ghosh et al. 2009)", value
-        )
+        proof: Proof = TheoremProof(LINE_THEOREM, value)
     else:
         where = {y: position for position, y in enumerate(order)}
         prior = tuple(worth[y][y] for y in range(len(order)))
@@ -159,7 +167,13 @@ def _best_guesses(rows: Exact, worth: Exact) -> list[int]:
     return [max(range(len(row)), key=lambda w: row[w]) for row in values]
 
 
-def _falls_with_distance(gain: Exact, order: list[int]) -> bool:
+def falls_with_distance_on(graph: AnswerGraph, gain: Exact) -> bool:
+    """Whether the graph is a line and every answer's gain depends on the distance alone and only falls with it."""
+    order = line_order(graph)
+    return order is not None and len(gain[0]) == len(gain) and falls_with_distance(gain, order)
+
+
+def falls_with_distance(gain: Exact, order: list[int]) -> bool:
     for position, y in enumerate(order):
         by_distance: dict[int, set[Fraction]] = {}
         for other, z in enumerate(order):

@@ -1,31 +1,33 @@
-"""Graphs with hundreds or thousands of answers: the closed forms in floats, with bounds that hold in spite of rounding.
-
-Sums of products of nonnegative floats have a *relative* error of at most ``(terms + 3) · 2^-53``, so every inequality
-below is made true by scaling with that much; and the channel is built for an epsilon smaller by 1e-12, so that its
-floats as they are keep epsilon itself.
-"""
+"""Graphs with hundreds or thousands of answers: the closed forms in floats, each read by its Bayes guesses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.numbers import Number
-from optimaldp.channels.optimal.proofs import Proof, UniformPotentialProof
+from optimaldp.channels.numbers import FloatArray, Number
+from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique, line_order
+from optimaldp.channels.optimal.floats import (
+    UNIT,
+    IntArray,
+    covering_bound,
+    filled_rows,
+    kernel_of,
+    powers_not_larger,
+    powers_not_steeper,
+    without_noise,
+)
+from optimaldp.channels.optimal.proofs import Proof, TheoremProof, UniformPotentialProof
+from optimaldp.channels.optimal.support import channel_on_support, small_program
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 
-FloatArray = NDArray[np.float64]
-_UNIT = 2.0**-53
-_SMALLEST = (
-    1e-280  # a cell that underflows to 0 next to one that does not would mean epsilon = ∞; a floor keeps every ratio
-)
+_LARGEST_PROGRAM = 2000  # answers up to which the small program takes seconds
+_CLOSE = 1e-6  # relative gap below which nothing better is looked for
+_WORTH_A_SEARCH = 1e-3  # relative gap to the sharper bound above which another channel is tried
 
 
 @dataclass(frozen=True)
@@ -39,66 +41,13 @@ class LargeForm:
     proof: Proof | None
 
 
-@dataclass(frozen=True)
-class RingProfile:
-    """An optimal mechanism on a ring, as the one row that all rows are rotations of."""
+def large_form(
+    graph: AnswerGraph, epsilon: Epsilon, prior: tuple[Fraction, ...], gain: FloatArray | None = None
+) -> LargeForm:
+    """The best channel that is known for a large plain graph; *gain* is ``None`` for the binary one.
 
-    size: int
-    epsilon: Epsilon
-    utility: Fraction
-    upper_bound: Fraction
-    cells: FloatArray
-    """The probability of each answer by its distance around the ring."""
-
-    def row(self, answer: int) -> FloatArray:
-        """The distribution of one answer (floats)."""
-        return np.roll(self.cells, answer)
-
-    def channel(self) -> Channel:
-        """The whole matrix; for thousands of answers it is large."""
-        return Channel(np.stack([self.row(y) for y in range(self.size)]))
-
-
-def ring_profile(size: int, epsilon: Any) -> RingProfile:
-    """The optimal mechanism on a ring of *size* answers, uniform prior, binary gain: by symmetry one row says it all.
-
-    Odd and even rings alike (erratum F17): ``e^(−epsilon d)/s`` with s the sum over the ring.
-
-    >>> ring_profile(6, "ln(2)").utility
-    Fraction(8, 21)
-    """
-    read = Epsilon.read(epsilon)
-    if size < 3 or read.infinite:
-        raise ChannelError("ring", (size, str(read)), "needs 3 or more answers and a finite epsilon")
-    low, high = read.ratio_below(bits=64), read.ratio_above(bits=64)
-    around = np.minimum(np.arange(size), size - np.arange(size))
-    weights = _powers(low, size // 2 + 1, round_up=True)[around]
-    return RingProfile(size, read, 1 / _ring_sum(size, 1 / low), 1 / _ring_sum(size, 1 / high), weights / weights.sum())
-
-
-def _ring_sum(size: int, t: Fraction) -> Fraction:
-    half = (size - 1) // 2
-    if t == 1:
-        return Fraction(size)
-    # 1 + 2 (t + … + t^half), and once more t^(n/2) for the answer opposite on an even ring
-    total = 1 + 2 * t * (1 - t**half) / (1 - t)
-    return total if size % 2 else total + t ** (size // 2)
-
-
-def _powers(ratio: Fraction, count: int, *, round_up: bool) -> FloatArray:
-    """``ratio^-d`` for d = 0, 1, …: rounded so that no step is steeper than *ratio* (up),
-    or that none is too large (down).
-    """
-    t = float(1 / ratio) * (1 + 1e-12 if round_up else 1 - 1e-15)
-    table: FloatArray = np.cumprod(np.concatenate([[1.0], np.full(count - 1, min(t, 1.0))]))
-    if round_up:
-        return np.asarray(np.maximum(table, _SMALLEST))
-    return np.asarray(table * (1 - (np.arange(count) + 2) * 2 * _UNIT))
-
-
-def large_form(graph: AnswerGraph, epsilon: Epsilon, prior: tuple[Fraction, ...]) -> LargeForm:
-    """The closed form on a large plain graph:
-    constant sums exactly, anything else by two dense solves and rigorous bounds.
+    Optimal on lines (any prior, a gain that falls with the distance), on cliques (any prior) and where distance counts
+    agree (uniform prior); elsewhere the better of two private channels beside the bound of the small program.
     """
     if not graph.plain:
         raise ChannelError(
@@ -107,66 +56,113 @@ def large_form(graph: AnswerGraph, epsilon: Epsilon, prior: tuple[Fraction, ...]
             "has edge lengths and is too large for exact arithmetic",
             "use fewer vertices",
         )
+    masses = np.array([float(mass) for mass in prior])
+    order = line_order(graph)
+    if order is not None:
+        return _line(order, epsilon, masses, gain)
+    if gain is not None:
+        raise ChannelError(
+            "graph",
+            f"{len(prior)} answers",
+            "are too many for a gain of your own on a graph that is not a line",
+            "use fewer answers, or route='linear-program' and patience",
+        )
+    if graph.is_clique:
+        return _clique(epsilon, prior, masses)
     distances = graph.distances
-    finite = np.where(np.isfinite(distances), distances, -1).astype(np.int64)
-    longest = int(finite.max())
-    if len(set(prior)) == 1 and (borders := _common_borders(finite, longest)) is not None:
-        return _constant_sum(finite, longest, borders, epsilon)
-    kernel = _kernel(finite, _powers(epsilon.ratio_below(bits=64), longest + 1, round_up=True))
-    masses = np.array([float(p) for p in prior])
-    solved = np.linalg.solve(kernel, np.column_stack([np.ones(len(masses)), masses]))
-    below = _kernel(finite, _powers(epsilon.ratio_above(bits=64), longest + 1, round_up=False))
-    rows = _private_rows(kernel, solved[:, 0], masses, float(epsilon.ratio_below(bits=64)))
-    utility = float(masses @ np.diag(rows)) * (1 - 2 * len(masses) * _UNIT)
-    return LargeForm(rows, utility, min(1.0, _dual_bound(below, solved[:, 1], masses)), "closed-form", None)
+    steps = np.where(np.isfinite(distances), distances, -1).astype(np.int64)
+    longest = int(steps.max())
+    if len(set(prior)) == 1 and (borders := _common_borders(steps, longest)) is not None:
+        return _constant_sum(steps, longest, borders, epsilon)
+    return _any_graph(graph, steps, longest, epsilon, masses)
 
 
-def _kernel(finite: NDArray[np.int64], table: FloatArray) -> FloatArray:
-    if finite.min() >= 0:
-        return table[finite]
-    kernel: FloatArray = np.where(finite >= 0, table[finite], 0.0)
-    return kernel
+def _read_by_guesses(rows: FloatArray, masses: FloatArray, gain: FloatArray | None = None) -> tuple[FloatArray, float]:
+    """Every output read by its Bayes guess: the channel from answers to guesses, and its utility.
+
+    Merging outputs is post-processing: privacy stays, and no reading of the same outputs is worth more.
+    """
+    if gain is None:
+        worth = rows * masses[:, None]
+        guesses = worth.argmax(axis=0)
+        values = worth.max(axis=0)
+    else:
+        expected = rows.T @ (gain * masses[:, None])
+        guesses, values = expected.argmax(axis=1), expected.max(axis=1)
+    merged = np.zeros((len(rows), len(rows) if gain is None else gain.shape[1]))
+    np.add.at(merged.T, guesses, rows.T)
+    return merged, float(values.sum())
 
 
-def _common_borders(finite: NDArray[np.int64], longest: int) -> list[int] | None:
+def _line(order: list[int], epsilon: Epsilon, masses: FloatArray, gain: FloatArray | None) -> LargeForm:
+    """The truncated geometric mechanism, read by Bayes guesses: optimal for every prior (Ghosh et al. 2009)."""
+    size = len(order)
+    place = np.empty(size, dtype=np.int64)
+    place[order] = np.arange(size)
+    apart = np.abs(place[:, None] - place[None, :])
+    ends = (place == 0) | (place == size - 1)
+
+    def geometric(powers: FloatArray) -> FloatArray:
+        t = float(powers[1])
+        return np.asarray(powers[apart] * np.where(ends, 1 / (1 + t), (1 - t) / (1 + t)))
+
+    rows, utility = _read_by_guesses(geometric(powers_not_steeper(epsilon.ratio_below(bits=64), size)), masses, gain)
+    # The optimum grows with epsilon, so the same mechanism at an e^epsilon rounded up bounds it.
+    _, most = _read_by_guesses(geometric(powers_not_larger(epsilon.ratio_above(bits=64), size)), masses, gain)
+    largest = 1.0 if gain is None else float((np.abs(gain).max(axis=1) * masses).sum())
+    rounding = 8 * (size + 4) * UNIT * largest
+    proof = TheoremProof(LINE_THEOREM, Fraction(most + rounding))
+    return LargeForm(rows, utility - rounding, proof.value, "line", proof)
+
+
+def _clique(epsilon: Epsilon, prior: tuple[Fraction, ...], masses: FloatArray) -> LargeForm:
+    """Randomised response among the k likeliest answers; the others are spread evenly over those (erratum F19)."""
+    size = len(prior)
+    t = float(powers_not_steeper(epsilon.ratio_below(bits=64), 2)[1])
+    top, _ = kept_on_clique(prior, 1 / epsilon.ratio_below(bits=64))
+    kept = np.zeros(size, dtype=bool)
+    kept[top] = True
+    rows = np.zeros((size, size))
+    rows[np.ix_(kept, kept)] = t
+    rows[top, top] = 1.0
+    rows[kept] /= 1 + (len(top) - 1) * t
+    rows[np.ix_(~kept, kept)] = 1 / len(top)
+    proof = clique_proof(prior, epsilon)
+    utility = float(masses @ np.diag(rows)) * (1 - 2 * (size + 4) * UNIT)
+    return LargeForm(rows, utility, proof.bound(), "clique", proof)
+
+
+def _common_borders(steps: IntArray, longest: int) -> list[int] | None:
     """The numbers of answers at each distance, if every answer has the same."""
-    size = len(finite)
-    keys = np.where(finite >= 0, finite, longest + 1) + np.arange(size)[:, None] * (longest + 2)
+    size = len(steps)
+    keys = np.where(steps >= 0, steps, longest + 1) + np.arange(size)[:, None] * (longest + 2)
     counts = np.bincount(keys.ravel(), minlength=size * (longest + 2)).reshape(size, -1)
     return counts[0, : longest + 1].tolist() if (counts == counts[0]).all() else None
 
 
-def _constant_sum(finite: NDArray[np.int64], longest: int, borders: list[int], epsilon: Epsilon) -> LargeForm:
-    kernel = _kernel(finite, _powers(epsilon.ratio_below(bits=64), longest + 1, round_up=True))
+def _constant_sum(steps: IntArray, longest: int, borders: list[int], epsilon: Epsilon) -> LargeForm:
+    kernel = kernel_of(steps, powers_not_steeper(epsilon.ratio_below(bits=64), longest + 1))
     rows = kernel / kernel[0].sum()
     proof = UniformPotentialProof(tuple(borders), 1 / epsilon.ratio_above(bits=64))
-    return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * _UNIT), proof.bound(), "constant-sum", proof)
+    return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * UNIT), proof.bound(), "constant-sum", proof)
 
 
-def _private_rows(kernel: FloatArray, diagonal: FloatArray, masses: FloatArray, ratio: float) -> FloatArray:
-    """``Φ·diag(D)`` with D clipped and scaled so that no row exceeds one,
-    and the rest spread without hurting privacy.
-    """
-    size = len(kernel)
-    kept = np.where(diagonal > 1e-15, diagonal, 0.0)
-    sums = kernel @ kept
-    scaled = kept / (float(sums.max()) * (1 + 2 * (size + 4) * _UNIT))
-    rows = kernel * scaled
-    rest = 1 - rows.sum(axis=1)
-    most = float(rest.max()) + 2 * size * _UNIT
-    given_up = most / (ratio * (1 - 1e-12) - 1 + most)
-    rows *= 1 - given_up
-    rows[:, int(masses.argmax())] += given_up + (1 - given_up) * np.maximum(rest, 0)
-    return rows
-
-
-def _dual_bound(kernel: FloatArray, potential: FloatArray, masses: FloatArray) -> float:
-    """``Σ λ`` after λ was clipped and stretched until ``Φ λ ≥ π`` certainly holds."""
-    size = len(masses)
-    kept = np.maximum(potential, 0)
-    reached = kernel @ kept * (1 - 2 * (size + 4) * _UNIT)
-    short = masses > 0
-    if (reached[short] <= 0).any():
-        return 1.0
-    stretch = float((masses[short] * (1 + 4 * _UNIT) / reached[short]).max())
-    return float(kept.sum()) * stretch * (1 + 2 * (size + 4) * _UNIT)
+def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, masses: FloatArray) -> LargeForm:
+    """``Φ diag(D)`` with ``Φ D = 1``, or a channel on the support of the small program, whichever is worth more."""
+    size, below = len(masses), epsilon.ratio_below(bits=64)
+    powers = powers_not_steeper(below, longest + 1)
+    kernel = kernel_of(steps, powers)
+    solved = np.linalg.solve(kernel, np.column_stack([np.ones(size), masses])).astype(np.float64)
+    smaller = kernel_of(steps, powers_not_larger(epsilon.ratio_above(bits=64), longest + 1))
+    rows = filled_rows(kernel * without_noise(solved[:, 0]), int(masses.argmax()), float(below))
+    best, utility = _read_by_guesses(rows, masses)
+    bound, route = covering_bound(smaller, solved[:, 1], masses), "closed-form"
+    if utility < (1 - _CLOSE) * bound and size <= _LARGEST_PROGRAM:
+        diagonal, potential = small_program(smaller, masses)
+        bound = min(bound, covering_bound(smaller, potential, masses))
+        if utility < (1 - _WORTH_A_SEARCH) * bound:
+            other = channel_on_support(graph, kernel, diagonal, masses, float(powers[min(1, longest)]))
+            merged, worth = (best, utility) if other is None else _read_by_guesses(other, masses)
+            if worth > utility:
+                best, utility, route = merged, worth, "small-program"
+    return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), bound, route, None)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.labels import Label
@@ -28,9 +30,9 @@ from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
 
-_LARGEST_EXACT = 160  # answers up to which the closed form is solved over the rationals
 _LARGEST_KNOWN = 400  # answers on a line or clique, whose closed forms need no solve
-_MOST_BITS = 2e7  # in a matrix of rationals: some seconds of work
+_MOST_CONSTRAINTS = 40_000  # of the linear program over all cells, and its unknowns: some ten seconds
+_MOST_BITS = 4e6  # in a matrix of rationals: a second of work
 _LARGEST_MATRIX = 4000  # answers beyond which a matrix does not fit into memory with room to work
 
 
@@ -104,7 +106,10 @@ class OptimalMechanism(Result):
 
     def summary(self) -> str:
         size, utility = len(self.graph.vertices), float(self.utility)
-        return f"OptimalMechanism({size} answers, {self.epsilon}-DP, utility {utility:.6g}, {self.route})"
+        kind, doubt = (
+            ("OptimalMechanism", "") if self.optimal else ("PrivateMechanism", f"bound {float(self.upper_bound):.6g}, ")
+        )
+        return f"{kind}({size} answers, {self.epsilon}-DP, utility {utility:.6g}, {doubt}{self.route})"
 
     def details(self) -> list[tuple[str, str]]:
         return [("utility", str(cell_text(self.utility))), ("claim", self.claim)]
@@ -146,7 +151,7 @@ def optimal_mechanism(
     problem = read_problem(graph, Epsilon.read(epsilon), prior, gain, guesses)
     if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
         return _finish(problem, _trivial(problem))
-    if problem.binary and route is None and _is_large(problem):
+    if route is None and _is_large(problem):
         return _by_floats(problem)
     kernel = Kernel(graph, problem.epsilon)
     form = _closed(problem, kernel, route)
@@ -194,16 +199,21 @@ def _closed(problem: Problem, kernel: Kernel, route: str | None) -> Form | None:
 
 
 def _is_large(problem: Problem) -> bool:
-    """Whether rationals would take long: many answers, or powers of a long ratio over long distances."""
+    """Whether rationals or the linear program would take long: many answers, or powers of a long ratio."""
     graph, size, ratio = problem.graph, len(problem.prior), problem.epsilon.exact_ratio
+    on_line = closed_forms.line_order(graph) is not None
+    if not problem.binary and not (on_line and closed_forms.falls_with_distance_on(graph, problem.gain)):
+        return False
     if size > _LARGEST_KNOWN or not graph.plain:
         return size > _LARGEST_KNOWN
     bits = max(ratio.numerator.bit_length(), ratio.denominator.bit_length()) if ratio is not None else ROUNDED_BITS
     farthest = graph.distances[graph.distances < float("inf")].max()
-    if size <= _LARGEST_EXACT or size * size * farthest * bits > _MOST_BITS:
-        return bool(size * size * farthest * bits > _MOST_BITS)
-    known = closed_forms.is_clique(graph) or closed_forms.line_order(graph) is not None
-    return not known or len(set(problem.prior)) == 1  # with a uniform prior floats certify these as well
+    if size * size * farthest * bits > _MOST_BITS:
+        return True
+    if on_line or graph.is_clique:
+        return False
+    # elsewhere a prior that the closed form does not serve needs the linear program over all cells
+    return size * (size + 2 * len(graph.lengths)) > _MOST_CONSTRAINTS
 
 
 def _by_floats(problem: Problem) -> OptimalMechanism:
@@ -212,7 +222,8 @@ def _by_floats(problem: Problem) -> OptimalMechanism:
         raise ChannelError(
             "graph", len(problem.prior), f"answers are too many for a matrix (at most {_LARGEST_MATRIX})", remedy
         )
-    form = large_form(problem.graph, problem.epsilon, problem.prior)
+    gain = None if problem.matrix is None else np.array([[float(g) for g in row] for row in problem.matrix])
+    form = large_form(problem.graph, problem.epsilon, problem.prior, gain)
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     return OptimalMechanism(
         problem.graph,

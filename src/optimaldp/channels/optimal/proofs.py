@@ -77,6 +77,29 @@ class UniformPotentialProof(Proof):
 
 
 @dataclass(frozen=True)
+class CliquePotentialProof(Proof):
+    """The potential proof where every two answers are neighbours: ``(Φ λ)_y = (1 − t) λ_y + t Σ λ``, so no matrix is needed."""
+
+    prior: tuple[Fraction, ...]
+    potential: tuple[Fraction, ...]
+    inverse_ratio: Fraction
+    """``e^-epsilon``, rounded down if it is irrational."""
+
+    def bound(self) -> Fraction:
+        total, t = sum(self.potential, Fraction(0)), self.inverse_ratio
+        reached = ((1 - t) * value + t * total for value in self.potential)
+        if min(self.potential) < 0 or any(r < mass for r, mass in zip(reached, self.prior)):
+            return Fraction(1)
+        return total
+
+    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
+        return graph.is_clique and graph.plain and self.prior == prior
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "potential", "potential": [cell_text(value) for value in self.potential]}
+
+
+@dataclass(frozen=True)
 class ProgramProof(Proof):
     """Weights on the privacy constraints of a linear program:
     by weak duality they bound its value, whoever found them.

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import InputError, LedgerError
+from optimaldp.errors import InputError
 from optimaldp.ledger import Budget, History, Ledger, Remaining, open_ledger
-from optimaldp.ledger.opening import AS_STORED, is_server, ledger_exists
+from optimaldp.ledger.agreement import AS_STORED
+from optimaldp.ledger.opening import is_server, ledger_exists
+from optimaldp.ledger.people import Part, read_parts
 
 if TYPE_CHECKING:
     from optimaldp.ledger.composition import Rule
+    from optimaldp.ledger.naming import NamedGroup, NamedPart
     from optimaldp.preview import Preview
     from optimaldp.privacy import Neighbours
     from optimaldp.questions.base import Question
@@ -86,9 +89,9 @@ class OpenTable:
         """What is left of the budget for everybody."""
         return self.ledger.remaining()
 
-    def remaining_of(self, *, part: str | None = None, group: str | None = None) -> Remaining:
-        """What is left for the persons of one part or of one level group."""
-        return self.ledger.remaining(part=self._condition(part), group=group)
+    def remaining_of(self, *, part: NamedPart | None = None, group: NamedGroup | None = None) -> Remaining:
+        """What is left for the people of one part, or of one level group: ``group=("trust", 0.1)``."""
+        return self.ledger.remaining(part=part, group=group)
 
     def history(self) -> History:
         """Questions, levels, answers, times and certificates, in order."""
@@ -114,11 +117,7 @@ class OpenTable:
         """A part by its value (``north``) or by its whole condition (``region = 'north'``)."""
         if part is None:
             return None
-        declared = self.ledger.opening.parts
-        found = [name for name in declared if name == part or name.endswith(f" = {_quoted(part)}")]
-        if len(found) != 1:
-            raise LedgerError(f"part {part!r} is not one of the declared parts {list(declared)}. Nothing was spent.")
-        return found[0]
+        return str(self.ledger.part(part))
 
 
 def open_table(
@@ -131,13 +130,17 @@ def open_table(
     unit: str | None = AS_STORED,
     composition: str | Rule | None = None,
     parts: Mapping[str, Sequence[str]] | None = None,
-    groups: Mapping[str, Budget] | None = None,
+    unit_has_one_part: bool | None = None,
+    groups: Mapping[str, Mapping[Any, Budget]] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> OpenTable:
     """Open *source* for questions that are paid from *ledger* (a file, or ``postgresql://host/database?ledger=name``).
 
     The first time, *budget* is needed and the ledger is made; *dataset* is the steward's name for the data (the ledger's own
     name if it is left out). Later the ledger remembers everything, and what is given must agree with it. *parts* declares
-    disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs.
+    disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs (with a
+    *unit* say *unit_has_one_part* too). *groups* are budgets of people with a level of
+    their own, ``{"trust": {0.1: Budget(0.5)}}``.
 
     >>> import pathlib, tempfile, pyarrow
     >>> survey = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
@@ -153,7 +156,8 @@ def open_table(
     if ledger is None:
         raise InputError("ledger", None, "is missing", "name a file that keeps the budget: ledger='survey.ledger'")
     opened = open_source(source)
-    conditions = None if parts is None else _conditions(parts, opened)
+    declared = None if parts is None else read_parts(parts)
+    _check_parts(declared or (), opened)
     if budget is not None and dataset is None and not ledger_exists(ledger):
         dataset = _name_of(ledger)
     book = open_ledger(
@@ -163,36 +167,21 @@ def open_table(
         neighbours=neighbours,
         unit=unit,
         composition=composition,
-        parts=conditions,
+        parts=declared,
+        unit_has_one_part=unit_has_one_part,
         groups=groups,
+        settings=settings,
     )
     # The source as it was given: it is opened again for every question, so that changed data has a new version.
     return OpenTable(source, book, opened.describe())
 
 
-def _conditions(parts: Mapping[str, Sequence[str]], opened: Any) -> tuple[str, ...]:
-    """One condition for each value of one column: disjoint, whatever the data is."""
-    if len(parts) != 1:
-        raise InputError(
-            "parts", dict(parts), "names not exactly one column", "parts by one column are disjoint: {'region': [...]}"
-        )
-    ((column, values),) = parts.items()
-    if not values or isinstance(values, str):
-        raise InputError("parts", values, "is not a list of values", "write {'region': ['north', 'south']}")
-    conditions = tuple(f"{column} = {_quoted(value)}" for value in values)
-    _check_conditions(conditions, opened)
-    return conditions
-
-
-def _check_conditions(conditions: tuple[str, ...], opened: Any) -> None:
+def _check_parts(parts: tuple[Part, ...], opened: Any) -> None:
+    """Whether the table has the column of the parts, before a ledger remembers it for ever."""
     from optimaldp.tables import Condition, Tally, check
 
-    for condition in conditions:
-        check(opened, Tally((Condition(condition),)))
-
-
-def _quoted(value: str) -> str:
-    return "'" + str(value).replace("'", "''") + "'"
+    for part in parts:
+        check(opened, Tally((Condition(str(part)),)))
 
 
 def _name_of(ledger: str | os.PathLike[str]) -> str:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import LevelError, OptimalDPError, QuestionError, ReleaseError
 from optimaldp.privacy import ApproximateDP, Level, Neighbours, level, read_neighbours
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.answering import Answering, Personalised, answering, answering_personally, hypothetical
+from optimaldp.questions.answering import (
+    Answering,
+    ForHistogram,
+    Personalised,
+    answering,
+    answering_personally,
+    hypothetical,
+)
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.choices import Histogram
 from optimaldp.questions.personal import check_personal, read_levels
@@ -122,9 +129,6 @@ def _check_part(request: Request, ledger: Any) -> None:
     if request.neighbours is not Neighbours.SUBSTITUTION:
         rule = "cannot be charged alone under add-remove: persons outside are counted too, so one more or less of them shows"
         raise QuestionError("part", request.part, rule, remedy)
-    if request.unit is not None:
-        rule = f"cannot be charged alone with the unit {request.unit!r}: a person may have rows in several parts"
-        raise QuestionError("part", request.part, rule, remedy)
 
 
 def read_level(epsilon: Any, delta: Any = 0) -> ApproximateDP:
@@ -205,9 +209,16 @@ def _on_ledger(source: Any, request: Request, ledger: Ledger | str | os.PathLike
     from optimaldp.ledger import Ledger, open_ledger
 
     if isinstance(ledger, Ledger):
-        return _spend_and_draw(source, request, ledger)
+        return _spend_and_draw(source, _completed(request, ledger), ledger)
     with open_ledger(ledger) as book:
-        return _spend_and_draw(source, request, book)
+        return _spend_and_draw(source, _completed(request, book), book)
+
+
+def _completed(request: Request, book: Ledger) -> Request:
+    """The ledger remembers who a person is and what a part is: neither need be said again in full."""
+    unit = book.opening.unit if request.unit is None else request.unit
+    part = None if request.part is None else str(book.part(request.part))
+    return replace(request, unit=unit, part=part)
 
 
 def _spend_and_draw(source: Any, request: Request, book: Ledger) -> Release:
@@ -216,23 +227,28 @@ def _spend_and_draw(source: Any, request: Request, book: Ledger) -> Release:
     opened = open_source(source)
     check(opened, request.question.tally, request.counting())
     asked: dict[str, Any] = {"question": request.text, "level": request.level}
-    asked |= {"neighbours": request.neighbours, "unit": request.unit, "part": request.part}
+    asked |= {"neighbours": request.neighbours, "unit": request.unit, "part": request.part, "levels": request.levels}
     version = opened.version()
     if recorded := _recorded(book, request, version):
         return recorded
     book.require(**asked)
     counted, prepared = sealed(lambda: _count(opened, request))
-    reservation = book.reserve(**asked, data_version=version, personal=_personal(prepared))
+    reservation = book.reserve(**asked, data_version=version, personal=_personal(prepared), used=_used(prepared))
     answer, prepared = sealed(lambda: _draw(counted, prepared))
     made = _released(request, answer, prepared)
     reservation.record(made.answer, made.certificate)
     return made
 
 
+def _used(prepared: Answering) -> Level:
+    """A histogram of known cells has no use for a delta, so it is charged none."""
+    return level(prepared.level.epsilon) if isinstance(prepared, ForHistogram) else prepared.level
+
+
 def _personal(prepared: Answering) -> dict[str, Level]:
     """What the release costs the level groups that it costs less."""
     own = prepared.levels if isinstance(prepared, Personalised) else ()
-    return {str(epsilon): level(epsilon) for epsilon in own if epsilon < prepared.level.epsilon}
+    return {str(epsilon): level(epsilon, prepared.level.delta) for epsilon in own if epsilon < prepared.level.epsilon}
 
 
 def _recorded(book: Ledger, request: Request, version: str | None) -> Release | None:

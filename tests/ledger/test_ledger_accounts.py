@@ -16,13 +16,14 @@ from optimaldp.privacy.levels import Bound
 
 
 def test_disjoint_parts_cost_the_most_charged_one(file: Path) -> None:
-    ledger = make(file, 1, parts=("north", "south"))
+    ledger = make(file, 1, parts={"region": ["north", "south"]})
     spend(ledger, 0.2)
     spend(ledger, 0.5, part="north")
     spend(ledger, 0.3, part="south")
     assert [str(ledger.spent(part=part).epsilon) for part in (None, "north", "south")] == ["0.7", "0.7", "0.5"]
     with pytest.raises(
-        BudgetError, match=r"needs epsilon 0\.4 but 0\.3 remains for part 'north' \(0\.7 of 1 spent in 2 entries\)"
+        BudgetError,
+        match=r"needs epsilon 0\.4 but 0\.3 remains for part region = 'north' \(0\.7 of 1 spent in 2 entries\)",
     ):
         spend(ledger, 0.4, part="north")
     spend(ledger, 0.4, part="south")
@@ -32,27 +33,30 @@ def test_disjoint_parts_cost_the_most_charged_one(file: Path) -> None:
 
 
 def test_a_part_must_be_declared(file: Path) -> None:
-    ledger = make(file, 1, parts=("north",))
-    with pytest.raises(LedgerError, match="no part 'east'"):
+    ledger = make(file, 1, parts={"region": ["north"]})
+    with pytest.raises(LedgerError, match="part 'east' is not one of the declared parts"):
         spend(ledger, 0.1, part="east")
     with pytest.raises(InputError, match="parts"):
-        make(file.with_name("other"), 1, parts=("north", "north"))
+        make(file.with_name("other"), 1, parts={"region": ["north", "north"]})
 
 
 def test_each_level_group_has_its_own_budget(file: Path) -> None:
-    ledger = make(file, 5, groups={"careful": Budget(1), "open": Budget(5)})
-    spend(ledger, 2, personal={"careful": level(0.4)})
-    spend(ledger, 2, personal={"careful": level(0.4)})
-    assert [str(ledger.spent(group=group).epsilon) for group in (None, "careful", "open")] == ["4", "0.8", "4"]
-    with pytest.raises(BudgetError, match=r"0\.2 remains for group 'careful'"):
+    ledger = make(file, 5, groups={"trust": {0.4: Budget(1), 2: Budget(5)}})
+    for _ in range(2):
+        spend(ledger, 2, levels="trust", personal={0.4: level(0.4)})
+    assert [str(ledger.spent(group=group).epsilon) for group in (None, 0.4, 2)] == ["4", "0.8", "4"]
+    with pytest.raises(BudgetError, match=r"0\.2 remains for the people with trust = 0\.4.*levels='trust'"):
         spend(ledger, 0.5)  # a release without personal levels costs everybody the same
-    spend(ledger, 1, personal={"careful": level(0.2)})
-    assert str(open_ledger(file).remaining(group="careful").epsilon) == "0"
+    spend(ledger, 1, levels="trust", personal={0.4: level(0.2)})
+    assert str(open_ledger(file).remaining(group=("trust", 0.4)).epsilon) == "0"
 
 
-def test_a_group_cannot_be_charged_more_than_everybody(file: Path) -> None:
-    with pytest.raises(LedgerError, match="weaker"):
-        spend(make(file, 5, groups={"careful": Budget(1)}), 0.2, personal={"careful": level(0.4)})
+def test_a_group_cannot_be_charged_more_than_it_was_promised(file: Path) -> None:
+    ledger = make(file, 5)
+    for own, promised in ((0.4, level(0.5)), (3, level(2.5)), (0.4, level(0.4, 1e-9))):
+        with pytest.raises(LedgerError, match="more than"):
+            spend(ledger, 2, levels="trust", personal={own: promised})
+    assert not ledger.history()
 
 
 def test_equal_spends_go_further_under_optimal_composition(file: Path) -> None:
@@ -89,14 +93,14 @@ def test_personal_levels_go_with_a_plan(file: Path) -> None:
     """A group that no budget was declared for is never in the way: it loses less than everybody."""
     ledger = open_ledger(file, dataset="survey", budget=Budget(1, 1e-6), composition=Planned({0.5: 2}))
     for _ in range(2):
-        spend(ledger, 0.5, personal={"0.1": level(0.1)})
-    assert ledger.spent(group="0.1").epsilon <= Epsilon.read("0.2") < ledger.spent().epsilon
+        spend(ledger, 0.5, levels="trust", personal={0.1: level(0.1)})
+    assert ledger.spent(group=0.1).epsilon == Epsilon.read("0.2") < ledger.spent().epsilon
     assert verify_ledger(file).intact
 
 
 def test_groups_need_basic_composition(file: Path) -> None:
     with pytest.raises(InputError, match="groups"):
-        open_ledger(file, dataset="s", budget=Budget(1), groups={"g": Budget(1)}, composition=Optimal(0.1))
+        open_ledger(file, dataset="s", budget=Budget(1), groups={"trust": {0.1: Budget(1)}}, composition=Optimal(0.1))
 
 
 def test_a_ledger_without_a_limit_keeps_the_record(file: Path) -> None:

@@ -76,7 +76,7 @@ def test_an_export_can_be_checked_by_anybody(filled: str, tmp_path: Path) -> Non
 def test_an_export_holds_neither_the_key_nor_the_data_version(filled: str) -> None:
     ledger = open_ledger(filled)
     exported = run("export", filled)[1]
-    assert ledger._secret.hex() not in exported
+    assert ledger._log.secret.hex() not in exported
     assert ledger.code_of("v") in exported
 
 

@@ -24,7 +24,7 @@ from optimaldp.ledger.entry import canonical, hash_of
 @pytest.fixture
 def filled(file: Path) -> Path:
     """A closed ledger of five questions, all but the last answered."""
-    with make(file, 1, 1e-6, parts=("north",)) as ledger:
+    with make(file, 1, 1e-6, parts={"region": ["north"]}) as ledger:
         for number in range(4):
             spend(ledger, 0.1, 1e-8, question=f"count(age > {number}) >= 3", data_version="v1").record(
                 "yes", {"proof": number}
@@ -284,15 +284,15 @@ def test_a_ledger_of_a_later_format_is_refused_unchanged(filled: Path) -> None:
 
 
 def test_an_entry_of_a_later_version_is_refused(filled: Path) -> None:
-    rewrite(filled, lambda connection: append(connection, {"version": 2, "kind": "refund", "spend": 2}))
-    with pytest.raises(LedgerError, match="entry 11: an entry has version 2, and this optimaldp reads version 1"):
+    rewrite(filled, lambda connection: append(connection, {"version": 3, "kind": "refund", "spend": 2}))
+    with pytest.raises(LedgerError, match="entry 11: an entry has version 3, and this optimaldp reads versions 1 to 2"):
         open_ledger(filled)
 
 
 def test_ledgers_of_two_versions_live_side_by_side(filled: Path, tmp_path: Path) -> None:
     later = tmp_path / "later.ledger"
     shutil.copy(filled, later)
-    rewrite(later, lambda connection: append(connection, {"version": 2, "kind": "refund", "spend": 2}))
+    rewrite(later, lambda connection: append(connection, {"version": 3, "kind": "refund", "spend": 2}))
     assert not verify_ledger(later).intact
     assert verify_ledger(filled).intact
 
@@ -300,7 +300,7 @@ def test_ledgers_of_two_versions_live_side_by_side(filled: Path, tmp_path: Path)
 def test_a_full_disk_spends_nothing(file: Path) -> None:
     with make(file, 1) as ledger:
         spend(ledger, 0.1)
-        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection = ledger._log._store._connection  # type: ignore[attr-defined]
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(LedgerError, match="disk is full"):
@@ -314,7 +314,7 @@ def test_a_full_disk_spends_nothing(file: Path) -> None:
 def test_an_answer_that_cannot_be_written_leaves_its_spend(file: Path) -> None:
     with make(file, 1) as ledger:
         reservation = spend(ledger, 0.1)
-        connection = ledger._store._connection  # type: ignore[attr-defined]
+        connection = ledger._log._store._connection  # type: ignore[attr-defined]
         connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
         with pytest.raises(LedgerError, match=r"disk is full.* The spend #2 stays, without an answer"):
             reservation.record(["x" * 20_000])

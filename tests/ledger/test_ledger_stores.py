@@ -9,16 +9,19 @@ import pytest
 from ledger.conftest import make, spend
 
 from optimaldp.errors import BudgetError, InputError, LedgerError, LevelError
-from optimaldp.ledger import Budget, ledger_exists, open_ledger
+from optimaldp.ledger import Budget, Part, ledger_exists, open_ledger
 from optimaldp.privacy import Epsilon, all_of, level
 from optimaldp.privacy.levels import Bound
 
+REGIONS = {"region": ["north", "south"]}
+
 
 def test_a_ledger_remembers_everything_it_was_opened_with(location: str) -> None:
-    make(location, 3, 1e-6, neighbours="add-remove", unit="person", parts=("north", "south")).close()
+    make(location, 3, 1e-6, neighbours="add-remove", unit="person", parts=REGIONS, unit_has_one_part=True).close()
     opening = open_ledger(location).opening
     assert (opening.dataset, opening.budget, opening.neighbours.value) == ("survey", Budget(3, 1e-6), "add-remove")
-    assert (opening.unit, opening.parts) == ("person", ("north", "south"))
+    assert (opening.unit, opening.unit_has_one_part) == ("person", True)
+    assert opening.parts == (Part("region", "north"), Part("region", "south"))
 
 
 def test_spends_add_up_exactly(location: str) -> None:
@@ -100,7 +103,7 @@ def test_answers_come_back_at_no_cost(location: str) -> None:
 def test_another_question_is_not_answered_from_the_record(
     location: str, question: str, epsilon: float, version: str | None, part: str | None
 ) -> None:
-    ledger = make(location, 1, parts=("north",))
+    ledger = make(location, 1, parts=REGIONS)
     spend(ledger, 0.5, data_version="v1").record("no")
     assert ledger.answered(question, level(epsilon), version, part=part) is None
 
@@ -145,7 +148,7 @@ def test_what_a_ledger_remembers_cannot_be_changed_by_opening_it(location: str) 
         {"neighbours": "add-remove"},
         {"dataset": "census"},
         {"unit": "person"},
-        {"parts": ("north",)},
+        {"parts": REGIONS},
     ):
         with pytest.raises(LedgerError, match="never changes"):
             open_ledger(location, **other)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,16 +12,19 @@ import typer
 from optimaldp.cli import app
 
 if TYPE_CHECKING:
-    from optimaldp.ledger import Ledger
+    from optimaldp.ledger import Budget, Ledger
 
 ledger_app = typer.Typer(
-    help="A budget that cannot be overspent: create, show, remaining, export, verify.", no_args_is_help=True
+    help="A budget that cannot be overspent: create, show, remaining, history, export, verify.", no_args_is_help=True
 )
 app.add_typer(ledger_app, name="ledger")
 
 Location = Annotated[
     str, typer.Argument(help="A ledger file, or postgresql://host/database?ledger=name.", metavar="LEDGER")
 ]
+_LEVEL_BUDGET = re.compile(
+    r"\s*(?P<column>[^=]*[^=\s])\s*=\s*(?P<level>[^:]+?)\s*:\s*(?P<epsilon>[^,]+?)\s*(?:,\s*(?P<delta>.+?)\s*)?"
+)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, as is always done when the output is not a terminal.")]
 
 
@@ -31,13 +35,28 @@ def create(
     epsilon: Annotated[str, typer.Option(help="The budget: 3, 1/2, ln(3), or inf for a record without a limit.")],
     delta: Annotated[str, typer.Option(help="The budget's delta.")] = "0",
     neighbours: Annotated[str, typer.Option(help="substitution or add-remove.")] = "substitution",
-    unit: Annotated[str | None, typer.Option(help="The column that names a person, if rows are not persons.")] = None,
+    unit: Annotated[str | None, typer.Option(help="The column that names a person, if rows are not people.")] = None,
     each_epsilon: Annotated[
         str | None, typer.Option(help="Compose optimally: every spend at this epsilon at most.")
     ] = None,
     each_delta: Annotated[str, typer.Option(help="The delta of each spend under --each-epsilon.")] = "0",
     part: Annotated[
-        list[str] | None, typer.Option(help="A disjoint part of the persons, as a SQL condition; may be repeated.")
+        list[str] | None,
+        typer.Option(help="A disjoint part of the people: a value of one column, region = 'north'; may be repeated."),
+    ] = None,
+    unit_has_one_part: Annotated[
+        bool, typer.Option("--unit-has-one-part", help="Declare that every unit has one part, and that it is public.")
+    ] = False,
+    level_budget: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What people of one level may lose in all, trust = 0.1: 0.5 (a column of levels, a level, an epsilon, "
+            "and after a comma a delta); may be repeated."
+        ),
+    ] = None,
+    column_type: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="The type of a CSV column for every question, age=number; may be repeated."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -48,10 +67,38 @@ def create(
     if ledger_exists(location):
         raise InputError("ledger", location, "exists already", "look at it with optimaldp ledger show")
     rule = Optimal(each_epsilon, each_delta) if each_epsilon is not None else None
-    budget = Budget(epsilon, delta)
+    types = _declared_types(column_type or [])
     options: dict[str, Any] = {"neighbours": neighbours, "unit": unit, "composition": rule, "parts": part}
-    with open_ledger(location, dataset=dataset, budget=budget, **options) as ledger:
+    options |= {"unit_has_one_part": unit_has_one_part or None, "groups": _level_budgets(level_budget or [])}
+    options |= {"settings": {"types": types} if types else None}
+    with open_ledger(location, dataset=dataset, budget=Budget(epsilon, delta), **options) as ledger:
         _print_remaining(ledger, as_json)
+
+
+def _level_budgets(texts: list[str]) -> dict[str, dict[str, Budget]] | None:
+    """``trust = 0.1: 0.5`` or ``trust = 0.1: 0.5, 1e-6``, each a column, a level and a budget."""
+    from optimaldp.errors import InputError
+    from optimaldp.ledger import Budget
+
+    budgets: dict[str, dict[str, Budget]] = {}
+    for text in texts:
+        match = _LEVEL_BUDGET.fullmatch(text)
+        if match is None:
+            raise InputError("level-budget", text, "does not say column = level: epsilon", "write 'trust = 0.1: 0.5'")
+        of_column = budgets.setdefault(match["column"], {})
+        if match["level"] in of_column:
+            raise InputError("level-budget", text, "names a level twice", "name each level once")
+        of_column[match["level"]] = Budget(match["epsilon"], match["delta"] or 0)
+    return budgets or None
+
+
+def _declared_types(texts: list[str]) -> dict[str, str]:
+    from optimaldp.errors import InputError
+
+    declared = dict(text.split("=", 1) for text in texts if "=" in text)
+    if len(declared) < len(texts):
+        raise InputError("type", texts, "does not say name=type once for each column", "write --type age=number")
+    return declared
 
 
 @ledger_app.command("show")
@@ -76,13 +123,27 @@ def show(location: Location, as_json: Json = False) -> None:
 @ledger_app.command("remaining")
 def remaining(
     location: Location,
-    part: Annotated[str | None, typer.Option(help="Of one declared part only.")] = None,
-    group: Annotated[str | None, typer.Option(help="Of one level group only.")] = None,
+    part: Annotated[str | None, typer.Option(help="Of one declared part only: north, or region = 'north'.")] = None,
+    group: Annotated[str | None, typer.Option(help="Of the people of one level only: trust = 0.1.")] = None,
     as_json: Json = False,
 ) -> None:
     """Print what is left of the budget."""
     with _read(location) as ledger:
         _print_remaining(ledger, as_json, part=part, group=group)
+
+
+@ledger_app.command("history")
+def history(
+    location: Location,
+    output: Annotated[str, typer.Option(help="A file to write: .csv, .json, or a picture .png, .svg, .pdf.")],
+) -> None:
+    """Write every question with its level, answer and time as a file, or the budget used over time as a picture."""
+    with _read(location) as ledger:
+        asked = ledger.history()
+    if output.lower().endswith((".png", ".svg", ".pdf")):
+        asked.plot(output)
+    else:
+        asked.save(output)
 
 
 @ledger_app.command("export")
@@ -128,16 +189,16 @@ def _read(location: str) -> Ledger:
 def _about(ledger: Ledger) -> dict[str, Any]:
     content = ledger.opening.content()
     content["neighbours_in_words"] = ledger.opening.neighbours.words
-    groups = {group: left.to_document() for group, left in ledger.groups().items()}
+    groups = {str(group): remaining.to_document() for group, remaining in ledger.groups().items()}
     return content | {"head": ledger.head, "level_groups": groups}
 
 
 def _print_remaining(ledger: Ledger, as_json: bool, *, part: str | None = None, group: str | None = None) -> None:
-    left = ledger.remaining(part=part, group=group)
+    rest = ledger.remaining(part=part, group=group)
     if as_json or not sys.stdout.isatty():
-        _print({"dataset": ledger.opening.dataset, "neighbours": ledger.opening.neighbours.value} | left.to_document())
+        _print({"dataset": ledger.opening.dataset, "neighbours": ledger.opening.neighbours.value} | rest.to_document())
     else:
-        typer.echo(f"{ledger.opening.dataset}: {left.summary()}\nneighbours: {ledger.opening.neighbours.words}")
+        typer.echo(f"{ledger.opening.dataset}: {rest.summary()}\nneighbours: {ledger.opening.neighbours.words}")
 
 
 def _print(document: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The account: what each class of persons has lost so far, and the refusal when one more spend would be too much.
+"""The account: what each class of people has lost so far, and the refusal when one more spend would be too much.
 
 A class is a declared part (or "in no part") together with a level group (or "no group"). **Parallel composition**: a spend on
 one part costs the others nothing, because nobody is in two parts and (under substitution) nobody changes theirs; the
@@ -7,19 +7,21 @@ total is that of the class that lost most. **Personalised**: a spend may cost a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from optimaldp.errors import BudgetError, LedgerError
-from optimaldp.ledger.budget import Budget, difference, readable
+from optimaldp.ledger.budget import Budget
+from optimaldp.ledger.composition.basic import NOTHING
 from optimaldp.ledger.composition.rules import Rule, Tally, read_rule
+from optimaldp.ledger.cost import Cost, cost_of
 from optimaldp.ledger.entry import Opening, Spend
+from optimaldp.ledger.people import Group, Part, disjoint_parts, is_level
+from optimaldp.ledger.refusal import refusal
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
-from optimaldp.privacy.numbers import fraction_text
 
-PersonClass = tuple[str | None, str | None]
+PersonClass = tuple[Part | None, Group | None]
 
 
 class Account:
@@ -29,105 +31,161 @@ class Account:
         self.opening = opening
         self.rule: Rule = read_rule(opening.composition)
         self.spends = 0
-        self._groups = dict(opening.groups)
+        one_part_each = opening.unit is None or opening.unit_has_one_part
+        self._disjoint = disjoint_parts(opening.parts) if one_part_each else frozenset()
+        self._budgets = dict(opening.groups)
         self._tallies: dict[PersonClass, Tally] = {
-            (part, group): Tally() for part in (None, *opening.parts) for group in (None, *self._groups)
+            (part, group): Tally() for part in (None, *opening.parts) for group in (None, *self._budgets)
         }
+        # Groups that version 0.1.0 declared without a column: the first column of levels that has such a level claims them.
+        self._without_column = {group for group in self._budgets if group.column is None}
 
-    def charge(self, spend: Spend) -> None:
-        """Add a spend to every class that it concerns."""
-        self._tally(spend.part, None)  # a part that was never declared would be charged to nobody
-        self._meet(group for group, _ in spend.personal)
+    def copy(self) -> Account:
+        """An account to try spends on."""
+        twin = Account(self.opening)
+        twin.spends = self.spends
+        twin._tallies = {person: tally.copy() for person, tally in self._tallies.items()}
+        twin._without_column = set(self._without_column)
+        return twin
+
+    def enter(self, spend: Spend) -> None:
+        """Add a spend that the ledger holds."""
+        self._require_part(spend.part)
+        self.charge(cost_of(spend, self._disjoint))
+
+    def charge(self, cost: Cost) -> None:
+        """Take *cost* from every class that it concerns."""
+        self._track_groups(cost)
         self.spends += 1
-        for person, tally in self._concerned(spend):
-            tally.add(spend.costs(person[1]))
+        for (_, group), tally in self._concerned(cost.part):
+            own = cost.of(group)
+            # A group of weight 0 takes no part in the question: its answer is independent of them under every rule.
+            if group is None or own != NOTHING:
+                tally.add(own)
 
-    def require(self, spend: Spend) -> None:
-        """Raise :class:`BudgetError` with the numbers if *spend* does not fit any more."""
-        self._check_names(spend)
-        for person, tally in self._concerned(spend):
-            if person[1] is not None and person[1] not in self._groups:
-                continue  # a group without a budget of its own never loses more than everybody, who are checked
-            budget = self.budget_of(person[1])
-            cost = spend.costs(person[1])
-            if not self.rule.admits(tally, cost, budget):
-                raise self._refusal(person, tally, cost, budget)
+    def require(self, costs: Sequence[Cost]) -> None:
+        """Raise :class:`BudgetError` with the numbers if *costs* do not all fit together."""
+        trial = self.copy()
+        for position, cost in enumerate(costs):
+            trial._check_personal(cost)
+            trial._track_groups(cost)
+            trial._require_room(cost, position)
+            trial.charge(cost)
 
-    def _meet(self, groups: Iterable[str]) -> None:
-        """Keep count of level groups that no budget was declared for; so far they were charged as everybody was."""
-        for group in groups:
-            for part in (None, *self.opening.parts):
-                self._tallies.setdefault((part, group), self._tallies[part, None].copy())
+    def admits(self, group: Group, costs: Sequence[Cost]) -> bool:
+        """Whether the budget of *group* itself still covers *costs*; always true for a group without one."""
+        if not self._has_budget(group):
+            return True
+        trial = self.copy()
+        for cost in costs:
+            trial._track_groups(cost)
+            for person, tally in trial._concerned(cost.part):
+                if person[1] == group and not trial.rule.admits(tally, cost.of(group), trial.budget_of(group)):
+                    return False
+            trial.charge(cost)
+        return True
 
-    def groups(self) -> tuple[str, ...]:
+    def groups(self) -> tuple[Group, ...]:
         """The level groups that were declared or spent for."""
         return tuple(dict.fromkeys(group for _, group in self._tallies if group is not None))
 
-    def budget_of(self, group: str | None) -> Budget:
+    def budgeted_levels(self, column: str) -> tuple[str, ...]:
+        """The levels of *column* that have a budget of their own."""
+        return tuple(g.level for g in self._budgets if g.column in (column, None) and is_level(g.level))
+
+    def budget_of(self, group: Group | None) -> Budget:
         """A level group without a budget of its own has everybody's."""
-        return self.opening.budget if group is None else self._groups.get(group, self.opening.budget)
+        if group is None:
+            return self.opening.budget
+        without_column = self._budgets.get(Group(None, group.level), self.opening.budget)
+        return self._budgets.get(group, without_column)
 
-    def spent(self, *, part: str | None = None, group: str | None = None) -> Bound:
-        """What the persons of *part* and *group* have lost; without a part, the persons who have lost most."""
-        self._tally(part, group)
-        tallies = [t for (p, g), t in self._tallies.items() if g == group and (part is None or p == part)]
-        return reduce(_larger, (self.rule.spent(tally, self.budget_of(group)) for tally in tallies))
+    def spent(self, *, part: Part | None = None, group: Group | None = None) -> Bound:
+        """What the people of *part* and *group* have lost; without a part, the people who have lost most."""
+        self._require_part(part)
+        self._require_group(group)
+        parts = (None, *self.opening.parts) if part is None else (part,)
+        return reduce(_larger, (self._spent_by((one, group)) for one in parts))
 
-    def _tally(self, part: str | None, group: str | None) -> Tally:
-        try:
-            return self._tallies[part, group]
-        except KeyError:
-            raise LedgerError(
-                f"this ledger has no part {part!r} with group {group!r}. It declares the parts "
-                f"{list(self.opening.parts)} and has the groups {list(self.groups())}."
-            ) from None
+    def entries(self, *, part: Part | None = None, group: Group | None = None) -> int:
+        """How many spends concern *part* and *group*; all of them where neither is named."""
+        if part is None and group is None:
+            return self.spends
+        parts = (None, *self.opening.parts) if part is None else (part,)
+        return max(self._tallies[one, group].count for one in parts)
 
-    def _concerned(self, spend: Spend) -> Iterator[tuple[PersonClass, Tally]]:
+    def _spent_by(self, person: PersonClass) -> Bound:
+        part, group = person
+        composed = self.rule.spent(self._tallies[part, None], self.opening.budget)
+        if group is None:
+            return composed
+        # Levels of people are chosen on the way, so for them only the plain sum is a theorem, under every rule; and they never
+        # lost more than everybody.
+        own = self._tallies[person].total
+        return own if own.epsilon <= composed.epsilon and own.delta <= composed.delta else composed
+
+    def _track_groups(self, cost: Cost) -> None:
+        """Keep count of level groups that no budget was declared for; so far they were charged as everybody was."""
+        for level, _ in cost.personal:
+            group, unnamed = Group(cost.levels, level), Group(None, level)
+            claimed = cost.levels is not None and unnamed in self._without_column
+            self._without_column.discard(unnamed)
+            if (None, group) in self._tallies:
+                continue
+            for part in (None, *self.opening.parts):
+                before = self._tallies.pop((part, unnamed)) if claimed else self._tallies[part, None].copy()
+                self._tallies[part, group] = before
+
+    def _require_room(self, cost: Cost, position: int) -> None:
+        for person, tally in self._concerned(cost.part):
+            group = person[1]
+            if group is not None and not self._has_budget(group):
+                continue  # a group without a budget of its own never loses more than everybody, who are checked
+            own, budget = cost.of(group), self.budget_of(group)
+            if not self._covers(tally, own, budget, group):
+                raise self._refusal(person, own, position)
+
+    def _covers(self, tally: Tally, own: Bound, budget: Budget, group: Group | None) -> bool:
+        if group is not None and own == NOTHING:
+            return True
+        return self.rule.admits(tally, own, budget)
+
+    def _refusal(self, person: PersonClass, own: Bound, position: int) -> BudgetError:
+        tally, budget = self._tallies[person], self.budget_of(person[1])
+        return refusal(self.rule, tally, own, budget, part=person[0], group=person[1], together=position)
+
+    def _has_budget(self, group: Group) -> bool:
+        return group in self._budgets or Group(None, group.level) in self._budgets
+
+    def _concerned(self, part: Part | None) -> Iterator[tuple[PersonClass, Tally]]:
         for person, tally in self._tallies.items():
-            if spend.part is None or spend.part == person[0]:
+            if part is None or part == person[0]:
                 yield person, tally
 
-    def _check_names(self, spend: Spend) -> None:
-        self._tally(spend.part, None)
-        for group, bound in spend.personal:
-            if bound.epsilon > spend.bound.epsilon or bound.delta > spend.bound.delta:
+    def _check_personal(self, cost: Cost) -> None:
+        self._require_part(cost.part)
+        for level, own in cost.personal:
+            most = cost.bound if cost.levels is None else cost.at_most(Epsilon.read(level))
+            if own.epsilon > most.epsilon or own.delta > most.delta:
                 raise LedgerError(
-                    f"the level of group {group!r} is weaker than the level {spend.bound} of the release."
+                    f"the people with level {level} would lose {own}, which is more than the {most} that this release promises "
+                    "them. Nothing was sampled and nothing was spent."
                 )
 
-    def _refusal(self, person: PersonClass, tally: Tally, cost: Bound, budget: Budget) -> BudgetError:
-        whose = "".join(f" for {kind} {name!r}" for kind, name in zip(("part", "group"), person) if name)
-        spent = self.rule.spent(tally, budget)
-        entries = f"{tally.count} {'entry' if tally.count == 1 else 'entries'}"
-        if self.rule.name != "basic":
-            sentence = (
-                f"release needs one more spend of epsilon {readable(cost.epsilon)} but none fits{whose} under "
-                f"{self.rule.name} composition ({readable(spent.epsilon)} of {readable(budget.epsilon)} spent in {entries})"
+    def _require_part(self, part: Part | None) -> None:
+        """A part that was never declared would be charged to nobody."""
+        if part is not None and part not in self.opening.parts:
+            raise LedgerError(
+                f"this ledger has no part {str(part)!r}. It declares the parts {[str(one) for one in self.opening.parts]}."
             )
-        elif spent.epsilon + cost.epsilon > budget.epsilon:
-            left = remaining_words(budget.epsilon, spent.epsilon)
-            sentence = (
-                f"release needs epsilon {readable(cost.epsilon)} but {left} remains{whose} "
-                f"({readable(spent.epsilon)} of {readable(budget.epsilon)} spent in {entries})"
-            )
-        else:
-            left = fraction_text(max(Fraction(0), budget.delta - spent.delta))
-            sentence = (
-                f"release needs delta {fraction_text(cost.delta)} but {left} remains{whose} "
-                f"({fraction_text(spent.delta)} of {fraction_text(budget.delta)} spent in {entries})"
-            )
-        return BudgetError(sentence, needs=cost, spent=spent, budget=budget, entries=tally.count)
 
-
-def remaining_words(budget: Epsilon, spent: Epsilon) -> str:
-    """``budget - spent`` for a message: exact where possible, never negative, rounded down where not."""
-    exact = difference(budget, spent)
-    if exact is not None:
-        return readable(exact)
-    left = float(budget) - float(spent)
-    return "0" if left <= 0 else f"about {left:.6g}"
+    def _require_group(self, group: Group | None) -> None:
+        if group is not None and (None, group) not in self._tallies:
+            raise LedgerError(
+                f"this ledger has no level group {str(group)!r}. It has the groups {[str(one) for one in self.groups()]}."
+            )
 
 
 def _larger(first: Bound, second: Bound) -> Bound:
-    """The larger epsilon and the larger delta: a level that covers both classes of persons."""
+    """The larger epsilon and the larger delta: a level that covers both classes of people."""
     return Bound(max(first.epsilon, second.epsilon), max(first.delta, second.delta))

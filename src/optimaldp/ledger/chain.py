@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.account import Account
-from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, OtherVersionError, Spend, hash_of, read_entry
-from optimaldp.ledger.store import Row, Store
+from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, Spend, hash_of
+from optimaldp.ledger.people import Part
+from optimaldp.ledger.reading import OtherVersionError, read_entry
+from optimaldp.ledger.store import Store, StoredEntry
 from optimaldp.privacy.levels import Bound
 
-Asked = tuple[str, Bound, str | None, str]
-"""What makes two questions the same: text, level, part and the code of the data version."""
+SameQuestion = tuple[str, Bound, Part | None, str]
+"""What makes two questions the same: text, the level that was asked for, part and the code of the data version."""
 
 
-def asked(spend: Spend) -> Asked | None:
+def same_question(spend: Spend) -> SameQuestion | None:
     """The key under which an answer can be found again; ``None`` if the data version was not told."""
-    return None if spend.data is None else (spend.question, spend.bound, spend.part, spend.data)
+    return None if spend.data is None else (spend.question, spend.asked_bound, spend.part, spend.data)
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Chain:
     entries: list[Entry] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     answers: dict[int, Answer] = field(default_factory=dict)
-    answered: dict[Asked, Answer] = field(default_factory=dict)
+    answered: dict[SameQuestion, Answer] = field(default_factory=dict)
 
     @property
     def last(self) -> int:
@@ -51,18 +53,19 @@ class Chain:
     def opening(self) -> Opening:
         return self._account.opening
 
-    def follow(self, rows: Iterable[Row]) -> None:
+    def follow(self, rows: Iterable[StoredEntry]) -> None:
         """Read further rows, each checked before it counts."""
         for row in rows:
             self._accept(self._checked(row))
             self.hashes.append(row.hash)
 
-    def extend(self, entry: Entry, row: Row) -> None:
-        """Take in an entry that this process made and stored just now: it need not be read back."""
-        self._accept(entry)
-        self.hashes.append(row.hash)
+    def extend(self, entries: Iterable[Entry], rows: Iterable[StoredEntry]) -> None:
+        """Take in entries that this process made and stored just now: they need not be read back."""
+        for entry, row in zip(entries, rows, strict=True):
+            self._accept(entry)
+            self.hashes.append(row.hash)
 
-    def _checked(self, row: Row) -> Entry:
+    def _checked(self, row: StoredEntry) -> Entry:
         if row.sequence != self.last + 1:
             raise self._damaged(self.last + 1, f"it is missing (entry {row.sequence} follows)")
         try:
@@ -78,7 +81,7 @@ class Chain:
             raise self._damaged(row.sequence, "it does not follow the entry before it")
         return entry
 
-    def _read(self, row: Row) -> Entry:
+    def _read(self, row: StoredEntry) -> Entry:
         try:
             return read_entry(row.text)
         except OtherVersionError as error:
@@ -94,7 +97,7 @@ class Chain:
         if isinstance(entry, Opening):
             self._account = Account(entry)
         elif isinstance(entry, Spend):
-            self._account.charge(entry)
+            self._account.enter(entry)
         elif isinstance(entry, Answer):
             self._answer(entry)
         self.entries.append(entry)
@@ -104,7 +107,7 @@ class Chain:
         if not isinstance(spend, Spend) or entry.spend in self.answers:
             raise self._damaged(entry.sequence, f"it answers entry {entry.spend}, which does not wait for an answer")
         self.answers[entry.spend] = entry
-        key = asked(spend)
+        key = same_question(spend)
         if key is not None:
             self.answered[key] = entry
 

@@ -5,6 +5,9 @@ way; what a later version of this project adds goes into entries of a higher ver
 instead of guessing. The text of an entry (its canonical JSON: keys sorted, no spaces, ASCII) is what is stored, and its
 SHA-256 is what the next entry repeats, so no entry can be changed, removed from the middle or put elsewhere unnoticed.
 
+Version 1 (optimaldp 0.1.0) knows openings, spends and answers. Version 2 has openings whose parts are values of one column and
+whose level groups name their column, and spends that say which level they were asked at; answers are still of version 1.
+
 Nothing about the data is in an entry but released answers. The data version is kept as a keyed code
 (:meth:`optimaldp.ledger.ledger.Ledger.code_of`), because a plain checksum of the data could be tested against guesses.
 """
@@ -14,25 +17,18 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from optimaldp.errors import LedgerError
 from optimaldp.ledger.budget import Budget, budget_words
-from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.ledger.people import Group, Part, PartValue
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 
-FORMAT_VERSION = 1
+FIRST, SECOND = 1, 2  # the versions of entries that are read
 BEGINNING = "0" * 64  # what the first entry repeats in place of a hash
-
-
-class OtherVersionError(LedgerError):
-    """An entry that another version of optimaldp wrote."""
-
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
@@ -65,12 +61,16 @@ class Entry(Result):
     kind: ClassVar[str]
 
     @abstractmethod
+    def written_version(self) -> int:
+        """The version of this entry's fields."""
+
+    @abstractmethod
     def content(self) -> dict[str, Any]:
         """The fields of this kind of entry."""
 
     def to_document(self) -> dict[str, Any]:
         place = {"sequence": self.sequence, "previous": self.previous, "time": self.time}
-        return {"version": FORMAT_VERSION, "kind": self.kind, **place, **self.content()}
+        return {"version": self.written_version(), "kind": self.kind, **place, **self.content()}
 
     def text(self) -> str:
         """The canonical text, which is what is stored and hashed."""
@@ -81,8 +81,10 @@ class Entry(Result):
 class Opening(Entry):
     """The first entry: whose ledger this is and what all later entries mean.
 
-    ``neighbours`` and ``unit`` hold for every spend. ``parts`` name disjoint groups of persons: nobody is in two of them, and
-    under substitution a record is replaced by one of the same part. ``groups`` are budgets of persons with a level of their own.
+    ``neighbours``, ``unit`` and ``settings`` (whatever else was declared about reading the data, such as the types of columns)
+    hold for every spend. ``parts`` are disjoint groups of people: nobody is in two of them, and under substitution a record is
+    replaced by one of the same part; with a unit, ``unit_has_one_part`` declares that a person's part is public and the same
+    in all their rows. ``groups`` are budgets of people with a level of their own.
     """
 
     dataset: str
@@ -90,10 +92,16 @@ class Opening(Entry):
     neighbours: Neighbours
     unit: str | None
     composition: dict[str, Any]
-    parts: tuple[str, ...]
-    groups: tuple[tuple[str, Budget], ...]
+    parts: tuple[Part, ...]
+    groups: tuple[tuple[Group, Budget], ...]
+    unit_has_one_part: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+    version: int = SECOND
 
     kind: ClassVar[str] = "opening"
+
+    def written_version(self) -> int:
+        return self.version
 
     def content(self) -> dict[str, Any]:
         return {
@@ -102,12 +110,33 @@ class Opening(Entry):
             "neighbours": self.neighbours.value,
             "unit": self.unit,
             "composition": self.composition,
-            "parts": list(self.parts),
-            "groups": {name: budget.to_document() for name, budget in self.groups},
+            **(self._people_of_version_one() if self.version == FIRST else self._people()),
         }
 
     def summary(self) -> str:
         return f"Opening({self.dataset!r}, {self.budget}, {self.neighbours})"
+
+    def _people(self) -> dict[str, Any]:
+        return {
+            "parts": self._parts(),
+            "groups": [
+                {"column": group.column, "level": group.level, "budget": budget.to_document()}
+                for group, budget in self.groups
+            ],
+            "settings": self.settings,
+        }
+
+    def _parts(self) -> dict[str, Any] | None:
+        if not self.parts:
+            return None
+        values: list[PartValue] = [part.value for part in self.parts]
+        return {"column": self.parts[0].column, "values": values, "unit_has_one_part": self.unit_has_one_part}
+
+    def _people_of_version_one(self) -> dict[str, Any]:
+        return {
+            "parts": [str(part) for part in self.parts],
+            "groups": {group.level: budget.to_document() for group, budget in self.groups},
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,46 +144,71 @@ class Spend(Entry):
     """Privacy that is gone: written durably *before* an answer is sampled, and never taken back.
 
     ``bound`` is what it costs everybody in ``part`` (everybody at all when that is ``None``); ``personal`` says what it costs
-    the persons of a level group, where that is less. ``data`` is the keyed code of the data version.
+    the people of a level in the column ``levels``, where that is less. ``data`` is the keyed code of the data version.
+    ``asked`` is the level that the question named, where less than that is used up (``None``: all of it). ``together`` is the
+    number of the first of several spends that were made at once, all or none.
     """
 
     question: str
     bound: Bound
-    part: str | None
+    part: Part | None
     personal: tuple[tuple[str, Bound], ...]
     data: str | None
+    levels: str | None = None
+    asked: Bound | None = None
+    together: int | None = None
+    version: int = SECOND
 
     kind: ClassVar[str] = "spend"
 
+    def written_version(self) -> int:
+        return self.version
+
     def content(self) -> dict[str, Any]:
-        return {
+        common = {
             "question": self.question,
             **bound_document(self.bound),
-            "part": self.part,
-            "personal": {group: bound_document(bound) for group, bound in self.personal},
+            "personal": {level: bound_document(bound) for level, bound in self.personal},
             "data": self.data,
+        }
+        if self.version == FIRST:
+            return common | {"part": None if self.part is None else str(self.part)}
+        return common | {
+            "part": None if self.part is None else self.part.to_document(),
+            "levels": self.levels,
+            "asked": None if self.asked is None else bound_document(self.asked),
+            "together": self.together,
         }
 
     def summary(self) -> str:
         return f"Spend(#{self.sequence}, {self.question!r}, {budget_words(self.bound.epsilon, self.bound.delta)})"
 
-    def costs(self, group: str | None) -> Bound:
-        """What this spend costs the persons of *group*; everybody else is charged the full level."""
-        return dict(self.personal).get(group, self.bound) if group is not None else self.bound
+    @property
+    def asked_bound(self) -> Bound:
+        """The level that the question named."""
+        return self.bound if self.asked is None else self.asked
 
 
 @dataclass(frozen=True, repr=False)
 class Answer(Entry):
-    """The answer that was released for the spend number ``spend``, with the certificate of its mechanism."""
+    """The answer that was released for the spend number ``spend``, with the statement of what is proven about it."""
 
     spend: int
     answer: Any
-    certificate: Any
+    statement: Any
 
     kind: ClassVar[str] = "answer"
 
+    def written_version(self) -> int:
+        return FIRST
+
+    @property
+    def certificate(self) -> Any:
+        """Another name of :attr:`statement`, and the one that files use."""
+        return self.statement
+
     def content(self) -> dict[str, Any]:
-        return {"spend": self.spend, "answer": self.answer, "certificate": self.certificate}
+        return {"spend": self.spend, "answer": self.answer, "certificate": self.statement}
 
     def summary(self) -> str:
         return f"Answer(#{self.sequence} to spend #{self.spend})"
@@ -163,72 +217,3 @@ class Answer(Entry):
 def bound_document(bound: Bound) -> dict[str, str]:
     """A level as the ledger writes it."""
     return {"epsilon": str(bound.epsilon), "delta": fraction_text(bound.delta)}
-
-
-def read_bound(document: dict[str, Any]) -> Bound:
-    """Read a level back from :func:`bound_document`."""
-    return _bound(document["epsilon"], document["delta"])
-
-
-@lru_cache(maxsize=1024)  # a ledger of many entries has few levels
-def _bound(epsilon: str, delta: str) -> Bound:
-    return Bound(Epsilon.read(epsilon), read_probability(delta, name="delta"))
-
-
-def read_entry(text: str) -> Entry:
-    """Read an entry from its stored text.
-
-    **Guarantee.** ``read_entry(entry.text()) == entry``; a text of another version or another shape is an error, never a guess.
-    """
-    try:
-        document = json.loads(text)
-        version = document["version"]
-        if version == FORMAT_VERSION:
-            entry = _READERS[document["kind"]](document)
-            if entry.text() == text:
-                return entry
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        version = None
-    if isinstance(version, int) and version != FORMAT_VERSION:
-        raise OtherVersionError(
-            f"an entry has version {version}, and this optimaldp reads version {FORMAT_VERSION}. "
-            "Use the optimaldp that wrote the ledger, or a later one."
-        )
-    raise LedgerError("an entry is damaged: its text is not one that optimaldp writes.")
-
-
-def _place(document: dict[str, Any]) -> tuple[int, str, str]:
-    return document["sequence"], document["previous"], document["time"]
-
-
-def _read_opening(document: dict[str, Any]) -> Entry:
-    return Opening(
-        *_place(document),
-        dataset=document["dataset"],
-        budget=Budget.from_document(document["budget"]),
-        neighbours=Neighbours(document["neighbours"]),
-        unit=document["unit"],
-        composition=document["composition"],
-        parts=tuple(document["parts"]),
-        groups=tuple((name, Budget.from_document(budget)) for name, budget in document["groups"].items()),
-    )
-
-
-def _read_spend(document: dict[str, Any]) -> Entry:
-    return Spend(
-        *_place(document),
-        question=document["question"],
-        bound=read_bound(document),
-        part=document["part"],
-        personal=tuple((group, read_bound(bound)) for group, bound in document["personal"].items()),
-        data=document["data"],
-    )
-
-
-def _read_answer(document: dict[str, Any]) -> Entry:
-    return Answer(
-        *_place(document), spend=document["spend"], answer=document["answer"], certificate=document["certificate"]
-    )
-
-
-_READERS = {"opening": _read_opening, "spend": _read_spend, "answer": _read_answer}

@@ -7,12 +7,13 @@ old, and an old note is still true), so a ledger that is *behind* its note has l
 
 from __future__ import annotations
 
-import os
 import re
+import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
-_LINE = re.compile(r"(\d{20}) ([0-9a-f]{64})\n")
+_LINE = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
 
 
 class HeadNote:
@@ -21,26 +22,31 @@ class HeadNote:
     def __init__(self, path: Path, *, readonly: bool) -> None:
         self._path = path
         self._readonly = readonly
-        self._file: int | None = None
+        self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
 
     def write(self, sequence: int, digest: str) -> None:
         """Note the head. Failing to is no error: the entry itself is durable, only this second check is weaker."""
         if self._readonly:
             return
-        with suppress(OSError):
+        with self._lock, suppress(OSError):
             if self._file is None:
-                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-            os.pwrite(self._file, f"{sequence:020d} {digest}\n".encode("ascii"), 0)
+                # Without a buffer, so that the line is written by one call: no reader meets half of it.
+                self._path.touch(0o600)
+                self._file = open(self._path, "r+b", buffering=0)  # noqa: SIM115
+            self._file.seek(0)
+            self._file.write(f"{sequence:020d} {digest}\n".encode("ascii"))
 
     def read(self) -> tuple[int, str] | None:
         """The head noted last; ``None`` if there is no note or it is unreadable (half written, or damaged)."""
         try:
-            match = _LINE.fullmatch(self._path.read_text("ascii"))
-        except (OSError, UnicodeDecodeError):
+            match = _LINE.fullmatch(self._path.read_bytes())
+        except OSError:
             return None
-        return (int(match[1]), match[2]) if match else None
+        return (int(match[1]), match[2].decode("ascii")) if match else None
 
     def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None

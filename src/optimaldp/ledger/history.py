@@ -1,22 +1,46 @@
-"""The history of a ledger as a table: in a terminal, in a notebook, as JSON."""
+"""The history of a ledger as a table: in a terminal, in a notebook, as a data frame, as a file, as a picture."""
 
 from __future__ import annotations
 
+import csv
 import html
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from optimaldp.errors import InputError, MissingExtraError
+from optimaldp.ledger.account import Account
 from optimaldp.ledger.budget import readable
 from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
+from optimaldp.ledger.people import Group
+from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
 _COLUMNS = ("#", "time (UTC)", "question", "part", "epsilon", "delta", "answer", "proof")
+_SHEET = (
+    "sequence",
+    "time",
+    "question",
+    "part",
+    "levels",
+    "epsilon",
+    "delta",
+    "asked",
+    "together",
+    "recorded",
+    "answer",
+)
 
 
 @dataclass(frozen=True, repr=False)
-class Line(Result):
+class Record(Result):
     """One question: what was spent on it, and the answer if one was recorded."""
 
     spend: Spend
@@ -32,38 +56,53 @@ class Line(Result):
         return self.recorded.answer if self.recorded else None
 
     @property
+    def statement(self) -> Any:
+        """What is proven about the answer."""
+        return self.recorded.statement if self.recorded else None
+
+    @property
     def certificate(self) -> Any:
-        return self.recorded.certificate if self.recorded else None
+        """Another name of :attr:`statement`, and the one that files use."""
+        return self.statement
 
     @property
     def time(self) -> str:
         return self.spend.time
 
+    @property
+    def part(self) -> str:
+        """The condition of the part that was asked alone; empty if everybody was asked."""
+        return "" if self.spend.part is None else str(self.spend.part)
+
     def summary(self) -> str:
         answer = canonical(self.answer) if self.recorded else "no answer recorded"
-        return f"Line(#{self.spend.sequence}, {self.question!r}, {self.spend.bound}, {answer})"
+        return f"Record(#{self.spend.sequence}, {self.question!r}, {self.spend.bound}, {answer})"
 
     def to_document(self) -> dict[str, Any]:
+        spend = self.spend
         return {
-            "sequence": self.spend.sequence,
+            "sequence": spend.sequence,
             "time": self.time,
             "question": self.question,
-            **bound_document(self.spend.bound),
-            "part": self.spend.part,
-            "personal": {group: bound_document(bound) for group, bound in self.spend.personal},
+            **bound_document(spend.bound),
+            "asked": bound_document(spend.asked_bound),
+            "part": self.part or None,
+            "levels": spend.levels,
+            "personal": {level: bound_document(bound) for level, bound in spend.personal},
+            "together": spend.together,
             "recorded": self.recorded is not None,
             "answer": self.answer,
-            "certificate": self.certificate,
+            "certificate": self.statement,
         }
 
     def cells(self) -> tuple[str, ...]:
-        """The line as texts, one for each column of the table."""
+        """The record as texts, one for each column of the table."""
         bound = self.spend.bound
         answer = canonical(self.answer).strip('"') if self.recorded else "(spent, not recorded)"
         level = (readable(bound.epsilon), fraction_text(bound.delta))
-        proof = "yes" if self.certificate is not None else ""
+        proof = "yes" if self.statement is not None else ""
         minute = self.time[:16].replace("T", " ")
-        return (str(self.spend.sequence), minute, self.question, self.spend.part or "", *level, answer, proof)
+        return (str(self.spend.sequence), minute, self.question, self.part, *level, answer, proof)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,19 +110,19 @@ class History(Result):
     """Every question that was asked of one data set."""
 
     opening: Opening
-    lines: tuple[Line, ...]
+    records: tuple[Record, ...]
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.records)
 
-    def __iter__(self) -> Iterator[Line]:
-        return iter(self.lines)
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
 
-    def __getitem__(self, index: int) -> Line:
-        return self.lines[index]
+    def __getitem__(self, index: int) -> Record:
+        return self.records[index]
 
     def summary(self) -> str:
-        return f"History({self.opening.dataset!r}, {len(self.lines)} questions, {self.opening.neighbours})"
+        return f"History({self.opening.dataset!r}, {len(self.records)} questions, {self.opening.neighbours})"
 
     def to_document(self) -> dict[str, Any]:
         opening = {
@@ -91,7 +130,63 @@ class History(Result):
             "neighbours": self.opening.neighbours.value,
             "unit": self.opening.unit,
         }
-        return {**opening, "history": [line.to_document() for line in self.lines]}
+        return {**opening, "history": [record.to_document() for record in self.records]}
+
+    def spent_so_far(self, group: Group | None = None) -> tuple[Bound, ...]:
+        """What everybody, or one level group with a budget of its own, had lost after each question."""
+        account, totals = Account(self.opening), []
+        for record in self.records:
+            account.enter(record.spend)
+            totals.append(account.spent(group=group))
+        return tuple(totals)
+
+    def to_frame(self) -> DataFrame:
+        """One row for each question, as a pandas data frame: exact numbers as texts, and their values beside them."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("pandas", "interop") from None
+        rows = []
+        for record, total in zip(self.records, self.spent_so_far()):
+            spent = {"epsilon_value": float(record.spend.bound.epsilon), "spent_so_far": float(total.epsilon)}
+            rows.append(record.to_document() | spent)
+        frame: DataFrame = pandas.DataFrame(rows, columns=[*_SHEET, "certificate", "epsilon_value", "spent_so_far"])
+        frame["time"] = pandas.to_datetime(frame["time"], utc=True)
+        return frame
+
+    def to_csv(self) -> str:
+        """One line for each question; an answer that is no text is written as JSON."""
+        written = io.StringIO()
+        sheet = csv.writer(written, lineterminator="\n")
+        sheet.writerow(_SHEET)
+        for record in self.records:
+            document = record.to_document()
+            sheet.writerow([_cell(document[name]) for name in _SHEET])
+        return written.getvalue()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the history as ``.csv`` (without the proofs) or ``.json`` (with them), by the ending of *path*."""
+        writers: dict[str, Callable[[], str]] = {".csv": self.to_csv, ".json": lambda: self.to_json(indent=2) + "\n"}
+        target = Path(path)
+        if target.suffix.lower() not in writers:
+            raise InputError(
+                "path", str(path), "does not end in a kind of file that can be written", "use .csv or .json"
+            )
+        try:
+            target.write_text(writers[target.suffix.lower()](), "utf-8", newline="")
+        except OSError as error:
+            raise InputError("path", str(path), f"cannot be written ({error.strerror})", "check the folder") from None
+        return target
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The budget used over time, as a picture; it is also written to *path* if one is given."""
+        from optimaldp.plots.history import draw_history
+        from optimaldp.plots.style import save
+
+        picture = draw_history(self)
+        if path is not None:
+            save(picture, path)
+        return picture
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -112,13 +207,13 @@ class History(Result):
             table.add_column(
                 _COLUMNS[position], overflow="fold", no_wrap=_COLUMNS[position] not in ("question", "part", "answer")
             )
-        for line in self.lines:
-            table.add_row(*(Text(line.cells()[position]) for position in shown))
+        for record in self.records:
+            table.add_row(*(Text(record.cells()[position]) for position in shown))
         return table
 
     def _columns(self) -> list[int]:
         """The columns that say something: no parts and no deltas are not shown as a column of nothing."""
-        cells = [line.cells() for line in self.lines]
+        cells = [record.cells() for record in self.records]
         nothing = {"part": "", "delta": "0"}
         return [
             n for n, name in enumerate(_COLUMNS) if name not in nothing or any(c[n] != nothing[name] for c in cells)
@@ -128,6 +223,15 @@ class History(Result):
         shown = self._columns()
         head = "".join(f"<th>{html.escape(_COLUMNS[n])}</th>" for n in shown)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(line.cells()[n])}</td>" for n in shown) + "</tr>" for line in self.lines
+            "<tr>" + "".join(f"<td>{html.escape(record.cells()[n])}</td>" for n in shown) + "</tr>"
+            for record in self.records
         )
         return f"<div><strong>{html.escape(self.summary())}</strong><table><tr>{head}</tr>{body}</table></div>"
+
+
+def _cell(value: Any) -> str:
+    """A value for a sheet. A text that a spreadsheet would run as a formula is quoted."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else canonical(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

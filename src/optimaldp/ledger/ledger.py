@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
-import threading
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from optimaldp.errors import LedgerError
+from optimaldp.ledger.agreement import AS_STORED, require_same
 from optimaldp.ledger.budget import single_bound
-from optimaldp.ledger.chain import asked, read_whole
-from optimaldp.ledger.entry import Answer, Entry, Opening, Spend, hash_of
-from optimaldp.ledger.history import History, Line
+from optimaldp.ledger.chain import same_question
+from optimaldp.ledger.charge import Charge
+from optimaldp.ledger.composition.basic import NOTHING
+from optimaldp.ledger.cost import Cost, cost_as_written
+from optimaldp.ledger.entry import Answer, Entry, Opening, Spend
+from optimaldp.ledger.entry_log import EntryLog
+from optimaldp.ledger.entry_making import answer_maker, require_unanswered, spend_makers
+from optimaldp.ledger.history import History, Record
+from optimaldp.ledger.naming import NamedGroup, NamedPart, find_group, find_part, require_askable
+from optimaldp.ledger.people import Group, Part
 from optimaldp.ledger.remaining import Remaining
 from optimaldp.ledger.reservation import Reservation
-from optimaldp.ledger.store import Row, Store
+from optimaldp.ledger.store import Store
+from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound, Level
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
-
-_NOTHING_SPENT = "Nothing was sampled and nothing was spent."
+from optimaldp.privacy.neighbours import Neighbours
 
 
 class Ledger:
@@ -37,160 +42,206 @@ class Ledger:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = threading.RLock()
-        try:
-            self._chain = read_whole(store)
-            self._secret = store.secret()
-        except BaseException:
-            store.close()
-            raise
+        self._log = EntryLog(store)
 
     @property
     def location(self) -> str:
-        return self._store.location
+        return self._log.location
 
     @property
     def opening(self) -> Opening:
-        """Whose ledger this is: data set, budget, neighbours, unit, composition, parts, groups."""
-        return self._chain.opening
+        """Whose ledger this is: data set, budget, neighbours, unit, composition, parts, groups, settings."""
+        return self._log.opening
 
     @property
     def head(self) -> str:
         """The hash of the last entry. Noted elsewhere, it proves later that nothing before it was changed."""
-        with self._lock:
-            self._refresh()
-            return self._chain.head
+        with self._log.current() as chain:
+            return chain.head
 
     def reserve(
         self,
         *,
         question: str,
         level: Level,
-        neighbours: str | Neighbours,
-        unit: str | None = None,
+        used: Level | None = None,
+        neighbours: str | Neighbours | None = None,
+        unit: str | None = AS_STORED,
         dataset: str | None = None,
         data_version: str | None = None,
-        part: str | None = None,
-        personal: Mapping[str, Level] | None = None,
+        part: NamedPart | None = None,
+        levels: str | None = None,
+        personal: Mapping[Any, Level] | None = None,
     ) -> Reservation:
         """Spend *level* durably, before anything is sampled.
 
-        *dataset* is checked if it is given. *data_version* is any text that changes when the data do; it is stored as a keyed
-        code and lets the same question be answered again for nothing. *part* is a declared disjoint part that the question
-        reads alone; *personal* gives the stricter levels of level groups.
+        *neighbours*, *unit* and *dataset* are the ledger's own; where they are given they must agree with it. Everything else
+        is as in :class:`Charge`.
 
         Raises :class:`~optimaldp.errors.BudgetError` if the budget does not cover it, another
         :class:`~optimaldp.errors.LedgerError` if the request does not fit this ledger. In both cases nothing was spent.
         """
-        self._require_same(neighbours, unit, dataset)
-        parts = self._spend_parts(question, level, data_version, part, personal)
+        charge = Charge(question, level, used, part, levels, personal, data_version)
+        return self.reserve_together([charge], neighbours=neighbours, unit=unit, dataset=dataset)[0]
 
-        def next_entry(sequence: int, previous: str) -> Entry:
-            spend = Spend(sequence, previous, _now(), **parts)
-            self._chain.account.require(spend)
-            return spend
-
-        made = self._append(next_entry)
-        assert isinstance(made, Spend)
-        return Reservation(self, made)
+    def reserve_together(
+        self,
+        charges: Sequence[Charge],
+        *,
+        neighbours: str | Neighbours | None = None,
+        unit: str | None = AS_STORED,
+        dataset: str | None = None,
+    ) -> tuple[Reservation, ...]:
+        """Spend for several questions at once: all of them or none, in one transaction. One reservation for each, in order."""
+        require_same(self.opening, self.location, neighbours, unit, dataset)
+        if not charges:
+            raise LedgerError("no question was asked, so there is nothing to spend.")
+        spends = [self._spend(charge) for charge in charges]
+        costs = [cost_as_written(spend) for spend in spends]
+        spent = self._log.append(lambda chain: chain.account.require(costs), spend_makers(spends))
+        return tuple(Reservation(self, spend) for spend in spent if isinstance(spend, Spend))
 
     def require(
         self,
         *,
         question: str,
         level: Level,
-        neighbours: str | Neighbours,
-        unit: str | None = None,
+        used: Level | None = None,
+        neighbours: str | Neighbours | None = None,
+        unit: str | None = AS_STORED,
         dataset: str | None = None,
-        part: str | None = None,
-        personal: Mapping[str, Level] | None = None,
+        part: NamedPart | None = None,
+        levels: str | None = None,
+        personal: Mapping[Any, Level] | None = None,
     ) -> None:
-        """Raise what :meth:`reserve` would raise now, and spend nothing: ask this before reading any data."""
-        self._require_same(neighbours, unit, dataset)
-        parts = self._spend_parts(question, level, None, part, personal)
-        with self._lock:
-            self._refresh()
-            self._chain.account.require(Spend(self._chain.last + 1, self._chain.head, _now(), **parts))
+        """Raise what :meth:`reserve` would raise now, and spend nothing: ask this before reading any data.
+
+        With *levels* and without *personal* (what the people of each level would lose is not known yet) the budgets of that
+        column's groups are left out: :meth:`askable` says who of them can be asked.
+        """
+        charge = Charge(question, level, used, part, levels, personal)
+        self.require_together([charge], neighbours=neighbours, unit=unit, dataset=dataset)
+
+    def require_together(
+        self,
+        charges: Sequence[Charge],
+        *,
+        neighbours: str | Neighbours | None = None,
+        unit: str | None = AS_STORED,
+        dataset: str | None = None,
+    ) -> None:
+        """As :meth:`require`, for several questions that will be charged together."""
+        require_same(self.opening, self.location, neighbours, unit, dataset)
+        costs = [self._cost_so_far(charge) for charge in charges]
+        with self._log.current() as chain:
+            chain.account.require(costs)
+
+    def askable(
+        self,
+        column: str,
+        levels: Iterable[Any],
+        *,
+        level: Level | Sequence[Level],
+        part: NamedPart | None = None,
+    ) -> dict[Epsilon, bool]:
+        """Which people can still be asked a question at *level* (or several together): for each of *levels* in *column*.
+
+        The levels of *column* that have a budget of their own are added. A group without one can always be asked: everybody's
+        budget covers it. Whoever cannot is given the weight 0, which is charged as ``personal={own: level(0)}``; the others are
+        asked at the smaller of their own level and *level*.
+        """
+        bounds = [single_bound(one) for one in ([level] if isinstance(level, Level) else level)]
+        named = None if part is None else self.part(part)
+        with self._log.current() as chain:
+            account = chain.account
+            own_levels = [Epsilon.read(own, name="level") for own in (*levels, *account.budgeted_levels(column))]
+            answers = {}
+            for own in dict.fromkeys(own_levels):
+                costs = [_personal_cost(named, bound, column, own) for bound in bounds]
+                answers[own] = account.admits(Group.of(column, own), costs)
+            return answers
 
     def answered(
-        self,
-        question: str,
-        level: Level,
-        data_version: str | None,
-        *,
-        part: str | None = None,
+        self, question: str, level: Level, data_version: str | None, *, part: NamedPart | None = None
     ) -> Answer | None:
         """The recorded answer to the same question at the same level on the same data version, which costs nothing."""
-        parts = self._spend_parts(question, level, data_version, part, None)
-        key = asked(Spend(0, "", "", **parts))
-        with self._lock:
-            self._refresh()
-            return None if key is None else self._chain.answered.get(key)
+        key = same_question(self._spend(Charge(question, level, part=part, data_version=data_version)))
+        with self._log.current() as chain:
+            return None if key is None else chain.answered.get(key)
 
-    def spent(self, *, part: str | None = None, group: str | None = None) -> Bound:
-        """What was spent: on the persons who lost most, or on those of one part or level group."""
-        with self._lock:
-            self._refresh()
-            return self._chain.account.spent(part=part, group=group)
+    def part(self, value: NamedPart, *, column: str | None = None) -> Part:
+        """The declared part of this value (``"north"``) or condition (``"region = 'north'"``), if it can be asked."""
+        part = find_part(self.opening, value, column)
+        require_askable(self.opening, part)
+        return part
 
-    def remaining(self, *, part: str | None = None, group: str | None = None) -> Remaining:
+    def group(self, level: NamedGroup, *, column: str | None = None) -> Group:
+        """The level group ``("trust", 0.1)``; the column may be left out where only one has such a level."""
+        with self._log.current() as chain:
+            return find_group(chain.account.groups(), level, column)
+
+    def spent(self, *, part: NamedPart | None = None, group: NamedGroup | None = None) -> Bound:
+        """What was spent: on the people who lost most, or on those of one part or level group."""
+        return self.remaining(part=part, group=group).spent
+
+    def remaining(self, *, part: NamedPart | None = None, group: NamedGroup | None = None) -> Remaining:
         """What is left of the budget, exactly where it can be written exactly."""
-        spent = self.spent(part=part, group=group)
-        account = self._chain.account
-        return Remaining(account.budget_of(group), spent, account.spends, account.rule.name)
+        of_part = None if part is None else find_part(self.opening, part, None)
+        of_group = None if group is None else self.group(group)
+        with self._log.current() as chain:
+            account = chain.account
+            spent = account.spent(part=of_part, group=of_group)
+            entries = account.entries(part=of_part, group=of_group)
+            return Remaining(account.budget_of(of_group), spent, entries, account.rule.name)
 
-    def groups(self) -> dict[str, Remaining]:
-        """What every level group has spent and has left: persons with a level of their own may have lost less."""
-        self.spent()
-        return {group: self.remaining(group=group) for group in self._chain.account.groups()}
+    def groups(self) -> dict[Group, Remaining]:
+        """What every level group has spent and has left: people with a level of their own may have lost less."""
+        with self._log.current() as chain:
+            groups = chain.account.groups()
+        return {group: self.remaining(group=group) for group in groups}
 
     def history(self) -> History:
         """Every spend with its answer, in order."""
-        with self._lock:
-            self._refresh()
-            spends = [entry for entry in self._chain.entries if isinstance(entry, Spend)]
-            return History(
-                self.opening, tuple(Line(spend, self._chain.answers.get(spend.sequence)) for spend in spends)
-            )
+        with self._log.current() as chain:
+            spends = [entry for entry in chain.entries if isinstance(entry, Spend)]
+            return History(self.opening, tuple(Record(spend, chain.answers.get(spend.sequence)) for spend in spends))
 
     def entries(self) -> Sequence[Entry]:
         """Every entry, in order."""
-        with self._lock:
-            self._refresh()
-            return tuple(self._chain.entries)
+        with self._log.current() as chain:
+            return tuple(chain.entries)
 
     def hashes(self) -> Sequence[str]:
         """The hash of every entry, in order."""
-        with self._lock:
-            self._refresh()
-            return tuple(self._chain.hashes)
+        with self._log.current() as chain:
+            return tuple(chain.hashes)
 
     def code_of(self, data_version: str) -> str:
         """The keyed code of a data version: equal for equal versions, and useless without the ledger's own key."""
-        return hmac.new(self._secret, data_version.encode("utf-8"), hashlib.sha256).hexdigest()
+        return hmac.new(self._log.secret, data_version.encode("utf-8"), hashlib.sha256).hexdigest()
 
-    def record(self, reservation: Reservation, answer: Any, certificate: Any = None) -> Answer:
+    def record(self, reservation: Reservation, answer: Any, statement: Any = None) -> Answer:
         """Write the released answer of a reservation; once only."""
-        plain_answer, plain_certificate = _plain(answer), _plain(certificate)
+        return self.record_together([(reservation, answer, statement)])[0]
 
-        def next_entry(sequence: int, previous: str) -> Entry:
-            if reservation.sequence in self._chain.answers:
-                raise LedgerError(
-                    f"spend #{reservation.sequence} already has its answer: every answer needs a spend of its own."
-                )
-            return Answer(sequence, previous, _now(), reservation.sequence, plain_answer, plain_certificate)
-
+    def record_together(self, answers: Sequence[tuple[Reservation, Any, Any]]) -> tuple[Answer, ...]:
+        """Write several released answers, each (reservation, answer, statement), in one transaction."""
+        makers = [answer_maker(reservation.sequence, answer, statement) for reservation, answer, statement in answers]
+        numbers = [reservation.sequence for reservation, _, _ in answers]
         try:
-            entry = self._append(next_entry)
+            made = self._log.append(lambda chain: require_unanswered(chain, numbers), makers)
         except LedgerError as error:
-            raise LedgerError(f"{error} The spend #{reservation.sequence} stays, without an answer.") from None
-        assert isinstance(entry, Answer)
-        return entry
+            stays = (
+                f"The spend #{numbers[0]} stays"
+                if len(numbers) == 1
+                else f"The spends #{numbers[0]} to #{numbers[-1]} stay"
+            )
+            raise LedgerError(f"{error} {stays}, without an answer.") from None
+        return tuple(entry for entry in made if isinstance(entry, Answer))
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._store.close()
+        self._log.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -201,86 +252,33 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.opening.dataset!r}, {self.remaining().summary()}, {self.opening.neighbours})"
 
-    def _append(self, next_entry: Any) -> Entry:
-        made: Entry
+    def _spend(self, charge: Charge) -> Spend:
+        """The entry of *charge*, but for its place."""
+        asked, used = charge.asked_bound(), charge.used_bound()
+        return Spend(
+            0,
+            "",
+            "",
+            question=charge.question,
+            bound=used,
+            part=None if charge.part is None else self.part(charge.part),
+            personal=charge.personal_bounds(),
+            data=None if charge.data_version is None else self.code_of(charge.data_version),
+            levels=charge.levels,
+            asked=None if used == asked else asked,
+        )
 
-        def decide(rows: Sequence[Row]) -> Row:
-            nonlocal made
-            known = self._chain.last  # more than was asked for, when this is a second attempt after a collision
-            self._chain.follow(row for row in rows if row.sequence > known)
-            made = next_entry(self._chain.last + 1, self._chain.head)
-            text = made.text()
-            return Row(made.sequence, text, hash_of(text))
-
-        with self._lock:
-            row = self._store.append(self._chain.last, decide)
-            self._chain.extend(made, row)
-        self._store.remember_head(row)
-        return made
-
-    def _refresh(self) -> None:
-        self._chain.follow(self._store.rows(self._chain.last))
-
-    def _spend_parts(
-        self,
-        question: str,
-        level: Level,
-        data_version: str | None,
-        part: str | None,
-        personal: Mapping[str, Level] | None,
-    ) -> dict[str, Any]:
-        groups = sorted((personal or {}).items())
-        return {
-            "question": question,
-            "bound": single_bound(level),
-            "part": part,
-            "personal": tuple((group, single_bound(own)) for group, own in groups),
-            "data": None if data_version is None else self.code_of(data_version),
-        }
-
-    def _require_same(self, neighbours: str | Neighbours, unit: str | None, dataset: str | None) -> None:
-        """A sum of guarantees means something only if all of them speak of the same neighbours and persons."""
-        opening = self.opening
-        asked_for = read_neighbours(neighbours)
-        if asked_for is not opening.neighbours:
-            raise LedgerError(
-                f"ledger {self.location!r} adds up guarantees for neighbours {opening.neighbours.value!r} "
-                f"({opening.neighbours.words}), and the question was asked for {asked_for.value!r} ({asked_for.words}): "
-                f"the two do not add up. Ask with neighbours={opening.neighbours.value!r}. {_NOTHING_SPENT}"
-            )
-        if unit != opening.unit:
-            raise LedgerError(
-                f"ledger {self.location!r} protects {_unit_words(opening.unit)}, and the question was asked for "
-                f"{_unit_words(unit)}: the two do not add up. Ask with unit={opening.unit!r}. {_NOTHING_SPENT}"
-            )
-        if dataset is not None and dataset != opening.dataset:
-            raise LedgerError(
-                f"ledger {self.location!r} belongs to the data set {opening.dataset!r}, not to {dataset!r}. "
-                f"Every data set has a ledger of its own. {_NOTHING_SPENT}"
-            )
+    def _cost_so_far(self, charge: Charge) -> Cost:
+        """The cost of *charge*; of people whose share is not known yet, nothing."""
+        cost = cost_as_written(self._spend(charge))
+        if charge.levels is None or charge.personal is not None:
+            return cost
+        with self._log.current() as chain:
+            unknown = chain.account.budgeted_levels(charge.levels)
+        return replace(cost, personal=tuple((own, NOTHING) for own in unknown))
 
 
-def new_opening(opening: Mapping[str, Any]) -> Row:
-    """The first row of a new ledger."""
-    text = Opening(1, "0" * 64, _now(), **opening).text()
-    return Row(1, text, hash_of(text))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _unit_words(unit: str | None) -> str:
-    return "single rows (no unit column)" if unit is None else f"persons named by the column {unit!r}"
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value: what the ledger can keep for ever. Answers are released already, so they may be written as they are."""
-    if hasattr(value, "to_document"):
-        value = value.to_document()
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        raise LedgerError(
-            "an answer or certificate that is not plain JSON cannot be recorded. The spend stays, without its answer."
-        ) from None
+def _personal_cost(part: Part | None, bound: Bound, column: str, own: Epsilon) -> Cost:
+    """A question at *bound* that honours the level *own* of the people of that level in *column*."""
+    cost = Cost(part, bound, column)
+    return replace(cost, personal=((str(own), cost.at_most(own)),))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import InputError, LedgerError
+from optimaldp.ledger.agreement import AS_STORED, require_agreement
 from optimaldp.ledger.budget import Budget
 from optimaldp.ledger.composition.rules import Basic, Rule, read_rule
-from optimaldp.ledger.ledger import Ledger, new_opening
+from optimaldp.ledger.entry import canonical
+from optimaldp.ledger.entry_making import opening_row
+from optimaldp.ledger.ledger import Ledger
+from optimaldp.ledger.people import Part, PartValue, read_groups, read_parts
 from optimaldp.ledger.sqlite_store import SQLiteStore
 from optimaldp.ledger.store import Store
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 
 Location = str | os.PathLike[str]
-AS_STORED: Any = object()  # "take it from the ledger", where None has a meaning of its own
+Parts = Mapping[str, Sequence[PartValue]] | Sequence[Part | str]
+Groups = Mapping[str, Mapping[Any, Budget]]
 
 
 def open_ledger(
@@ -27,14 +33,20 @@ def open_ledger(
     neighbours: str | Neighbours | None = None,
     unit: str | None = AS_STORED,
     composition: str | Rule | None = None,
-    parts: Sequence[str] | None = None,
-    groups: Mapping[str, Budget] | None = None,
+    parts: Parts | None = None,
+    unit_has_one_part: bool | None = None,
+    groups: Groups | None = None,
+    settings: Mapping[str, Any] | None = None,
     readonly: bool = False,
 ) -> Ledger:
     """Open the ledger at *location* (a file, or ``postgresql://host/database?ledger=name``), or make it.
 
     A ledger that exists is opened as it is; whatever is given here must agree with what it remembers. A new one needs *dataset*
-    (the steward's name for the data) and *budget*.
+    (the steward's name for the data) and *budget*. *parts* are values of one column, ``{"region": ["north", "south"]}``; with
+    a *unit* they need *unit_has_one_part*, which declares that every unit has one part, publicly. *groups* are the budgets of
+    people with a level of their own, by column and level: ``{"trust": {0.1: Budget(0.5)}}`` says that nobody with level 0.1
+    in the column trust loses more than 0.5 in all. *settings* are whatever else is declared about reading the data (the types
+    of columns), as plain JSON.
 
     **Guarantee.** An existing ledger is never changed by opening it, and a damaged one is reported, never repaired.
 
@@ -47,22 +59,35 @@ def open_ledger(
     >>> ledger.remaining()
     Remaining(epsilon 0.7; 0.3 of 1 spent in 1 entry)
     """
-    wanted: dict[str, Any] = {
-        "dataset": dataset,
-        "budget": budget,
-        "neighbours": neighbours and read_neighbours(neighbours),
-    }
-    wanted |= {"composition": composition and read_rule(composition).to_document()}
-    wanted |= {"parts": None if parts is None else tuple(parts), "groups": groups and tuple(sorted(groups.items()))}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    if unit is not AS_STORED:
-        given["unit"] = unit
+    described = _described(
+        {
+            "dataset": dataset,
+            "budget": budget,
+            "neighbours": neighbours and read_neighbours(neighbours),
+            "composition": composition and read_rule(composition).to_document(),
+            "parts": None if parts is None else read_parts(parts),
+            "unit_has_one_part": unit_has_one_part,
+            "groups": None if groups is None else read_groups(groups),
+            "settings": None if settings is None else _read_settings(settings),
+        },
+        unit,
+    )
     if not readonly and not ledger_exists(location):
-        _require_description(location, given)
-        _create(location, given)
+        _require_description(location, described)
+        _create(location, described)
     ledger = Ledger(_store(location, readonly=readonly))
-    _require_agreement(ledger, given)
+    try:
+        require_agreement(ledger.opening, ledger.location, described)
+    except LedgerError:
+        ledger.close()
+        raise
     return ledger
+
+
+def _described(options: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
+    """What was said about the ledger; the unit may be said to be none."""
+    described = {name: value for name, value in options.items() if value is not None}
+    return described if unit is AS_STORED else described | {"unit": unit}
 
 
 def ledger_exists(location: Location) -> bool:
@@ -87,8 +112,8 @@ def _store(location: Location, *, readonly: bool) -> Store:
     return SQLiteStore(location, readonly=readonly)
 
 
-def _create(location: Location, given: dict[str, Any]) -> None:
-    row = new_opening(_complete(given))
+def _create(location: Location, described: Mapping[str, Any]) -> None:
+    row = opening_row(_complete(described))
     if is_server(location):
         from optimaldp.ledger.postgres_store import PostgresStore
 
@@ -97,16 +122,16 @@ def _create(location: Location, given: dict[str, Any]) -> None:
         SQLiteStore.create(location, row)
 
 
-def _require_description(location: Location, given: dict[str, Any]) -> None:
-    """A mistyped path must not become a fresh budget: only who names a data set and a budget makes a ledger."""
-    if "dataset" not in given and "budget" not in given:
+def _require_description(location: Location, described: Mapping[str, Any]) -> None:
+    """A mistyped path must not become a fresh budget: only naming a data set and a budget makes a ledger."""
+    if "dataset" not in described and "budget" not in described:
         raise LedgerError(
             f"ledger {str(location)!r} does not exist. Check the path, or make it: "
             "optimaldp ledger create LEDGER --dataset NAME --epsilon BUDGET. Nothing was sampled."
         )
 
 
-def _complete(given: dict[str, Any]) -> dict[str, Any]:
+def _complete(described: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that a new ledger remembers."""
     defaults = {
         "neighbours": Neighbours.SUBSTITUTION,
@@ -115,7 +140,7 @@ def _complete(given: dict[str, Any]) -> dict[str, Any]:
         "parts": (),
         "groups": (),
     }
-    whole = defaults | given
+    whole = defaults | dict(described)
     for name, remedy in (("dataset", "name the data set"), ("budget", "give Budget(epsilon=…, delta=…)")):
         if name not in whole:
             raise InputError(name, None, "is missing: a new ledger needs it", remedy)
@@ -123,28 +148,38 @@ def _complete(given: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _check(whole: dict[str, Any]) -> None:
-    if not isinstance(whole["budget"], Budget):
-        raise InputError("budget", whole["budget"], "is not a budget", "give Budget(epsilon=…, delta=…)")
+def _check(whole: Mapping[str, Any]) -> None:
     if not isinstance(whole["dataset"], str) or not whole["dataset"].strip():
         raise InputError("dataset", whole["dataset"], "is not a name", "name the data set")
-    parts = whole["parts"]
-    if len(set(parts)) < len(parts) or not all(isinstance(part, str) and part for part in parts):
-        raise InputError("parts", parts, "are not distinct names", "name each disjoint part once")
+    for budget in (whole["budget"], *(budget for _, budget in whole["groups"])):
+        if not isinstance(budget, Budget):
+            raise InputError("budget", budget, "is not a budget", "give Budget(epsilon=…, delta=…)")
     rule = read_rule(whole["composition"])
     rule.check(whole["budget"])
     if whole["groups"] and not isinstance(rule, Basic):
+        names = [str(group) for group, _ in whole["groups"]]
+        raise InputError("groups", names, f"do not go with {rule.name} composition", "use 'basic'")
+    _check_parts(whole)
+
+
+def _check_parts(whole: Mapping[str, Any]) -> None:
+    declared = whole.get("unit_has_one_part", False)
+    if whole["parts"] and whole["unit"] is not None and not declared:
         raise InputError(
-            "groups", [name for name, _ in whole["groups"]], f"do not go with {rule.name} composition", "use 'basic'"
+            "parts",
+            [str(part) for part in whole["parts"]],
+            f"cannot be charged alone with the unit {whole['unit']!r}, because a person may have rows in several parts",
+            "say unit_has_one_part=True if every unit has one part and that is public",
+        )
+    if declared and (not whole["parts"] or whole["unit"] is None):
+        raise InputError(
+            "unit_has_one_part", True, "says nothing without a unit and parts", "name both, or leave it out"
         )
 
 
-def _require_agreement(ledger: Ledger, given: Mapping[str, Any]) -> None:
-    for name, value in given.items():
-        stored = getattr(ledger.opening, name)
-        if stored != value:
-            ledger.close()
-            raise LedgerError(
-                f"ledger {ledger.location!r} was opened with {name} {stored!s}, and {value!s} was given now. "
-                f"What a ledger remembers never changes: leave {name} out, or keep another ledger."
-            )
+def _read_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        plain: dict[str, Any] = json.loads(canonical(dict(settings)))
+    except (TypeError, ValueError):
+        raise InputError("settings", settings, "are not plain JSON", "use texts, numbers, lists and dicts") from None
+    return plain

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from optimaldp.errors import LedgerError, MissingExtraError
-from optimaldp.ledger.entry import FORMAT_VERSION
-from optimaldp.ledger.store import Row, Store
+from optimaldp.ledger.store import STORE_FORMAT, Decide, Store, StoredEntry
 
 _COLLISIONS = {
     "40001",
@@ -55,11 +54,11 @@ class PostgresStore(Store):
         with _explain(_shown(address, name)), _one_connection(address) as connection:
             if connection.execute(_sql("SELECT to_regclass('optimaldp_ledgers')")).scalar() is None:
                 return False
-            found = connection.execute(_sql("SELECT 1 FROM optimaldp_ledgers WHERE name = :name"), {"name": name})
-            return found.scalar() is not None
+            row = connection.execute(_sql("SELECT 1 FROM optimaldp_ledgers WHERE name = :name"), {"name": name})
+            return row.scalar() is not None
 
     @staticmethod
-    def create(url: str, first: Row) -> bool:
+    def create(url: str, first: StoredEntry) -> bool:
         """Make a new ledger that holds *first*; False if it is there already."""
         address, name = _read_url(url)
         with _explain(_shown(address, name)), _one_connection(address) as connection:
@@ -68,25 +67,25 @@ class PostgresStore(Store):
                 connection.execute(_sql(statement))
             new = connection.execute(
                 _sql("INSERT INTO optimaldp_ledgers VALUES (:name, :format, :secret) ON CONFLICT DO NOTHING"),
-                {"name": name, "format": FORMAT_VERSION, "secret": secrets.token_bytes(32)},
+                {"name": name, "format": STORE_FORMAT, "secret": secrets.token_bytes(32)},
             )
             if new.rowcount == 1:
                 connection.execute(_sql(_INSERT), _values(name, first))
             connection.commit()
             return bool(new.rowcount == 1)
 
-    def append(self, after: int, decide: Callable[[Sequence[Row]], Row]) -> Row:
+    def append(self, after: int, decide: Decide) -> Sequence[StoredEntry]:
         with self._explained():
             for attempt in range(_ATTEMPTS):
-                row = self._try_append(after, decide)
-                if row is not None:
-                    return row
+                rows = self._try_append(after, decide)
+                if rows is not None:
+                    return rows
                 time.sleep(0.001 * 2 ** min(attempt, 8) * (1 + os.getpid() % 8))  # processes that collided part ways
         raise LedgerError(
             f"ledger {self.location!r}: {_ATTEMPTS} attempts collided with other processes. Nothing was written; ask again."
         )
 
-    def _try_append(self, after: int, decide: Callable[[Sequence[Row]], Row]) -> Row | None:
+    def _try_append(self, after: int, decide: Decide) -> Sequence[StoredEntry] | None:
         """One serialisable transaction; ``None`` if it collided.
 
         The lock around it only makes waiting orderly. It is taken *before* the transaction, because the snapshot of a
@@ -98,10 +97,10 @@ class PostgresStore(Store):
             connection.execute(_sql(f"SELECT pg_advisory_lock({_LOCK})"), {"name": self._name})
             connection.commit()
             try:
-                row = decide(_read(connection, self._name, after))
-                connection.execute(_sql(_INSERT), _values(self._name, row))
+                rows = decide(_read(connection, self._name, after))
+                connection.execute(_sql(_INSERT), [_values(self._name, row) for row in rows])
                 connection.commit()
-                return row
+                return rows
             except DBAPIError as error:
                 connection.rollback()
                 if getattr(error.orig, "sqlstate", None) in _COLLISIONS:
@@ -113,7 +112,7 @@ class PostgresStore(Store):
                     connection.execute(_sql(f"SELECT pg_advisory_unlock({_LOCK})"), {"name": self._name})
                     connection.commit()
 
-    def rows(self, after: int) -> Sequence[Row]:
+    def rows(self, after: int) -> Sequence[StoredEntry]:
         with self._explained(), self._connected().connect() as connection:
             return _read(connection, self._name, after)
 
@@ -141,21 +140,21 @@ class PostgresStore(Store):
         return self._engine
 
     def _about(self, connection: Any) -> tuple[int, bytes]:
-        found = connection.execute(
+        row = connection.execute(
             _sql("SELECT format, secret FROM optimaldp_ledgers WHERE name = :name"), {"name": self._name}
         ).fetchone()
-        if found is None:
+        if row is None:
             raise LedgerError(
                 f"ledger {self.location!r} does not exist. Create it with odp.open or optimaldp ledger create."
             )
-        return found[0], found[1]
+        return row[0], row[1]
 
     def _check_format(self) -> None:
         with self._connected().connect() as connection:
             version, _ = self._about(connection)
-        if version != FORMAT_VERSION:
+        if version != STORE_FORMAT:
             raise LedgerError(
-                f"ledger {self.location!r} has format {version}, and this optimaldp knows format {FORMAT_VERSION}. "
+                f"ledger {self.location!r} has format {version}, and this optimaldp knows format {STORE_FORMAT}. "
                 "Use the optimaldp that wrote it, or a later one. Nothing was changed."
             )
 
@@ -169,15 +168,15 @@ def _sql(text: str) -> Any:
     return clause(text)
 
 
-def _read(connection: Any, name: str, after: int) -> list[Row]:
+def _read(connection: Any, name: str, after: int) -> list[StoredEntry]:
     # A server may be set to answer before the disk has: a spend must not be forgotten, so this transaction waits.
     connection.execute(
         _sql("SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'")
     )
-    return [Row(*values) for values in connection.execute(_sql(_ROWS), {"name": name, "after": after})]
+    return [StoredEntry(*values) for values in connection.execute(_sql(_ROWS), {"name": name, "after": after})]
 
 
-def _values(name: str, row: Row) -> dict[str, Any]:
+def _values(name: str, row: StoredEntry) -> dict[str, Any]:
     return {"name": name, "sequence": row.sequence, "text": row.text, "hash": row.hash}
 
 

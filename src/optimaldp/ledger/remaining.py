@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.ledger.account import remaining_words
 from optimaldp.ledger.budget import Budget, difference, exact_text, readable, text_at_least
+from optimaldp.ledger.refusal import remaining_words
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text
@@ -29,8 +29,8 @@ class Remaining(Result):
         exact = difference(self.budget.epsilon, self.spent.epsilon)
         if exact is not None and exact_text(exact) is not None:
             return exact
-        left = float(self.budget.epsilon) - float(self.spent.epsilon)
-        return ZERO if left <= 1e-9 else Epsilon(Fraction(left - 1e-9), Fraction(1))
+        rest = float(self.budget.epsilon) - float(self.spent.epsilon)
+        return ZERO if rest <= 1e-9 else Epsilon(Fraction(rest - 1e-9), Fraction(1))
 
     @property
     def delta(self) -> Fraction:
@@ -39,10 +39,10 @@ class Remaining(Result):
     def summary(self) -> str:
         if self.budget.unlimited:
             return f"Remaining(no limit, epsilon {readable(self.spent.epsilon)} spent in {self._entries()})"
-        left = remaining_words(self.budget.epsilon, self.spent.epsilon)
+        rest = remaining_words(self.budget.epsilon, self.spent.epsilon)
         delta = f", delta {fraction_text(self.delta)}" if self.budget.delta else ""
         spent = f"{readable(self.spent.epsilon)} of {readable(self.budget.epsilon)} spent in {self._entries()}"
-        return f"Remaining(epsilon {left}{delta}; {spent})"
+        return f"Remaining(epsilon {rest}{delta}; {spent})"
 
     def to_document(self) -> dict[str, Any]:
         return {

@@ -21,7 +21,7 @@ class Reservation:
 
         with ledger.reserve(...) as reservation:
             answer = sample(...)
-            reservation.record(answer, certificate)
+            reservation.record(answer, statement)
     """
 
     ledger: Ledger
@@ -31,9 +31,9 @@ class Reservation:
     def sequence(self) -> int:
         return self.spend.sequence
 
-    def record(self, answer: Any, certificate: Any = None) -> Answer:
+    def record(self, answer: Any, statement: Any = None) -> Answer:
         """Write the released answer, so that asking again costs nothing."""
-        return self.ledger.record(self, answer, certificate)
+        return self.ledger.record(self, answer, statement)
 
     def __enter__(self) -> Reservation:
         return self

@@ -6,17 +6,20 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from optimaldp.errors import LedgerError
-from optimaldp.ledger.entry import FORMAT_VERSION
 from optimaldp.ledger.head_note import HeadNote
-from optimaldp.ledger.store import Row, Store
+from optimaldp.ledger.ledger_file import FileIdentity, create_whole
+from optimaldp.ledger.store import STORE_FORMAT, Decide, Store, StoredEntry
 
 _APPLICATION = 0x4F445031  # "ODP1": tells a ledger from any other SQLite file
 _WAIT_SECONDS = 60.0  # how long to wait for other processes; each of them holds the lock for about a millisecond
+_WAIT_FOR_CONTENT_SECONDS = 0.5  # how long a file may be empty while another process gives it its name
+_SETTINGS = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF")
 _SCHEMA = """
 CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL, hash TEXT NOT NULL) STRICT;
 CREATE TABLE keys (secret BLOB NOT NULL) STRICT;
@@ -35,37 +38,31 @@ class SQLiteStore(Store):
         self._lock = threading.RLock()
         self._head = HeadNote(Path(f"{self._path}-head"), readonly=readonly)
         with self._explained():
+            self._require_content()
+            self._identity = FileIdentity.of(self._path)
             self._connect()
             self._check_format()
 
     @staticmethod
-    def create(path: str | os.PathLike[str], first: Row) -> bool:
-        """Make a new ledger file that holds *first*; False if the file is there already.
-
-        The file appears under its name only when it is complete (a hard link to a finished file), so that no other process ever
-        meets half a ledger, and of several that create at once exactly one wins.
-        """
-        target = Path(path)
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
+    def create(path: str | os.PathLike[str], first: StoredEntry) -> bool:
+        """Make a new ledger file that holds *first*; False if the file is there already."""
         try:
-            _write_new_file(draft, first)
-            os.link(draft, target)
-        except FileExistsError:
-            return False
+            return create_whole(Path(path), lambda draft: _write_new_file(draft, first))
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(f"ledger {str(path)!r} cannot be created ({_reason(error)}). Check the folder.") from None
-        finally:
-            draft.unlink(missing_ok=True)
-        _synchronise_folder(target.parent)
-        return True
 
-    def append(self, after: int, decide: Callable[[Sequence[Row]], Row]) -> Row:
-        with self._lock, self._explained(), self._immediate() as connection:
-            row = decide(_read(connection, after))
-            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (row.sequence, row.text, row.hash))
-        return row
+    def append(self, after: int, decide: Decide) -> Sequence[StoredEntry]:
+        with self._lock, self._explained():
+            with self._immediate() as connection:
+                self._identity.require_unchanged(self._path, self.location)
+                rows = decide(_read(connection, after))
+                values = [(row.sequence, row.text, row.hash) for row in rows]
+                connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", values)
+            # Once more: a file that was replaced in the meantime has not got these rows, so nothing may be sampled for them.
+            self._identity.require_unchanged(self._path, self.location)
+        return rows
 
-    def rows(self, after: int) -> Sequence[Row]:
+    def rows(self, after: int) -> Sequence[StoredEntry]:
         with self._lock, self._explained():
             return _read(self._connected(), after)
 
@@ -81,10 +78,10 @@ class SQLiteStore(Store):
             connection = self._connected()
             if self._path.stat().st_size % connection.execute("PRAGMA page_size").fetchone()[0]:
                 return ["its last page is incomplete"]  # SQLite would read the missing bytes as zeros
-            found = [str(line) for (line,) in connection.execute("PRAGMA integrity_check(20)")]
-        return [] if found == ["ok"] else found
+            complaints = [str(line) for (line,) in connection.execute("PRAGMA integrity_check(20)")]
+        return [] if complaints == ["ok"] else complaints
 
-    def remember_head(self, row: Row) -> None:
+    def remember_head(self, row: StoredEntry) -> None:
         self._head.write(row.sequence, row.hash)
 
     def remembered_head(self) -> tuple[int, str] | None:
@@ -96,21 +93,26 @@ class SQLiteStore(Store):
             if self._process == os.getpid():
                 self._connection.close()
 
+    def _require_content(self) -> None:
+        patience = time.monotonic() + _WAIT_FOR_CONTENT_SECONDS
+        while self._path.exists():
+            if self._path.stat().st_size:
+                return
+            if time.monotonic() > patience:
+                raise LedgerError(f"ledger {self.location!r} is an empty file: it was truncated or is not a ledger.")
+            time.sleep(0.01)  # another process may be giving the file its name just now
+        raise LedgerError(
+            f"ledger {self.location!r} does not exist. Create it with odp.open or optimaldp ledger create."
+        )
+
     def _connect(self) -> None:
-        if not self._path.exists():
-            raise LedgerError(
-                f"ledger {self.location!r} does not exist. Create it with odp.open or optimaldp ledger create."
-            )
-        if self._path.stat().st_size == 0:
-            raise LedgerError(f"ledger {self.location!r} is an empty file: it was truncated or is not a ledger.")
         self._process = os.getpid()
         self._connection = sqlite3.connect(
             self._address(), uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
         )
         # A damaged text must reach the check of its hash instead of ending in a decoding error that quotes it.
         self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "trusted_schema=OFF"):
-            self._connection.execute(f"PRAGMA {setting}")
+        _configure(self._connection)
 
     def _address(self) -> str:
         address = f"{self._path.absolute().as_uri()}?mode={'ro' if self._readonly else 'rw'}"
@@ -133,9 +135,9 @@ class SQLiteStore(Store):
         if connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             raise LedgerError(f"{self.location!r} is not a ledger of optimaldp.")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != FORMAT_VERSION:
+        if version != STORE_FORMAT:
             raise LedgerError(
-                f"ledger {self.location!r} has format {version}, and this optimaldp knows format {FORMAT_VERSION}. "
+                f"ledger {self.location!r} has format {version}, and this optimaldp knows format {STORE_FORMAT}. "
                 "Use the optimaldp that wrote it, or a later one. Nothing was changed."
             )
 
@@ -161,37 +163,33 @@ class SQLiteStore(Store):
             raise LedgerError(f"ledger {self.location!r}: {_reason(error)}") from None
 
 
-def _read(connection: sqlite3.Connection, after: int) -> list[Row]:
-    found = connection.execute(
-        "SELECT sequence, text, hash FROM entries WHERE sequence > ? ORDER BY sequence", (after,)
-    )
-    return [Row(*values) for values in found]
+def _configure(connection: sqlite3.Connection) -> None:
+    """A commit returns only when the disk has it: without this a power cut could forget a spend whose answer got out."""
+    for setting in _SETTINGS:
+        connection.execute(f"PRAGMA {setting}")
 
 
-def _write_new_file(path: Path, first: Row) -> None:
+def _read(connection: sqlite3.Connection, after: int) -> list[StoredEntry]:
+    rows = connection.execute("SELECT sequence, text, hash FROM entries WHERE sequence > ? ORDER BY sequence", (after,))
+    return [StoredEntry(*values) for values in rows]
+
+
+def _write_new_file(path: Path, first: StoredEntry) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))  # answers are for whom the steward chooses
     connection = sqlite3.connect(path, isolation_level=None)
     try:
-        connection.execute("PRAGMA synchronous=FULL")
+        _configure(connection)
         connection.execute("BEGIN")
         for statement in _SCHEMA.strip().splitlines():
             connection.execute(statement)
         connection.execute("INSERT INTO keys VALUES (?)", (secrets.token_bytes(32),))
         connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (first.sequence, first.text, first.hash))
         connection.execute(f"PRAGMA application_id={_APPLICATION}")
-        connection.execute(f"PRAGMA user_version={FORMAT_VERSION}")
+        connection.execute(f"PRAGMA user_version={STORE_FORMAT}")
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode=WAL")
     finally:
         connection.close()
-
-
-def _synchronise_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 _REASONS = {

@@ -11,7 +11,8 @@ from typing import Any
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.account import Account
-from optimaldp.ledger.entry import Spend
+from optimaldp.ledger.cost import cost_as_written
+from optimaldp.ledger.entry import FIRST, Spend
 from optimaldp.ledger.ledger import Ledger
 from optimaldp.ledger.opening import Location, open_ledger
 from optimaldp.results import Result
@@ -60,13 +61,17 @@ def _verdict(ledger: Ledger, head: str | None) -> LedgerVerdict:
 
 
 def _overspent(ledger: Ledger) -> str | None:
-    """Replay every spend against the budget, as if each were made now."""
-    account = Account(ledger.opening)
+    """Replay every spend against the budget, as if each were made now, by the rules of the version that made it."""
+    account, as_written = Account(ledger.opening), Account(ledger.opening)
     for entry in ledger.entries():
-        if isinstance(entry, Spend):
-            try:
-                account.require(entry)
-            except LedgerError:
-                return f"entry {entry.sequence} spends more than the budget allowed"
-            account.charge(entry)
+        if not isinstance(entry, Spend):
+            continue
+        cost = cost_as_written(entry)
+        judge = as_written if entry.version == FIRST else account
+        try:
+            judge.require([cost])
+        except LedgerError:
+            return f"entry {entry.sequence} spends more than the budget allowed"
+        as_written.charge(cost)
+        account.enter(entry)
     return None

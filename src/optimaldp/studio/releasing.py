@@ -60,7 +60,7 @@ class Steward:
         table = self._open()
         before = len(table.history())
         made = table.ask(given.pop("question"), **given)
-        fresh = any(line.question.startswith(made.question) for line in table.history().lines[before:])
+        fresh = any(line.question.startswith(made.question) for line in list(table.history())[before:])
         document: dict[str, Any] = made.to_document()
         return document | {"level": str(made.level), "spent": fresh, "ledger": self._book()}
 
@@ -109,7 +109,7 @@ class Steward:
             "dataset": opening.dataset,
             "neighbours": opening.neighbours.words,
             "unit": opening.unit,
-            "parts": list(opening.parts),
+            "parts": [str(part) for part in opening.parts],
             "limited": not opening.budget.unlimited,
             "remaining": table.remaining.to_document(),
             "words": _words(table.remaining),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import Any
 
 from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger.budget import Budget
@@ -22,6 +23,8 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
 
 PersonClass = tuple[Part | None, Group | None]
+Past = tuple[Cost, Any] | None
+"""Every cost so far, the last one first, as a chain of pairs: an account to try spends on shares it."""
 
 
 class Account:
@@ -37,6 +40,7 @@ class Account:
         self._tallies: dict[PersonClass, Tally] = {
             (part, group): Tally() for part in (None, *opening.parts) for group in (None, *self._budgets)
         }
+        self._past: Past = None
         # Groups that version 0.1.0 declared without a column: the first column of levels that has such a level claims them.
         self._without_column = {group for group in self._budgets if group.column is None}
 
@@ -45,6 +49,7 @@ class Account:
         twin = Account(self.opening)
         twin.spends = self.spends
         twin._tallies = {person: tally.copy() for person, tally in self._tallies.items()}
+        twin._past = self._past
         twin._without_column = set(self._without_column)
         return twin
 
@@ -57,11 +62,9 @@ class Account:
         """Take *cost* from every class that it concerns."""
         self._track_groups(cost)
         self.spends += 1
+        self._past = (cost, self._past)
         for (_, group), tally in self._concerned(cost.part):
-            own = cost.of(group)
-            # A group of weight 0 takes no part in the question: its answer is independent of them under every rule.
-            if group is None or own != NOTHING:
-                tally.add(own)
+            _take(cost, group, tally)
 
     def require(self, costs: Sequence[Cost]) -> None:
         """Raise :class:`BudgetError` with the numbers if *costs* do not all fit together."""
@@ -125,7 +128,7 @@ class Account:
         return own if own.epsilon <= composed.epsilon and own.delta <= composed.delta else composed
 
     def _track_groups(self, cost: Cost) -> None:
-        """Keep count of level groups that no budget was declared for; so far they were charged as everybody was."""
+        """Keep count of level groups that no budget was declared for, from the first question on."""
         for level, _ in cost.personal:
             group, unnamed = Group(cost.levels, level), Group(None, level)
             claimed = cost.levels is not None and unnamed in self._without_column
@@ -133,8 +136,18 @@ class Account:
             if (None, group) in self._tallies:
                 continue
             for part in (None, *self.opening.parts):
-                before = self._tallies.pop((part, unnamed)) if claimed else self._tallies[part, None].copy()
-                self._tallies[part, group] = before
+                self._tallies[part, group] = self._tally_of_the_past((part, group))
+                if claimed:
+                    del self._tallies[part, unnamed]
+
+    def _tally_of_the_past(self, person: PersonClass) -> Tally:
+        part, group = person
+        tally, past = Tally(), self._past
+        while past is not None:
+            cost, past = past
+            if cost.part is None or cost.part == part:
+                _take(cost, group, tally)
+        return tally
 
     def _require_room(self, cost: Cost, position: int) -> None:
         for person, tally in self._concerned(cost.part):
@@ -184,6 +197,13 @@ class Account:
             raise LedgerError(
                 f"this ledger has no level group {str(group)!r}. It has the groups {[str(one) for one in self.groups()]}."
             )
+
+
+def _take(cost: Cost, group: Group | None, tally: Tally) -> None:
+    own = cost.of(group)
+    # People of weight 0 take no part in a question: its answer is independent of them, under every rule of composition.
+    if group is None or own != NOTHING:
+        tally.add(own)
 
 
 def _larger(first: Bound, second: Bound) -> Bound:

@@ -24,7 +24,7 @@ _CONDITION = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """The people for whom *column* is *value*, compared exactly.
 
@@ -47,11 +47,14 @@ class Part:
             return str(self.value)
         return f"{_quoted_name(self.column)} = {_literal(self.value)}"
 
+    def __repr__(self) -> str:
+        return f"Part({self})"
+
     def to_document(self) -> dict[str, PartValue | None]:
         return {"column": self.column, "value": self.value}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Group:
     """The people whose level in *column* is *level* (the text of an epsilon).
 
@@ -76,14 +79,15 @@ class Group:
     def __str__(self) -> str:
         return self.level if self.column is None else f"{self.column} = {self.level}"
 
+    def __repr__(self) -> str:
+        return f"Group({self})"
+
 
 def read_part(condition: str) -> Part:
     """Read the text of a part: ``column = 'value'`` or ``column = 3``; any other condition is a part that cannot be asked.
 
-    >>> read_part("region = 'north'")
-    Part(column='region', value='north', written="region = 'north'")
-    >>> read_part("age > 30").column is None
-    True
+    >>> read_part("region = 'north'").column, read_part("age > 30").column
+    ('region', None)
     """
     match = _CONDITION.fullmatch(condition)
     if match is None:

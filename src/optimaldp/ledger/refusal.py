@@ -50,7 +50,8 @@ def _entries(count: int) -> str:
 def _asked_together(questions: int) -> str:
     if questions == 0:
         return ""
-    return f", counting the {'question' if questions == 1 else f'{questions} questions'} before it that were asked together"
+    before = "question before it that was" if questions == 1 else f"{questions} questions before it that were"
+    return f", counting the {before} asked together"
 
 
 def remaining_words(budget: Epsilon, spent: Epsilon) -> str:

@@ -1,0 +1,170 @@
+"""``share(condition among A) > share(condition among B) + margin``, both groups private: anybody may change group and opinion.
+
+Cells: A yes, A no, B yes, B no, outside. Multiplied out, with margin d, the question is the sign of
+``(1-d) Ay Bn - (1+d) An By - d Ay By - d An Bn``; an empty group gives 0 on both sides. The two cells that a direction wants
+are *good* (A yes and B no to make it true, A no and B yes to make it false), the other two *bad*:
+
+    h = (1+D) g1 g2 - (1-D) s1 s2 + D (s1 g2 + g1 s2),     D = -d to make it true, d to make it false.
+
+Wherever the aim is reached h does not fall when a bad person becomes a good one of the same group, when a good one is added or a
+bad one goes. So the best k moves only take from bad cells (then from outside, then from the other good cell) and only give to
+good ones; where they take from, h is convex, so a corner is best; where they give to, it is concave, so its top is a closed form.
+More moves never harm, so the least k is found by halving: a table with ten million people takes well below a millisecond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+from optimaldp.distances.ladder import Moves
+from optimaldp.distances.linear import COMPARISONS
+from optimaldp.errors import QuestionError
+from optimaldp.privacy import Neighbours
+
+Cells = tuple[int, int, int, int, int]
+"""(A yes, A no, B yes, B no, outside)."""
+
+
+def share_difference_holds(comparison: str, margin: Fraction, cells: Cells) -> bool:
+    """Whether ``share among A <comparison> share among B + margin``, multiplied out."""
+    check_margin(comparison, margin)
+    value = _Aim.true(cells, Fraction(margin)).value()
+    return {">": value > 0, ">=": value >= 0, "<": value < 0, "<=": value <= 0}[comparison]
+
+
+def flips_of_share_difference(comparison: str, margin: Fraction, cells: Cells, neighbours: Neighbours) -> Moves:
+    """The least number of neighbour moves that change the answer.
+
+    >>> flips_of_share_difference(">", Fraction(0), (6, 4, 5, 5, 0), Neighbours.SUBSTITUTION)
+    1
+    """
+    above = comparison in (">", ">=")
+    make_true = share_difference_holds(comparison, margin, cells) is not above
+    strict = (comparison in (">", "<")) is (make_true is above)
+    aim = (_Aim.true if make_true else _Aim.false)(cells, Fraction(margin))
+    return aim.least_moves(strict, neighbours)
+
+
+def check_margin(comparison: str, margin: Fraction) -> None:
+    if comparison not in COMPARISONS:
+        raise QuestionError("comparison", comparison, "is not a comparison", "use >=, >, <= or <")
+    if not 0 <= margin <= 1:
+        raise QuestionError("margin", str(margin), "is not a difference of shares", "write a number from 0 to 1")
+
+
+@dataclass(frozen=True)
+class _Aim:
+    """Raise h above 0, or to 0: the good and the bad cell of each group, and those outside. ``plus``, ``minus`` and ``cross``
+    are 1 + D, 1 - D and D times the margin's denominator."""
+
+    good: tuple[int, int]
+    bad: tuple[int, int]
+    outside: int
+    plus: int
+    minus: int
+    cross: int
+
+    @staticmethod
+    def true(cells: Cells, margin: Fraction) -> _Aim:
+        a, b, c, e, outside = cells
+        whole, part = margin.denominator, margin.numerator
+        return _Aim((a, e), (b, c), outside, whole - part, whole + part, -part)
+
+    @staticmethod
+    def false(cells: Cells, margin: Fraction) -> _Aim:
+        a, b, c, e, outside = cells
+        whole, part = margin.denominator, margin.numerator
+        return _Aim((b, c), (a, e), outside, whole + part, whole - part, part)
+
+    def value(self, taken: tuple[int, int] = (0, 0), come: tuple[int, int] = (0, 0)) -> int:
+        g1, g2 = self.good[0] + come[0], self.good[1] + come[1]
+        s1, s2 = self.bad[0] - taken[0], self.bad[1] - taken[1]
+        return self.plus * g1 * g2 - self.minus * s1 * s2 + self.cross * (s1 * g2 + g1 * s2)
+
+    def least_moves(self, strict: bool, neighbours: Neighbours) -> Moves:
+        reach = self._substituted if neighbours is Neighbours.SUBSTITUTION else self._added
+        need = 1 if strict else 0
+        if strict:
+            end = self._always_enough(neighbours)
+            if end is None:
+                return math.inf
+        else:  # an empty group gives 0, and before a group is empty nothing here divides into cases
+            end = min(self.good[0] + self.bad[0], self.good[1] + self.bad[1])
+        return _least(lambda moves: reach(moves) >= need, 1, max(end, 1))
+
+    def _always_enough(self, neighbours: Neighbours) -> int | None:
+        """A number of moves that certainly lifts h above 0; ``None`` if none does."""
+        empty = sum(cell == 0 for cell in self.good)
+        if self.plus == 0:
+            return None
+        if neighbours is Neighbours.ADD_REMOVE:
+            return sum(self.bad) + empty
+        everybody = sum(self.good) + sum(self.bad) + self.outside
+        return max(sum(self.bad), empty) if everybody >= 2 else None
+
+    def _substituted(self, moves: int) -> int:
+        """The highest h after *moves* replacements."""
+        if moves > sum(self.bad) + self.outside:  # then somebody goes from one good cell to the other as well
+            return 1 if self.plus and moves >= sum(cell == 0 for cell in self.good) else 0
+        return max(_highest(partial(self._replaced, taken, moves), 0, moves) for taken in self._takings(moves))
+
+    def _replaced(self, taken: tuple[int, int], moves: int, first: int) -> int:
+        return self.value(taken, (first, moves - first))
+
+    def _takings(self, moves: int) -> set[tuple[int, int]]:
+        """The corners of who leaves the bad cells when *moves* people move and the rest of them come from outside."""
+        first, second = self.bad
+        corners = set()
+        for total in (min(moves, first + second), max(0, moves - self.outside)):
+            corners |= {
+                (min(first, total), total - min(first, total)),
+                (total - min(second, total), min(second, total)),
+            }
+        return corners
+
+    def _added(self, moves: int) -> int:
+        """The highest h after *moves* arrivals and departures: what happens in one group is linear in the other's."""
+        cuts = sorted({0, moves, *(cut for cut in (self.bad[0], moves - self.bad[1]) if 0 <= cut <= moves)})
+        best = self.value()
+        for plan in _PLANS:
+            for low, high in pairwise(cuts):
+                best = max(best, _highest(partial(self._planned, plan, moves), low, high))
+        return best
+
+    def _planned(self, plan: tuple[bool, bool], moves: int, first: int) -> int:
+        """In each group either only good people come, or the bad ones go first."""
+        budget = (first, moves - first)
+        taken = (min(self.bad[0], budget[0]) if plan[0] else 0, min(self.bad[1], budget[1]) if plan[1] else 0)
+        return self.value(taken, (budget[0] - taken[0], budget[1] - taken[1]))
+
+
+_PLANS = ((False, False), (False, True), (True, False), (True, True))
+
+
+def _highest(quadratic: Callable[[int], int], low: int, high: int) -> int:
+    """The highest value of a quadratic polynomial at the whole numbers from *low* to *high*, exactly."""
+    return max(quadratic(point) for point in _candidates(quadratic, low, high))
+
+
+def _candidates(quadratic: Callable[[int], int], low: int, high: int) -> Iterator[int]:
+    yield from (low, high)
+    if high - low < 2:
+        return
+    first, second, third = quadratic(low), quadratic(low + 1), quadratic(low + 2)
+    bend = third - 2 * second + first  # twice the leading coefficient
+    if bend < 0:  # concave: the top lies where the slope at low, (second - first) - bend/2, has been used up
+        top = low + (2 * (second - first) - bend) // (-2 * bend)
+        yield from (min(high, max(low, point)) for point in (top, top + 1))
+
+
+def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """The least k in [low, high] that is enough, where high is."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low

@@ -13,8 +13,9 @@ from ledger.conftest import make, spend
 from typer.testing import CliRunner
 
 from optimaldp.cli import app, commands  # noqa: F401
-from optimaldp.ledger import open_ledger
+from optimaldp.ledger import Budget, Group, Part, open_ledger
 from optimaldp.ledger.entry import BEGINNING, hash_of
+from optimaldp.privacy import level
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -45,6 +46,55 @@ def test_a_ledger_is_created_once(file: Path) -> None:
     assert open_ledger(file).opening.unit == "person"
     assert run("create", str(file), "--dataset", "survey", "--epsilon", "9")[0] != 0
     assert open_ledger(file).opening.budget.to_document() == {"epsilon": "ln(3)", "delta": "1e-06"}
+
+
+def test_everything_that_a_ledger_remembers_can_be_said_at_its_creation(file: Path) -> None:
+    words = ["create", str(file), "--dataset", "visits", "--epsilon", "3", "--delta", "1e-6", "--unit", "person"]
+    words += ["--part", "region = 'north'", "--part", "region = 'o''hare'", "--unit-has-one-part"]
+    words += ["--level-budget", "trust = 0.1: 0.5", "--level-budget", "trust=ln(3/2):1, 1e-7", "--type", "age=number"]
+    document(*words)
+    opening = open_ledger(file).opening
+    assert opening.parts == (Part("region", "north"), Part("region", "o'hare"))
+    assert opening.unit_has_one_part
+    assert dict(opening.groups) == {Group("trust", "0.1"): Budget(0.5), Group("trust", "ln(3/2)"): Budget(1, 1e-7)}
+    assert opening.settings == {"types": {"age": "number"}}
+    shown = document("show", str(file))
+    assert shown["parts"] == {"column": "region", "values": ["north", "o'hare"], "unit_has_one_part": True}
+    assert shown["level_groups"]["trust = 0.1"]["budget"] == {"epsilon": "0.5", "delta": "0"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--part", "age > 30"),
+        ("--part", "region = 'north'", "--part", "sex = 'f'"),
+        ("--part", "region = 'north'", "--unit", "person"),
+        ("--unit-has-one-part",),
+        ("--level-budget", "trust"),
+        ("--level-budget", "trust = much: 1"),
+        ("--level-budget", "trust = 1: -1"),
+        ("--level-budget", "trust = 1: 2", "--level-budget", "trust = 1: 3"),
+        ("--type", "age"),
+    ],
+)
+def test_what_a_ledger_cannot_remember_is_refused_before_it_is_made(file: Path, words: tuple[str, ...]) -> None:
+    assert run("create", str(file), "--dataset", "s", "--epsilon", "1", *words)[0] != 0
+    assert not file.exists()
+
+
+def test_what_people_of_one_level_have_left(file: Path) -> None:
+    with make(file, 3, groups={"trust": {0.1: Budget(0.5)}}) as ledger:
+        spend(ledger, 1, levels="trust", personal={0.1: level(0.1)})
+    assert document("remaining", str(file), "--group", "trust = 0.1")["epsilon"] == "0.4"
+    assert run("remaining", str(file), "--group", "trust = 0.2")[0] != 0
+
+
+def test_the_history_is_written_as_a_sheet_a_document_or_a_picture(filled: str, tmp_path: Path) -> None:
+    for name in ("history.csv", "history.json", "history.svg"):
+        assert run("history", filled, "--output", str(tmp_path / name)) == (0, "")
+        assert (tmp_path / name).stat().st_size > 100
+    assert len(json.loads((tmp_path / "history.json").read_text())["history"]) == 2
+    assert run("history", filled, "--output", str(tmp_path / "history.doc"))[0] != 0
 
 
 def test_show_has_everything_that_was_released(filled: str) -> None:

@@ -155,6 +155,33 @@ def test_what_a_ledger_remembers_cannot_be_changed_by_opening_it(location: str) 
     assert open_ledger(location, budget=Budget(1), unit=None).opening.budget == Budget(1)
 
 
+def test_neighbours_and_unit_need_not_be_said_again(location: str) -> None:
+    make(location, 1, unit="person", neighbours="add-remove").close()
+    ledger = open_ledger(location)
+    ledger.require(question="q", level=level(0.5))
+    ledger.reserve(question="q", level=level(0.5))
+    ledger.reserve(question="q", level=level(0.25), unit="person", neighbours="add-remove")
+    with pytest.raises(LedgerError, match="single rows"):
+        ledger.reserve(question="q", level=level(0.25), unit=None)
+    assert len(ledger.history()) == 2
+
+
+def test_settings_are_remembered_and_must_agree(location: str) -> None:
+    settings = {"types": {"age": "number", "day": "date %d/%m/%Y"}, "delimiter": ";"}
+    make(location, 1, settings=settings).close()
+    assert open_ledger(location).opening.settings == settings
+    assert open_ledger(location, settings={"delimiter": ";"}).opening.settings == settings
+    for other in ({"delimiter": ","}, {"types": {"age": "number"}}, {"encoding": "latin-1"}):
+        with pytest.raises(LedgerError, match="never changes"):
+            open_ledger(location, settings=other)
+
+
+def test_settings_are_plain(location: str) -> None:
+    with pytest.raises(InputError, match="plain JSON"):
+        make(location, 1, settings={"types": object()})
+    assert not ledger_exists(location)
+
+
 def test_a_new_ledger_needs_a_name_and_a_budget(location: str) -> None:
     with pytest.raises(InputError, match="dataset"):
         open_ledger(location, budget=Budget(1))

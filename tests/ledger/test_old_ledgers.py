@@ -79,6 +79,11 @@ def test_an_old_ledger_remembers_neighbours_and_unit(old: OpenOld) -> None:
             spend(ledger, 0.1, neighbours=None, unit="household")
 
 
+def test_settings_that_an_old_ledger_did_not_remember_do_not_contradict_it(old: OpenOld, tmp_path: Path) -> None:
+    old("plain").close()
+    assert open_ledger(tmp_path / "plain.ledger", settings={"types": {"age": "number"}}).opening.settings == {}
+
+
 def test_old_parts_of_one_column_are_asked_as_before(old: OpenOld, tmp_path: Path) -> None:
     with old("parts") as ledger:
         assert ledger.part("o'hare") == Part("region", "o'hare")

@@ -152,6 +152,45 @@ def test_persons_with_their_own_level_lose_less(survey: Path, file: Path) -> Non
     assert str(table.ledger.spent().epsilon) == "1.25"
 
 
+def test_a_group_loses_the_delta_of_a_question_too(survey: Path, file: Path) -> None:
+    table = odp.open(survey, budget=Budget(3, 1e-3), ledger=file)
+    table.ask(SMOKERS, epsilon=1, delta=1e-4, levels="level")
+    assert str(table.remaining_of(group=("level", 0.5)).spent) == "(0.5, 0.0001)"
+
+
+def test_a_histogram_is_charged_no_delta(table: OpenTable) -> None:
+    histogram = "histogram(region, ['north', 'south'])"
+    first = table.ask(histogram, epsilon=0.5, delta=1e-7)
+    assert str(table.ledger.spent()) == "(0.5, 0)"
+    assert table.ask(histogram, epsilon=0.5, delta=1e-7) == first
+    assert len(table.history()) == 1
+
+
+def test_who_a_person_is_need_not_be_said_again(tmp_path: Path, file: Path) -> None:
+    visits = tmp_path / "visits.csv"
+    visits.write_text("person,region,smokes\n" + "".join(f"p{n % 50},north,yes\n" for n in range(200)))
+    with odp.open(visits, budget=Budget(30), ledger=file, unit="person") as table:
+        first = table.ask(SMOKERS, epsilon=10, reduce="any")
+    again = odp.release(visits, SMOKERS, epsilon=10, reduce="any", ledger=file)
+    assert again.certificate["persons"] == first.certificate["persons"]
+    assert "column person" in again.certificate["persons"]
+    with pytest.raises(LedgerError, match="do not add up"):
+        odp.release(visits, SMOKERS, epsilon=1, reduce="any", ledger=file, unit="region")
+
+
+def test_a_part_of_units_is_asked_alone_where_it_is_declared(tmp_path: Path, file: Path) -> None:
+    visits = tmp_path / "visits.csv"
+    visits.write_text(
+        "person,region,smokes\n" + "".join(f"p{n % 50},{'north' if n % 2 else 'south'},yes\n" for n in range(200))
+    )
+    parts = {"region": ["north", "south"]}
+    with odp.open(visits, budget=Budget(1), ledger=file, unit="person", parts=parts, unit_has_one_part=True) as table:
+        table.ask("count(smokes = 'yes') >= 1", epsilon=1, part="north", reduce="any")
+        assert str(table.remaining_of(part="south").epsilon) == "1"
+        with pytest.raises(BudgetError):
+            table.ask("count(smokes = 'yes') >= 1", epsilon=1, reduce="any")
+
+
 def test_a_ledger_is_needed_and_made_only_with_a_budget(survey: Path, file: Path) -> None:
     with pytest.raises(InputError, match="ledger"):
         odp.open(survey, budget=Budget(1))

@@ -1,0 +1,114 @@
+"""The harness that tries faults: it finds them, tells survivors from the rest, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cosmic_ray", reason="the mutation extra is not installed")
+if not hasattr(os, "fork"):
+    pytest.skip("faults are tried in forked processes", allow_module_level=True)
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tools.mutation.child import copy_tree
+from tools.mutation.mutants import change, mutants_of
+from tools.mutation.reach import measure
+from tools.mutation.report import read_listed, summary, survival
+from tools.mutation.targets import Target, read_targets
+from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, attempt, read_outcome
+
+SOURCE = '''"""A counter."""
+
+from __future__ import annotations
+
+
+def steps(limit: int | None) -> int:
+    total = 0
+    while total < (limit or 0):
+        total = total + 1
+    return total
+
+
+def never(value: int) -> bool:
+    return value == 7
+'''
+PATH = "src/optimaldp/toy/counter.py"
+TARGET = Target("toy", (PATH,), ("tests/toy",))
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """Every fault of the toy, by the line after it, tried with a test that checks little."""
+    root = tmp_path_factory.mktemp("tree")
+    (root / "src/optimaldp/toy").mkdir(parents=True)
+    for package in ("src/optimaldp", "src/optimaldp/toy"):
+        (root / package / "__init__.py").write_text("")
+    (root / PATH).write_text(SOURCE)
+    (root / "tests/toy").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
+    (root / "tests/toy/test_counter.py").write_text(
+        "from optimaldp.toy.counter import steps\n"
+        "def test_three(): assert steps(3) >= 3\n"
+        "def test_none(): assert steps(None) == 0\n"
+        "def test_wrong(): assert steps(2) == 5\n"
+    )
+    tree = copy_tree(root, tmp_path_factory.mktemp("copy"))
+    reach = measure(TARGET, tree)
+    assert reach.failing == ["tests/toy/test_counter.py::test_wrong"]
+    tried = [attempt(m, reach.tests_for(m), tree, most_seconds=8) for m in mutants_of("toy", root, PATH)]
+    assert (tree / PATH).read_text() == SOURCE == (root / PATH).read_text()
+    return {one.after: one for one in tried}
+
+
+def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcome]) -> None:
+    verdicts = {after: one.verdict for after, one in outcomes.items()}
+    assert verdicts["while total <= (limit or 0):"] == KILLED
+    assert verdicts["total = total - 1"] == TIMEOUT
+    assert verdicts["total = total + 2"] == SURVIVED  # 3 steps by two give 4, and the test asks for at least 3
+    assert verdicts["return value != 7"] == UNREACHED
+    assert not any("int & None" in after for after in verdicts), "annotations are not run"
+
+
+def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], tmp_path: Path) -> None:
+    alive = [one for one in outcomes.values() if one.alive]
+    assert survival(outcomes.values(), {}) == len(alive) / len(outcomes)
+    listed = tmp_path / "equivalent.toml"
+    listed.write_text(
+        '[[survivor]]\npackage = "toy"\nfunction = "steps"\nbefore = "total = total + 1"\nafter = "total = total + 2"\n'
+        'reason = "at least"\n'
+    )
+    known = read_listed(listed)
+    assert survival(outcomes.values(), known) == (len(alive) - 1) / (len(outcomes) - 1)
+    assert "+ total = total + 2" in summary(list(outcomes.values()), {})
+    assert "+ total = total + 2" not in summary(list(outcomes.values()), known)
+
+
+def test_results_can_be_read_again(outcomes: dict[str, Outcome]) -> None:
+    assert all(read_outcome(one.to_json()) == one for one in outcomes.values())
+
+
+def test_a_place_that_does_not_exist_is_no_fault(outcomes: dict[str, Outcome], tmp_path: Path) -> None:
+    (tmp_path / PATH).parent.mkdir(parents=True)
+    (tmp_path / PATH).write_text("")
+    with pytest.raises(ValueError, match="is no fault"):
+        change(tmp_path, next(iter(outcomes.values())).mutant)
+
+
+def test_targets_follow_files_that_move(tmp_path: Path) -> None:
+    table = tmp_path / "targets.toml"
+    table.write_text('[a]\nsources = ["a/**/*.py"]\ntests = ["a"]\n[gone]\nsources = ["gone/*.py"]\ntests = ["a"]\n')
+    (tmp_path / "src/optimaldp/a/room").mkdir(parents=True)
+    (tmp_path / "src/optimaldp/a/room/moved.py").write_text("")
+    (tmp_path / "tests/a").mkdir(parents=True)
+    targets, complaints = read_targets(tmp_path, table)
+    assert [one.sources for one in targets] == [("src/optimaldp/a/room/moved.py",)]
+    assert complaints == ["gone: no sources match, so it is left out"]
+
+
+def test_the_targets_of_this_tree_exist() -> None:
+    names = {one.name for one in read_targets()[0]}
+    assert {"privacy", "sampling", "certify", "questions", "noise", "ledger", "tables"} <= names

@@ -1,0 +1,1 @@
+"""What the workshop around the code uses; nothing here is installed."""

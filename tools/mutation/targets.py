@@ -1,0 +1,44 @@
+"""What is mutated and what has to notice: targets.toml, with its patterns resolved."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A package under test: its files and its tests, as paths below the root of the tree."""
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    sample: bool = True
+    """Whether its tests are quick enough for a sample of two minutes."""
+
+
+def read_targets(root: Path = ROOT, table: Path = HERE / "targets.toml") -> tuple[list[Target], list[str]]:
+    """The targets that exist, and a line for each pattern that matches nothing."""
+    targets, complaints = [], []
+    for name, entry in tomllib.loads(table.read_text(encoding="utf-8")).items():
+        sources = _matches(root / "src" / "optimaldp", entry["sources"])
+        tests = _matches(root / "tests", entry["tests"])
+        if sources and tests:
+            targets.append(Target(name, _below(root, sources), _below(root, tests), entry.get("sample", True)))
+        else:
+            complaints.append(f"{name}: no {'tests' if sources else 'sources'} match, so it is left out")
+    return targets, complaints
+
+
+def _matches(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    paths = {path for pattern in patterns for path in folder.glob(pattern)}
+    return sorted(path for path in paths if "__pycache__" not in path.parts)
+
+
+def _below(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(path.relative_to(root).as_posix() for path in paths)

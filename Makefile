@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all lint types bench bench-peers docs site studio trace clean setup
+.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers docs site studio trace clean setup
 
 setup: $(STAMP)
 
@@ -31,13 +31,45 @@ test-spark: $(STAMP)
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
+# A quick part of the tests on every Python that is found (PYTHONS="python3.12 python3.13" names them); says which are missing.
+test-pythons: $(STAMP)
+	$(BIN)/python -m tools.every_python
+
+# Which lines no test runs; build/coverage has the pages.
+coverage: $(STAMP)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not spark" --cov --cov-report=term:skip-covered --cov-report=html
+
+# Small faults, one at a time, in copies of the tree: which of them do the tests notice? TARGETS="privacy ledger" for some
+# packages; a run that is interrupted goes on where it stopped. The sample takes two minutes; SEED repeats one.
+TARGETS ?=
+SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null || echo 1)
+mutation: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),mutation]"
+	$(BIN)/python -m tools.mutation $(TARGETS) --workers $(WORKERS) --most 10
+
+mutation-sample: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),mutation]"
+	$(BIN)/python -m tools.mutation $(TARGETS) --workers $(WORKERS) --seconds 110 --seed $(SEED) --most 35
+
+# Build, check the metadata, and try the wheel in clean environments.
+package: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),package]"
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m tools.packaging.try_wheel
+
 lint: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks examples docs
-	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/generate
+	$(BIN)/ruff check src tests benchmarks examples docs tools
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/generate tools
 	$(BIN)/lint-imports
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# Lint before each commit.
+hooks: $(STAMP)
+	$(BIN)/pre-commit install
 
 # Strict: a broken link, a missing reference or a failing example fails.
 docs: $(STAMP) site

@@ -1,0 +1,69 @@
+"""make package: the built wheel in a clean environment of every Python here.
+
+In each: install the wheel alone, ask a question of a real table on the command line, let mypy read a typed client, and
+weigh what was installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.pythons import find_pythons, make_environment, say_which, wanted
+
+ROOT = Path(__file__).parents[2]
+CLIENT = Path(__file__).with_name("typed_client.py")
+SURVEY = ROOT / "examples" / "data" / "anes1996.csv"
+QUESTION = "winner(expected_vote, ['Clinton', 'Dole'])"
+MOST_MEGABYTES = 450
+
+
+def weight(folder: Path) -> float:
+    """Megabytes on disk, as ``du`` counts them."""
+    paths = (Path(where) / name for where, _, names in os.walk(folder) for name in names)
+    return sum(path.lstat().st_blocks * 512 if os.name != "nt" else path.lstat().st_size for path in paths) / 2**20
+
+
+def try_wheel(wheel: Path, python: str, folder: Path) -> str:
+    """Everything above with one Python; a line that says what was measured."""
+    inside = make_environment(python, folder, str(wheel))
+    megabytes = weight(folder)
+    if megabytes > MOST_MEGABYTES:
+        raise SystemExit(f"the core takes {megabytes:.0f} MB; at most {MOST_MEGABYTES} are allowed")
+    command = [
+        str(inside.with_name("optimaldp")),
+        "release",
+        "--data",
+        str(SURVEY),
+        "--question",
+        QUESTION,
+        "--epsilon",
+        "1",
+    ]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout.strip()
+    if answer not in ("Clinton", "Dole"):
+        raise SystemExit(f"an unexpected answer: {answer!r}")
+    subprocess.run([str(inside), str(CLIENT), str(SURVEY)], check=True, cwd=folder)
+    # mypy runs here and reads the types that the wheel brings there.
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir", str(folder / "mypy")]
+    subprocess.run([*mypy, "--python-executable", str(inside), str(CLIENT)], check=True, cwd=folder)
+    return f"{megabytes:.0f} MB, a release, a typed client"
+
+
+def main() -> None:
+    (wheel,) = (ROOT / "dist").glob("*.whl")
+    versions = wanted()
+    pythons = find_pythons(versions)
+    print(say_which(versions, pythons), flush=True)
+    if not pythons:
+        raise SystemExit("no Python to try the wheel with")
+    for version, python in pythons.items():
+        with tempfile.TemporaryDirectory(prefix="wheel-") as folder:
+            print(f"{version}: {try_wheel(wheel, python, Path(folder) / 'environment')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

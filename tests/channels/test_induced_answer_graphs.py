@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -143,3 +144,33 @@ def test_documents_round_trip() -> None:
     graph = AnswerGraph([("a", 1), "b", 3], {(("a", 1), "b"): 1, ("b", 3): "5/2"})
     again = AnswerGraph.from_document(graph.to_document())
     assert (again.vertices, again.lengths) == (graph.vertices, graph.lengths)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_individuals_of_several_kinds(seed: int) -> None:
+    """Everybody has choices of their own, with and without one that changes nothing."""
+    generator = np.random.default_rng(seed)
+    values = [-2, -1, 0, 1, 2, 3]
+    choices = tuple(
+        tuple(generator.choice(values, size=int(generator.integers(1, 4)), replace=False).tolist())
+        for _ in range(int(generator.integers(1, 6)))
+    )
+    databases = Databases(choices)
+    for question in (total(), count(lambda value: value > 0), count(lambda value: value > 0, modulus=3), largest()):
+        expected = _brute(question, databases)
+        assert _same(induced_graph(question, databases), expected)
+        assert _same(induced_graph(replace(question, additive=False), databases), expected)
+
+
+@pytest.mark.parametrize("protects", ["value", "participation"])
+def test_ten_thousand_people_are_counted(protects: str) -> None:
+    """Only states that are new take another step: a hundred million steps otherwise."""
+    people = 10_000
+    if protects == "value":
+        databases = Databases.of_values(("yes", "no", "perhaps"), people)
+    else:
+        databases = Databases.of_participation([("yes", i) for i in range(people)])
+    answers = induced_graph(count(lambda value: "yes" in value), databases)
+    assert answers.vertices == tuple(range(people + 1))
+    assert set(answers.edges) == {(k, k + 1) for k in range(people)}
+    assert len(induced_graph(total(len), Databases.of_values(("a", "bb"), people)).vertices) == people + 1

@@ -21,7 +21,7 @@ ExactRow = tuple[Fraction, ...]
 
 # A row of decimals that were rounded for printing misses 1 by a little. Up to here it is read as floats; beyond, it is a mistake.
 TOLERANCE = 1e-9
-_MANY = 40_000  # cells from which a list of floats is not tried as exact decimals: a second of work for no gain
+MANY_CELLS = 40_000  # from which decimals are not tried as exact rationals: seconds of work for no gain
 
 
 def read_distribution(values: Iterable[Any], *, size: int, name: str) -> ExactRow | FloatArray:
@@ -89,7 +89,7 @@ def read_rows(rows: Any, label: Any) -> tuple[ExactRow, ...] | FloatArray:
     listed = [_listed(row, label(i)) for i, row in enumerate(_listed(rows, "rows"))]
     if not listed or not listed[0]:
         raise ChannelError("rows", rows, "is empty", "a channel has at least one input and one output")
-    if sum(map(len, listed)) > _MANY and all(isinstance(cell, float) for row in listed for cell in row):
+    if sum(map(len, listed)) > MANY_CELLS and all(type(cell) in (float, Decimal) for row in listed for cell in row):
         return _float_matrix(_rectangle(listed, label), label)
     read = [read_distribution(row, size=len(listed[0]), name=label(i)) for i, row in enumerate(listed)]
     if all(isinstance(row, tuple) for row in read):
@@ -97,13 +97,13 @@ def read_rows(rows: Any, label: Any) -> tuple[ExactRow, ...] | FloatArray:
     return np.array([[float(cell) for cell in row] for row in read])
 
 
-def _rectangle(listed: list[list[float]], label: Any) -> FloatArray:
+def _rectangle(listed: list[list[Any]], label: Any) -> FloatArray:
     odd = next((i for i, row in enumerate(listed) if len(row) != len(listed[0])), None)
     if odd is not None:
         raise ChannelError(
             label(odd), f"{len(listed[odd])} numbers", f"has the wrong length: {len(listed[0])} are needed"
         )
-    return np.array(listed)
+    return np.array(listed, dtype=np.float64)
 
 
 def _float_matrix(rows: FloatArray, label: Any) -> FloatArray:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import operator
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 from itertools import combinations
 from typing import Any
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.graphs.databases import Databases
+from optimaldp.channels.graphs.databases import Databases, Value
 from optimaldp.channels.graphs.folds import Fold, State
+
+Kind = tuple[Hashable, ...]
+"""An individual's choices, one value for all that read the same."""
+Step = Callable[[Any, Any], State]
+
+_MOST_KINDS = 12  # of individuals, each with a walk of its own; beyond, pairs of states are walked once for all
 
 
 def induced_graph(question: Callable[[Any], Hashable], databases: Databases) -> AnswerGraph:
@@ -23,11 +31,38 @@ def induced_graph(question: Callable[[Any], Hashable], databases: Databases) -> 
     """
     if not isinstance(question, Fold):
         return _by_enumeration(question, databases)
-    return (
-        _by_last_change(question, databases)
-        if question.order_free and databases.alike
-        else _by_pairs(question, databases)
+    if question.order_free:
+        walk = (_of_sums if question.additive else _of_readings)(question, databases)
+        if walk is not None:
+            return walk
+    return _by_pairs(question, databases)
+
+
+def _of_readings(question: Fold, databases: Databases) -> AnswerGraph | None:
+    """Individuals whose choices read the same are of one kind; ``None`` if there are too many kinds."""
+    alike: dict[Hashable, Value] = {}
+    kinds = Counter(
+        tuple(dict.fromkeys(alike.setdefault(question.reads(value), value) for value in own))
+        for own in databases.choices
     )
+    if len(kinds) > _MOST_KINDS:
+        return None
+    return _by_last_change(question.step, question.start, question.answer, kinds)
+
+
+def _of_sums(question: Fold, databases: Databases) -> AnswerGraph | None:
+    """States are sums. Everybody adds at least the least that they can: taken out beforehand, that adds nothing, so that
+    only sums that are new need another step.
+    """
+    kinds: Counter[Kind] = Counter()
+    least = 0
+    for own in databases.choices:
+        amounts = sorted({question.reads(value) for value in own})
+        least += amounts[0]
+        kinds[tuple(amount - amounts[0] for amount in amounts)] += 1
+    if len(kinds) > _MOST_KINDS:
+        return None
+    return _by_last_change(operator.add, question.start, lambda state: question.answer(state + least), kinds)
 
 
 def _by_enumeration(question: Callable[[Any], Hashable], databases: Databases) -> AnswerGraph:
@@ -36,19 +71,51 @@ def _by_enumeration(question: Callable[[Any], Hashable], databases: Databases) -
     return _graph(set(answers.values()), edges)
 
 
-def _by_last_change(question: Fold, databases: Databases) -> AnswerGraph:
-    """Order does not matter, so the individual who changes may come last."""
-    own = databases.choices[0]
-    states: set[State] = {question.start}
-    for _ in range(databases.individuals - 1):
-        states = {question.step(state, value) for state in states for value in own}
+def _by_last_change(
+    step: Step, start: State, answer: Callable[[Any], Hashable], kinds: Mapping[Kind, int]
+) -> AnswerGraph:
+    """Order does not matter, so the individual who changes may come last; one walk for each kind of individual."""
     edges: set[frozenset[Hashable]] = set()
     answers: set[Hashable] = set()
-    for state in states:
-        reached = {question.answer(question.step(state, value)) for value in own}
-        answers |= reached
-        edges |= {frozenset(pair) for pair in combinations(reached, 2)}
+    for kind in kinds:
+        states: set[State] = {start}
+        for other, people in kinds.items():
+            several = people - (other == kind)
+            states = _by_new_states(step, states, other, several) or _by_layers(step, states, other, several)
+        for state in states:
+            reached = {answer(step(state, value)) for value in kind}
+            answers |= reached
+            edges |= {frozenset(pair) for pair in combinations(reached, 2)}
     return _graph(answers, edges)
+
+
+def _by_new_states(step: Step, states: set[State], kind: Kind, people: int) -> set[State] | None:
+    """Where one value changes no state, whatever was reached stays reached, and only new states take another step.
+
+    ``None`` if there is no such value: then a state may be reached by some number of people and by no larger one.
+    """
+    neutral = set(kind)
+    reached, frontier = set(states), set(states)
+    for _ in range(people):
+        moved: set[State] = set()
+        for state in frontier:
+            images = {value: step(state, value) for value in kind}
+            neutral = {value for value in neutral if images[value] == state}
+            moved.update(images.values())
+        if not neutral:
+            return None
+        frontier = moved - reached
+        reached |= frontier
+        if not frontier:
+            break
+    return reached
+
+
+def _by_layers(step: Step, states: set[State], kind: Kind, people: int) -> set[State]:
+    """The states that *people* individuals of one kind can lead to, one individual after the other."""
+    for _ in range(people):
+        states = {step(state, value) for state in states for value in kind}
+    return states
 
 
 def _by_pairs(question: Fold, databases: Databases) -> AnswerGraph:

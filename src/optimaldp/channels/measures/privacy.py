@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 _BLOCK = 4_000_000  # cells of a block of arcs: 32 MB
+_UNDERFLOW = 1e-290
 _NEAR = 1e-9  # relative distance from the largest ratio within which floats do not decide between rationals
 
 
@@ -101,8 +102,8 @@ def _exact_extremes(rows: tuple[ExactRow, ...], array: FloatArray) -> Iterator[t
     for z, (most, least) in enumerate(zip(array.max(axis=0), array.min(axis=0))):
         column = array[:, z]
         highs = np.flatnonzero(column >= most * (1 - _NEAR)).tolist()
-        # a cell that underflows is the least of all as a float; among those the rationals decide as well
-        lows = np.flatnonzero(column <= least * (1 + _NEAR)).tolist()
+        # cells that underflow are alike as floats, and not as rationals
+        lows = np.flatnonzero(column <= max(least * (1 + _NEAR), _UNDERFLOW)).tolist()
         yield max(highs, key=lambda i: rows[i][z]), min(lows, key=lambda i: rows[i][z])
 
 
@@ -118,19 +119,31 @@ def _along_edges(channel: Channel, graph: AnswerGraph) -> LeastEpsilon:
     places, ends = input_places(channel, graph), graph.edge_indices
     heads, tails = places[np.concatenate([ends[:, 0], ends[:, 1]])], places[np.concatenate([ends[:, 1], ends[:, 0]])]
     lengths = np.array([float(length) for length in graph.lengths.values()] * 2)
-    worst = _nothing(channel)
+    worst, tiny = _nothing(channel), _underflowing(channel)
     block = max(1, _BLOCK // channel.array.shape[1])
     for start in range(0, len(heads), block):
-        part = slice(start, start + block)
-        ratios = _ratios(channel.array[heads[part]], channel.array[tails[part]])
+        one, two = heads[start : start + block], tails[start : start + block]
+        ratios = _ratios(channel.array[one], channel.array[two])
         if not graph.plain:
-            ratios = ratios ** (1 / lengths[part, None])
-        floor = max(float(ratios.max()), float(worst.ratio)) * (1 - _NEAR)
-        near = np.argwhere(ratios >= floor) if channel.exact else [np.unravel_index(int(ratios.argmax()), ratios.shape)]
+            ratios = ratios ** (1 / lengths[start : start + block, None])
+        near: Any = [np.unravel_index(int(ratios.argmax()), ratios.shape)]
+        if channel.exact:
+            unsure = tiny[one] | tiny[two] if tiny is not None else np.zeros_like(ratios, dtype=bool)
+            floor = max(float(ratios[~unsure].max(initial=1.0)), float(worst.ratio)) * (1 - _NEAR)
+            near = np.argwhere(unsure | (ratios >= floor))
         for arc, z in near:
-            pair = int(heads[start + arc]), int(tails[start + arc])
-            worst = _worse(worst, channel, pair, int(z), lengths[start + arc])
+            worst = _worse(worst, channel, (int(one[arc]), int(two[arc])), int(z), lengths[start + arc])
     return worst
+
+
+def _underflowing(channel: Channel) -> NDArray[np.bool_] | None:
+    """Cells of an exact channel that are positive and yet nothing, or next to nothing, as floats."""
+    small = channel.array < _UNDERFLOW
+    if not channel.exact or not small.any():
+        return None
+    for x, z in np.argwhere(small).tolist():
+        small[x, z] = channel.rows[x][z] != 0
+    return small if small.any() else None
 
 
 def _worse(worst: LeastEpsilon, channel: Channel, pair: tuple[int, int], z: int, length: float = 1.0) -> LeastEpsilon:

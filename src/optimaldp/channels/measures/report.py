@@ -9,7 +9,7 @@ from optimaldp.channels.measures import entropies, vulnerability
 from optimaldp.channels.measures.bounds import individual_bound
 from optimaldp.channels.measures.priors import read_prior
 from optimaldp.channels.measures.privacy import least_epsilon
-from optimaldp.channels.numbers import Number, cell_text
+from optimaldp.channels.numbers import MANY_CELLS, Number, cell_text
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
 
@@ -97,6 +97,9 @@ def percent(chance: Number) -> str:
 def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) -> LeakageReport:
     """Every measure of a channel that needs no graph and no gain."""
     read = read_prior(channel, prior)
+    # The number of guesses is shown as a float: sorting a large matrix of rationals for it would take minutes.
+    large = channel.exact and len(channel.inputs) * len(channel.outputs) > MANY_CELLS
+    counted = type(channel)(channel.array) if large else channel
     capacity = channel.shannon_capacity(gap=gap)
     return LeakageReport(
         channel,
@@ -107,8 +110,8 @@ def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) ->
         entropies.mutual_information(channel, read),
         capacity.lower,
         capacity.upper,
-        entropies.guessing_entropy(channel, read),
-        entropies.posterior_guessing_entropy(channel, read),
+        entropies.guessing_entropy(counted, read),
+        entropies.posterior_guessing_entropy(counted, read),
         least_epsilon(channel).epsilon,
     )
 

@@ -17,7 +17,7 @@ from optimaldp.laws.quantile.cuts import Cuts
 from optimaldp.laws.quantile.scales import RationalScale
 from optimaldp.laws.quantile.sums import whole_window
 from optimaldp.privacy import level
-from optimaldp.privacy.balls import Ball, precision
+from optimaldp.privacy.balls import Ball, fraction, precision
 from optimaldp.privacy.epsilon import Epsilon
 
 HALF = Fraction(1, 2)
@@ -91,7 +91,7 @@ def test_every_block_of_cuts_may_shift(cuts: int) -> None:
     def row(heights: tuple[int, ...]) -> list[Fraction]:
         runs = Cuts(cuts + 1, list(range(cuts)), list(heights))
         ends = law.law_of(runs, scale, whole_window(runs))
-        sums = [Fraction(0), *(ends.end(t) for t in range(cuts)), Fraction(1)]
+        sums = [Fraction(0), *(fraction(ends.end(t)) for t in range(cuts)), Fraction(1)]
         return [b - a for a, b in pairwise(sums)]
 
     for heights in combinations_with_replacement(range(-3, 3), cuts):

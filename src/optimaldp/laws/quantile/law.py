@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from operator import sub
 from typing import Any, Protocol
 
 from optimaldp.errors import LevelError, QuestionError
@@ -18,7 +19,7 @@ from optimaldp.laws.quantile.scales import BallScale, Height, RationalScale, Sca
 from optimaldp.laws.quantile.smoothed_rank import SmoothedRank, tail_cut
 from optimaldp.laws.quantile.sums import DiscountedSums, Window, near_window, unit_weights, whole_window
 from optimaldp.privacy import ApproximateDP, Level
-from optimaldp.privacy.balls import Ball, working_bits
+from optimaldp.privacy.balls import Ball, fraction, working_bits
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.trajectory import Number
@@ -71,7 +72,8 @@ class QuantileLaw(Result):
     def ends(self, cells: Mapping[int, Any], *, exact: bool = False) -> Ends:
         """The law of one table: fractions if *exact*, else balls at the current precision, all bins visited."""
         cuts = self.cuts(cells)
-        return self.law_of(cuts, self._scale(exact=exact), whole_window(cuts))
+        law = self.law_of(cuts, self._scale(exact=exact), whole_window(cuts))
+        return _InFractions(law) if exact else law
 
     def end(self, cells: Mapping[int, Any], cut: int, *, exact: bool = False) -> Number:
         """``P(answer <= cut)``."""
@@ -79,7 +81,9 @@ class QuantileLaw(Result):
 
     def probabilities(self, cells: Mapping[int, Any], *, exact: bool = False) -> list[Number]:
         """The probability of every bin; for few bins."""
-        return list(differences(self.ends(cells, exact=exact), self.bins))
+        cuts = self.cuts(cells)
+        law = self.law_of(cuts, self._scale(exact=exact), whole_window(cuts))
+        return [fraction(p) if exact else p for p in differences(law, self.bins)]
 
     def draw(
         self,
@@ -240,7 +244,12 @@ def quantile_law(
 
 def differences(law: Ends, bins: int) -> Iterator[Number]:
     """The probabilities of single bins: differences of ends, or of rests where those are known more sharply."""
-    end, rest = 0 * law.end(0), 0 * law.end(0) + 1
+    zero = 0 * law.end(0)
+    if not isinstance(zero, Ball):
+        ends = [*map(law.end, range(bins - 1))]
+        yield from map(sub, [*ends, 1 + zero], [zero, *ends])
+        return
+    end, rest = zero, 1 + zero
     for cut in range(bins - 1):
         next_end, next_rest = law.end(cut), law.rest(cut)
         yield _sharper(next_end - end, rest - next_rest)
@@ -248,11 +257,8 @@ def differences(law: Ends, bins: int) -> Iterator[Number]:
     yield rest
 
 
-def _sharper(a: Number, b: Number) -> Number:
-    if not isinstance(a, Ball):
-        return a
-    sharp = a if a.rad() <= b.rad() else b
-    return sharp.max(Ball(0))
+def _sharper(a: Ball, b: Ball) -> Ball:
+    return (a if a.rad() <= b.rad() else b).max(Ball(0))
 
 
 def _half_powers(scale: Scale) -> Callable[[Height], Number]:
@@ -278,6 +284,19 @@ def single_level(level: Level) -> ApproximateDP:
     if level.epsilon.infinite:
         raise LevelError("epsilon", "inf", "promises nothing that a quantile could use", "name a finite epsilon")
     return level
+
+
+class _InFractions:
+    """An exact law as the rest of the project reads rationals."""
+
+    def __init__(self, law: Ends) -> None:
+        self._law = law
+
+    def end(self, cut: int) -> Fraction:
+        return fraction(self._law.end(cut))
+
+    def rest(self, cut: int) -> Fraction:
+        return fraction(self._law.rest(cut))
 
 
 class _Recorded:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below
+from optimaldp.privacy.balls import Ball, Rational, ball, fraction, integer_above, integer_below, rational
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.trajectory import Number
 
@@ -49,44 +49,51 @@ class Scale:
 
 
 class RationalScale(Scale):
-    """Exact fractions: every power that is asked for must be rational."""
+    """Exact rationals: every power that is asked for must be one."""
 
     exact = True
 
     def __init__(self, levels: tuple[Epsilon, ...], share: Fraction) -> None:
         self._levels, self._share = levels, share
-        self._roots: dict[tuple[int, int], Fraction] = {}
+        self._roots: dict[tuple[int, int], Rational] = {}
+        self._known: dict[Height, Rational] = {}
 
-    def power(self, height: Height) -> Fraction:
+    def power(self, height: Height) -> Rational:
+        value = self._known.get(height)
+        if value is None:
+            value = self._known[height] = self._power(height)
+        return value
+
+    def _power(self, height: Height) -> Rational:
         heights = height if isinstance(height, tuple) else (height,)
-        product = Fraction(1)
+        product = Rational(1)
         for place, persons in enumerate(heights):
             exponent = -persons * self._share
             product *= self._root(place, exponent.denominator) ** exponent.numerator
         return product
 
-    def number(self, value: Persons) -> Fraction:
-        return Fraction(value)
+    def number(self, value: Persons) -> Rational:
+        return rational(value)
 
-    def between(self, low: Fraction, high: Fraction) -> Fraction:
+    def between(self, low: Rational, high: Rational) -> Rational:
         raise ArithmeticError("an exact number is never only enclosed")
 
-    def smaller(self, a: Fraction, b: Fraction) -> Fraction:
+    def smaller(self, a: Rational, b: Rational) -> Rational:
         return min(a, b)
 
-    def clipped(self, value: Fraction) -> Fraction:
-        return min(Fraction(1), max(Fraction(0), value))
+    def clipped(self, value: Rational) -> Rational:
+        return min(Rational(1), max(Rational(0), value))
 
-    def places_around(self, value: Fraction, first: int, stop: int) -> tuple[int, int]:
-        inside = max(Fraction(first), min(Fraction(stop), value))
+    def places_around(self, value: Rational, first: int, stop: int) -> tuple[int, int]:
+        inside = max(Fraction(first), min(Fraction(stop), fraction(value)))
         return math.floor(inside), math.ceil(inside)
 
-    def _root(self, place: int, degree: int) -> Fraction:
+    def _root(self, place: int, degree: int) -> Rational:
         if (place, degree) not in self._roots:
             root = rational_root(self._levels[place], Fraction(1, degree))
             if root is None:
                 raise LevelError("epsilon", str(self._levels[place]), "has no rational power here", "write ln(p/q)")
-            self._roots[place, degree] = root
+            self._roots[place, degree] = rational(root)
         return self._roots[place, degree]
 
 

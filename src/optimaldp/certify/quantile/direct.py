@@ -1,0 +1,261 @@
+"""The referee's own laws of quantiles: sums written out as in the theorems, without the recursions of the library.
+
+Smoothed rank: ``l_j = m_j s^-a_j``, ``r_j = m_j s^(a_(j-1) + 1)`` and ``rho_t = (l_1 + ... + l_t) / (r_(t+1) + ... + r_K)``.
+FLIP+: the sums ``T_j`` over all cuts. Cuts of equal height are added as a block: that is all that the structure of a table
+is used for.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, Protocol
+
+from optimaldp.certify.quantile.powers import Height, Powers, clip, first_where, least
+from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy.balls import working_bits
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.trajectory import Number
+
+HALF = Fraction(1, 2)
+_FEW = 64
+_FAR_PER_BIT = 0.7  # a little more than ln 2: what lies farther than the precision can show is enclosed, not added
+
+
+class Examined(Protocol):
+    """What is public about a law, as the referee reads it."""
+
+    @property
+    def mode(self) -> str: ...
+    @property
+    def bins(self) -> int: ...
+    @property
+    def rank(self) -> Fraction: ...
+    @property
+    def level(self) -> ApproximateDP: ...
+    @property
+    def weights(self) -> tuple[Fraction, ...] | None: ...
+    @property
+    def levels(self) -> tuple[Epsilon, ...] | None: ...
+    @property
+    def share(self) -> Fraction: ...
+
+
+def epsilons(law: Examined) -> tuple[Epsilon, ...]:
+    return (law.level.epsilon,) if law.levels is None else law.levels
+
+
+class DirectLaw:
+    """``P(answer <= t)`` of one table, derived again."""
+
+    def __init__(self, law: Examined, cells: Mapping[int, Any], powers: Powers) -> None:
+        self._law, self._power = law, powers
+        self._starts, self._heights = read_heights(law, cells)
+        self._sizes = [float(epsilon) * float(law.share) for epsilon in epsilons(law)]
+        self.growth = max_growth(law, powers)
+        self._far = _FAR_PER_BIT * working_bits()
+
+    def end(self, cut: int) -> Number:
+        """``P(answer <= cut)``, 0 for cut = -1 and 1 for the last bin."""
+        if cut < 0 or cut >= self._law.bins - 1:
+            return self._power.number(int(cut >= 0))
+        if str(self._law.mode) == "smoothed rank":
+            return self._cut_tails(self._noise_below(self.odds(cut)))
+        if self._law.bins == 2:
+            return self._two_answers()
+        return self._flipped(cut)
+
+    def odds(self, cut: int) -> Number:
+        """``rho_t``, by direct sums."""
+        run = bisect_right(self._starts, cut) - 1
+        height = self._heights[run]
+        left = self._weight(self._starts[run], cut) + self._sum(run, range(run - 1, -1, -1), 0)
+        right = self._weight(cut + 1, self._last(run) + 1) + self._sum(run, range(run + 1, len(self._starts)), 1)
+        # L = s^-a_t left, R = s^(a_t + 1) right: together e^(eps (a_t + 1/2)). Personal ranks have no half to add.
+        lifted = height if isinstance(height, tuple) else height + HALF
+        return self._power(_times(lifted, -1)) * left / right
+
+    def _sum(self, run: int, others: range, shift: int) -> Number:
+        """The weights of whole runs, discounted by half of the rank distance; far ones enclosed."""
+        total: Number = 0
+        for other in others:
+            gap = _difference(self._heights[run], self._heights[other])
+            gap = _times(gap, -1) if shift else gap
+            first, last = self._starts[other] + shift, self._last(other) + shift
+            if not self._power.exact and self._size(gap) > 2 * self._far:
+                # Heights never fall, so everything from here on is discounted at least as much.
+                rest = self._weight(first, self._law.bins - 1) if shift else self._weight(0, last)
+                return total + self._power.up_to(self._power(_times(gap, HALF)) * rest)
+            total = total + self._power(_times(gap, HALF)) * self._weight(first, last)
+        return total
+
+    def _noise_below(self, rho: Number) -> Number:
+        """F: the distribution function of Laplace noise on the scale of odds."""
+        if rho <= 1:
+            return rho / 2
+        if rho >= 1:
+            return 1 - 1 / (2 * rho)
+        return (rho / 2).union(1 - 1 / (2 * rho))  # a ball across 1: both are right to within the square of its radius
+
+    def _cut_tails(self, probability: Number) -> Number:
+        delta = self._power.number(self._law.level.delta)
+        beta = delta / (self.growth * (1 if self._law.levels is None else 2) + 2 * delta)
+        return clip((probability - beta) / (1 - 2 * beta))
+
+    def _two_answers(self) -> Number:
+        height, x, delta = self._heights[0], self._power(1), self._law.level.delta
+        plain = 1 - self._power(height + 1) / (1 + x) if height >= 0 else self._power(-height) / (1 + x)
+        if delta == 0:
+            return plain
+        if self._law.level.epsilon.is_zero:
+            return clip(self._power.number(HALF + delta * (height + HALF)))
+        d = self._power.number(delta)
+        beta = d / (self.growth - 1 + 2 * d)
+        return clip((plain - beta) / (1 - 2 * beta))
+
+    def _flipped(self, cut: int) -> Number:
+        """The wrong bins on the outer side of the cut, added up."""
+        run = bisect_right(self._starts, cut) - 1
+        if self._heights[run] < 0:  # the truth lies behind the cut: all bins up to it are wrong
+            outer: Number = self._wrong(run, self._starts[run], cut, left=True)
+            for other in range(run - 1, -1, -1):
+                outer = outer + self._wrong(other, self._starts[other], self._last(other), left=True)
+            return outer
+        outer = self._wrong(run, cut + 1, self._last(run) + 1, left=False)
+        for other in range(run + 1, len(self._starts)):
+            outer = outer + self._wrong(other, self._starts[other] + 1, self._last(other) + 1, left=False)
+        return 1 - outer
+
+    def _wrong(self, run: int, first: int, last: int, *, left: bool) -> Number:
+        """The probability of the wrong bins *first .. last*, which lie next to cuts of *run*."""
+        height = self._heights[run]
+        power = self._power(-height if left else height + 1)
+        tau = self._power.number(self._law.level.delta) / ((self._law.bins - 1) * self.growth + 1)
+        x = self._power(1)
+        if not self._power.exact and self._size(abs(height)) > 2 * self._far:
+            return self._power.up_to(power * (last - first + 1))
+        top = power / (1 + x)
+        if str(self._law.mode) == "flip":
+            return (last - first + 1) * clip(top - tau)
+        share = power / (1 + (self._law.bins - 1) * x)
+        # T is linear in j along the run: two of its values give all of them.
+        ties = self._ties(run, first, left=left)
+        step = (x - power) * (-1 if left else 1)
+
+        def line(place: int) -> Number:  # from the end nearest to the truth outwards, so that it falls
+            moved = (last - first - place) if left else place
+            return power - share * (ties + step * moved)
+
+        return _falling_sum(line, top, tau, last - first + 1)
+
+    def _ties(self, run: int, bin_: int, *, left: bool) -> Number:
+        """``T_j`` of the page, term by term over runs: cuts before the bin, cuts from the bin on."""
+        height, total = self._heights[run], self._power.number(0)
+        for other, a in enumerate(self._heights):
+            first, last = self._starts[other], self._last(other)
+            before = max(0, min(last, bin_ - 1) - first + 1)
+            behind = last - first + 1 - before
+            outer = -a if left else height - a + 1
+            inner = a - height + 1 if left else a + 1
+            if before:
+                total = total + before * self._power(outer)
+            if behind:
+                total = total + behind * self._power(inner)
+        return total
+
+    def _last(self, run: int) -> int:
+        return self._starts[run + 1] - 1 if run + 1 < len(self._starts) else self._law.bins - 2
+
+    def _weight(self, first: int, last: int) -> Number:
+        if self._law.weights is None:
+            return self._power.number(last - first + 1)
+        sums = _weight_sums(self._law.weights)
+        return self._power.number(sums[last + 1] - sums[first])
+
+    def _size(self, height: Height) -> float:
+        heights = height if isinstance(height, tuple) else (height,)
+        return sum(float(h) * s for h, s in zip(heights, self._sizes))
+
+
+def max_growth(law: Examined, powers: Powers) -> Number:
+    """``e^epsilon`` of whoever is protected least."""
+    if law.levels is None:
+        return powers(-1)
+    place = max(range(len(law.levels)), key=lambda g: law.levels[g])  # type: ignore[index]
+    return powers(tuple(-int(g == place) for g in range(len(law.levels))))
+
+
+def read_heights(law: Examined, cells: Mapping[int, Any]) -> tuple[list[int], list[Height]]:
+    """The cuts at which the height changes, and the heights: people up to there less the target rank."""
+    starts, below = [0], [_nobody(law)]
+    for bin_ in sorted(cells):
+        here = _plus(below[-1], cells[bin_])
+        if bin_ == starts[-1]:
+            below[-1] = here
+        else:
+            starts.append(bin_)
+            below.append(here)
+    whole = below[-1]
+    target: Height = math.ceil(law.rank * whole) if law.levels is None else tuple(law.rank * part for part in whole)
+    if starts[-1] == law.bins - 1:  # no cut behind the last bin
+        starts.pop()
+        below.pop()
+    return starts, [_difference(height, target) for height in below]
+
+
+def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, count: int) -> Number:
+    """The sum of ``max(0, min(top, line(i)) - floor)`` for i below *count*; the line falls."""
+
+    def value(place: int) -> Number:
+        return clip(least(top, line(place)) - floor)
+
+    def terms(first: int, stop: int) -> Number:
+        if stop - first > _FEW:
+            return (stop - first) * value(first).union(value(stop - 1))
+        return sum(value(place) for place in range(first, stop))
+
+    flat = first_where(lambda i: not bool(line(i) >= top), 0, count)
+    bent = first_where(lambda i: bool(line(i) <= top), flat, count)
+    sloping = first_where(lambda i: not bool(line(i) >= floor), bent, count)
+    gone = first_where(lambda i: bool(line(i) <= floor), sloping, count)
+    total: Number = flat * clip(top - floor) + terms(flat, bent) + terms(sloping, gone)
+    if sloping > bent:
+        total = total + (sloping - bent) * ((line(bent) + line(sloping - 1)) / 2 - floor)
+    return total
+
+
+class _WeightSums:
+    """Sums of the weights read last, recognised by identity: to hash a million fractions takes longer than to add them."""
+
+    def __init__(self) -> None:
+        self._read: tuple[tuple[Fraction, ...], list[int]] = ((), [0])
+
+    def __call__(self, weights: tuple[Fraction, ...]) -> list[int]:
+        known, sums = self._read
+        if known is not weights:
+            common = math.lcm(*(w.denominator for w in weights))
+            sums = [0, *accumulate(w.numerator * (common // w.denominator) for w in weights)]
+            self._read = (weights, sums)
+        return sums
+
+
+_weight_sums = _WeightSums()
+
+
+def _nobody(law: Examined) -> Height:
+    return 0 if law.levels is None else (0,) * len(law.levels)
+
+
+def _plus(a: Height, b: Height) -> Height:
+    return tuple(x + y for x, y in zip(a, b)) if isinstance(a, tuple) else a + b
+
+
+def _difference(a: Height, b: Height) -> Height:
+    return tuple(x - y for x, y in zip(a, b)) if isinstance(a, tuple) else a - b
+
+
+def _times(a: Height, factor: Fraction | int) -> Height:
+    return tuple(x * factor for x in a) if isinstance(a, tuple) else a * factor

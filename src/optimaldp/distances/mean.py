@@ -82,7 +82,7 @@ class MeanBound:
 
     def holds(self, counts: Mapping[int, int]) -> bool:
         """The true answer. Where nobody has a value both sides are 0: ">=" and "<=" hold, ">" and "<" do not."""
-        return (self._double_excess(counts) > 0) is self._asks_for_more
+        return (self.double_excess(counts) > 0) is self._asks_for_more
 
     def signed(self, counts: Mapping[int, int], without_value: int, neighbours: Neighbours) -> Fraction | float:
         """The signed fractional distance W: positive where the answer is yes, never 0; one person moves it by at most 1.
@@ -91,18 +91,19 @@ class MeanBound:
         >>> question.signed({0: 1, 4: 3}, 0, Neighbours.SUBSTITUTION)  # 1, 5, 5, 5: S is 4; half a unit more is reached by 9/8
         Fraction(9, 8)
         """
-        down, up = self._rungs(counts, without_value, neighbours)
-        above = signed_distance(self._double_excess(counts), down, up)
+        down, up = self.rungs(counts, without_value, neighbours)
+        above = signed_distance(self.double_excess(counts), down, up)
         return above if self._asks_for_more else -above
 
     def flips(self, counts: Mapping[int, int], without_value: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change the answer: W without its sign, rounded up."""
         return rounded_up(self.signed(counts, without_value, neighbours))
 
-    def _double_excess(self, counts: Mapping[int, int]) -> int:
+    def double_excess(self, counts: Mapping[int, int]) -> int:
+        """Twice the excess and half a unit more or less: odd, and positive exactly where the mean is on the upper side."""
         return 2 * self.excess(counts) + (1 if self.comparison in (">=", "<") else -1)
 
-    def _rungs(
+    def rungs(
         self, counts: Mapping[int, int], without_value: int, neighbours: Neighbours
     ) -> tuple[list[Rung], list[Rung]]:
         """The moves that lower the sum, and those that raise it."""

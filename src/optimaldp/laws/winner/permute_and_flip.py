@@ -41,16 +41,17 @@ def permute_and_flip_probabilities(counts: Sequence[int], power: Power, neighbou
     """
     coins = flip_probabilities(counts, power, neighbours)
     by_gap = {count: index for index, count in enumerate(counts)}
-    known = {count: _wins(coins, index) for count, index in by_gap.items()}
+    known = {count: win_by_coins(coins, index) for count, index in by_gap.items()}
     return [known[count] for count in counts]
 
 
 def win_probability(counts: Sequence[int], index: int, power: Power, neighbours: Neighbours) -> Ball:
     """The probability of one option alone: one product instead of one for every option."""
-    return _wins(flip_probabilities(counts, power, neighbours), index)
+    return win_by_coins(flip_probabilities(counts, power, neighbours), index)
 
 
-def _wins(coins: Sequence[Ball], index: int) -> Ball:
+def win_by_coins(coins: Sequence[Ball], index: int) -> Ball:
+    """The probability that option *index* is drawn when every option flips its coin and one of the heads is drawn."""
     others = [coin for position, coin in enumerate(coins) if position != index]
     # Twice the mean and a few more heads are as good as impossible, so longer polynomials are cut; what is cut is enclosed below.
     length = min(len(others), int(2 * sum(map(float, others))) + working_bits()) + 1

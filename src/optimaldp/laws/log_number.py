@@ -1,0 +1,112 @@
+"""Exact sums of rationals and logarithms of rationals: what privacy levels become when they are added, weighted and compared.
+
+``plain + sum of c_p ln(p)`` over primes p, with rational coefficients, is written in one way only (logarithms of primes are
+independent of each other over the rationals by unique factorisation, and of the rationals by Lindemann's theorem). So equality is
+decided by comparing coefficients, and every other sign shows at some precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, total_ordering
+
+from flint import fmpz
+
+from optimaldp.privacy import Epsilon
+from optimaldp.privacy.balls import Ball, ball, sign
+
+_EXACT_BITS = 1 << 16  # of an exact power; beyond that nobody reads it and balls are quicker
+
+
+@total_ordering
+@dataclass(frozen=True)
+class LogNumber:
+    """``plain + sum of factor * ln(prime)``.
+
+    >>> twice = LogNumber.of(Epsilon.read("ln(2)")) * 2
+    >>> twice == LogNumber.of(Epsilon.read("ln(4)")), (twice - LogNumber(Fraction(7, 5))).sign
+    (True, -1)
+    """
+
+    plain: Fraction = Fraction(0)
+    logarithms: tuple[tuple[int, Fraction], ...] = ()
+
+    @staticmethod
+    def of(epsilon: Epsilon) -> LogNumber:
+        """A finite privacy level."""
+        plain, ratio = epsilon.finite_parts()
+        return _collected(plain, ((prime, Fraction(power)) for prime, power in _factors(ratio)))
+
+    def __add__(self, other: LogNumber) -> LogNumber:
+        return _collected(self.plain + other.plain, (*self.logarithms, *other.logarithms))
+
+    def __radd__(self, nothing: int) -> LogNumber:
+        """``0 + number``, so that sums may begin at 0."""
+        return self if nothing == 0 else NotImplemented
+
+    def __mul__(self, factor: Fraction | int) -> LogNumber:
+        times = Fraction(factor)
+        return _collected(self.plain * times, ((prime, power * times) for prime, power in self.logarithms))
+
+    def __neg__(self) -> LogNumber:
+        return self * -1
+
+    def __sub__(self, other: LogNumber) -> LogNumber:
+        return self + -other
+
+    def __truediv__(self, divisor: Fraction | int) -> LogNumber:
+        return self * (1 / Fraction(divisor))
+
+    def __abs__(self) -> LogNumber:
+        return self if self.sign >= 0 else -self
+
+    def __lt__(self, other: LogNumber) -> bool:
+        return (self - other).sign < 0
+
+    @property
+    def sign(self) -> int:
+        """-1, 0 or 1, exactly."""
+        if not self.logarithms:
+            return (self.plain > 0) - (self.plain < 0)
+        return sign(self.ball)
+
+    def ball(self) -> Ball:
+        """Enclose the number at the current precision."""
+        total = ball(self.plain)
+        for prime, power in self.logarithms:
+            total = total + ball(power) * Ball(prime).log()
+        return total
+
+    def exp(self) -> Ball:
+        """Enclose ``e^number`` at the current precision."""
+        return self.ball().exp()
+
+    def rational_exp(self) -> Fraction | None:
+        """``e^number`` where it is a rational of reasonable length, else ``None``."""
+        if self.plain or any(power.denominator > 1 for _, power in self.logarithms):
+            return None
+        if sum(abs(power) * prime.bit_length() for prime, power in self.logarithms) > _EXACT_BITS:
+            return None
+        value = Fraction(1)
+        for prime, power in self.logarithms:
+            value *= Fraction(prime) ** int(power)
+        return value
+
+
+ZERO = LogNumber()
+
+
+def _collected(plain: Fraction, terms: Iterable[tuple[int, Fraction]]) -> LogNumber:
+    powers: dict[int, Fraction] = {}
+    for prime, power in terms:
+        powers[prime] = powers.get(prime, Fraction(0)) + power
+    return LogNumber(plain, tuple(sorted((prime, power) for prime, power in powers.items() if power)))
+
+
+@lru_cache(maxsize=256)
+def _factors(ratio: Fraction) -> tuple[tuple[int, int], ...]:
+    above = [(int(prime), int(power)) for prime, power in fmpz(ratio.numerator).factor()]
+    below = [(int(prime), -int(power)) for prime, power in fmpz(ratio.denominator).factor()]
+    return (*above, *below)

@@ -33,7 +33,7 @@ class KeysLaw:
 
         >>> law = KeysLaw.at(Epsilon.read("ln(2)"), Fraction(1, 10), Neighbours.ADD_REMOVE)
         >>> [str(law.kept(people)[0]) for people in range(6)]
-        ['0', '1/10', '3/10', '3/5', '17/20', '39/40']
+        ['0', '1/10', '3/10', '7/10', '9/10', '1']
         """
         if not delta:
             raise LevelError("delta", "0", "keeps every category secret", "name a delta above 0, far below 1/n")

@@ -112,7 +112,7 @@ def yes_probability_from(
 
     >>> from optimaldp.distances.linear import share_condition
     >>> yes_probability_from(share_condition(">=", Fraction(1, 2)), [("ln(2)", 1, 2), ("ln(3)", 4, 0)], "every table")
-    Fraction(23, 24)
+    Fraction(7, 8)
     """
     rows = [_row(row) for row in by_level]
     wanted = read_aim(aim)

@@ -12,13 +12,14 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.report import Row, at_most
-from optimaldp.ledger import Budget, Ledger, open_ledger
+from optimaldp.ledger import Budget, Charge, Ledger, open_ledger
 from optimaldp.ledger.composition import compose_optimal
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.levels import Bound
 
 _SPENDS = 1000
 _WANTED_PER_SECOND = 500
+_TOGETHER = 10
 
 
 def rows() -> Iterator[Row]:
@@ -43,6 +44,19 @@ def _spending(folder: Path) -> Iterator[Row]:
         "spend and record the answer", whole, "two bare SQLite inserts, WAL, full sync", 2 * theirs, 3, note=note
     )
     yield _fast_enough(ours, theirs)
+    yield _together(folder, ledger)
+
+
+def _together(folder: Path, ledger: Ledger) -> Row:
+    """Ten questions charged at once, all or none: one commit, as for ten bare rows."""
+    insert = _bare_insert(folder / "bare-together.db", rows=_TOGETHER)
+    charges = [Charge("majority(smokes = 'yes')", level(0.01), data_version="1")] * _TOGETHER
+    times = [(_seconds(insert), _seconds(lambda: ledger.reserve_together(charges))) for _ in range(_SPENDS // 10)]
+    theirs, ours = (median(column) for column in zip(*times))
+    note = f"{_TOGETHER / ours:,.0f} durable spends per second"
+    return at_most(
+        f"spend for {_TOGETHER} questions together", ours, "the same rows in one bare commit", theirs, 5, note=note
+    )
 
 
 def _fast_enough(ours: float, bare: float) -> Row:
@@ -53,13 +67,13 @@ def _fast_enough(ours: float, bare: float) -> Row:
     return replace(row, holds=None) if busy else row
 
 
-def _seconds(work: Callable[[], None]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def _bare_insert(path: Path) -> Callable[[], None]:
+def _bare_insert(path: Path, *, rows: int = 1) -> Callable[[], None]:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -68,7 +82,7 @@ def _bare_insert(path: Path) -> Callable[[], None]:
 
     def insert() -> None:
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO entries (text, hash) VALUES (?, ?)", (text, digest))
+        connection.executemany("INSERT INTO entries (text, hash) VALUES (?, ?)", [(text, digest)] * rows)
         connection.execute("COMMIT")
 
     return insert

@@ -20,7 +20,7 @@ from optimaldp.ledger.composition import (
     Basic,
     Optimal,
     Planned,
-    Tally,
+    Spending,
     compose_basic,
     compose_losses,
     compose_optimal,
@@ -148,10 +148,10 @@ def test_more_spends_never_cost_less(level: Bound, count: int, total: Fraction) 
 def test_basic_n_at_once_is_n_times_one(level: Bound, count: int) -> None:
     at_once = Bound(level.epsilon * count, min(Fraction(1), level.delta * count))
     assert compose_basic([level] * count) == at_once
-    tally = Tally()
+    spending = Spending()
     for _ in range(count):
-        tally.add(level)
-    assert Basic().spent(tally, Budget(1)) == at_once
+        spending.add(level)
+    assert Basic().spent(spending, Budget(1)) == at_once
 
 
 @settings(deadline=None)
@@ -159,12 +159,12 @@ def test_basic_n_at_once_is_n_times_one(level: Bound, count: int) -> None:
 def test_the_other_rules_n_at_once_is_n_times_one(level: Bound, count: int) -> None:
     """dp-accounting's event of a repeated randomised response breaks this law; its distributions must not."""
     budget = Budget(100, Fraction(1, 10))
-    tally = Tally()
+    spending = Spending()
     for _ in range(count):
-        tally.add(level)
+        spending.add(level)
     at_once = compose_optimal(level, count, budget.delta)
-    assert Optimal(level.epsilon, level.delta).spent(tally, budget).epsilon == at_once
-    assert compose_losses(tally.levels, budget.delta) == compose_losses({level: count}, budget.delta)
+    assert Optimal(level.epsilon, level.delta).spent(spending, budget).epsilon == at_once
+    assert compose_losses(spending.levels, budget.delta) == compose_losses({level: count}, budget.delta)
     assert at_once <= compose_losses({level: count}, budget.delta)
 
 

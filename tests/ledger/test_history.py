@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ledger.conftest import make, spend
 
-from optimaldp.errors import InputError, MissingExtraError
+from optimaldp.errors import InputError, LedgerError, MissingExtraError
 from optimaldp.ledger import Budget, Charge, Group, History
 from optimaldp.privacy import level
 
@@ -40,6 +40,11 @@ def test_what_was_lost_after_each_question(history: History) -> None:
         "0.45",
         "0.45",
     ]
+
+
+def test_of_a_group_without_a_budget_nothing_is_known_from_the_start(history: History) -> None:
+    with pytest.raises(LedgerError, match=r"no level group 'trust = 0\.2'"):
+        history.spent_so_far(Group("trust", "0.2"))
 
 
 def test_a_frame_has_a_row_for_each_question(history: History) -> None:

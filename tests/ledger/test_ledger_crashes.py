@@ -17,8 +17,8 @@ from ledger.conftest import make, spend
 from postgres_server import PostgresServer
 
 from optimaldp.errors import BudgetError
-from optimaldp.ledger import Ledger, open_ledger, verify_ledger
-from optimaldp.privacy import Epsilon
+from optimaldp.ledger import Charge, Ledger, open_ledger, verify_ledger
+from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.levels import Bound
 
 GREEDY = """
@@ -114,6 +114,35 @@ def test_kills_on_a_server_too(server: PostgresServer, tmp_path: Path) -> None:
     location = server.new_database("killed") + "?ledger=survey"
     answers, spends = kill_many_times(location, tmp_path / "released", 2, times=5)
     assert 0 < answers <= spends <= answers + 5
+
+
+def test_questions_that_are_asked_together_survive_a_kill_together(tmp_path: Path) -> None:
+    """Whenever the process dies: an answer that got out was paid, and no triple is ever half paid."""
+    location, log = str(tmp_path / "survey.ledger"), tmp_path / "released"
+    make(location, 10_000).close()
+    chance = random.Random(23)
+
+    def release_triples_for_ever() -> None:
+        out = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        ledger = open_ledger(location)
+        while True:
+            reservations = ledger.reserve_together([Charge("q", level(0.01), data_version="v1")] * 3)
+            os.write(out, b"xxx")
+            ledger.record_together([(reservation, "yes", None) for reservation in reservations])
+
+    for _ in range(10):
+        goal = released(log) + chance.choice((0, 1, 3, 9, 30))
+        child = in_child(release_triples_for_ever)
+        while released(log) < goal:
+            time.sleep(0.0002)
+        kill_after(child, chance.uniform(0.0, 0.004))
+        with open_ledger(location) as ledger:
+            history = ledger.history()
+            assert spent_entries(ledger) >= released(log)
+        assert len(history) % 3 == 0
+        assert sum(record.recorded is not None for record in history) % 3 == 0
+        assert verify_ledger(location).intact
+    assert released(log) > 15
 
 
 @pytest.mark.slow

@@ -199,6 +199,23 @@ def open_again(connection: sqlite3.Connection) -> None:
     )
 
 
+def spend_on(connection: sqlite3.Connection, part: object) -> None:
+    level = {"epsilon": "0.1", "delta": "0"}
+    empty = {"data": None, "levels": None, "asked": None, "together": None}
+    append(connection, {"version": 2, "kind": "spend", "question": "q", **level, "personal": {}, **empty, "part": part})
+
+
+def spend_on_a_part_that_was_never_declared(connection: sqlite3.Connection) -> None:
+    """It would be charged to nobody."""
+    spend_on(connection, {"column": "region", "value": "west"})
+
+
+def test_a_spend_that_is_appended_by_hand_is_read_like_any_other(filled: Path) -> None:
+    rewrite(filled, lambda connection: spend_on(connection, {"column": "region", "value": "north"}))
+    assert verify_ledger(filled).intact
+    assert str(open_ledger(filled).spent().epsilon) == "0.7"
+
+
 def an_unknown_field(connection: sqlite3.Connection) -> None:
     append(connection, {"kind": "answer", "spend": 10, "answer": "no", "certificate": None, "refund": True})
 
@@ -217,6 +234,7 @@ def an_unknown_field(connection: sqlite3.Connection) -> None:
         answer_without_a_spend,
         open_again,
         an_unknown_field,
+        spend_on_a_part_that_was_never_declared,
     ],
 )
 def test_every_tampering_is_detected(filled: Path, change: Callable[[sqlite3.Connection], None]) -> None:

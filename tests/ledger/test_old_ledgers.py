@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from ledger.conftest import spend
+from postgres_server import PostgresServer
 
 import optimaldp as odp
 from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger import Budget, Group, Ledger, Part, open_ledger, verify_ledger
 from optimaldp.ledger.cost import cost_of
 from optimaldp.ledger.entry import Spend
+from optimaldp.ledger.postgres_store import PostgresStore
+from optimaldp.ledger.store import StoredEntry
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.levels import Bound
 
@@ -79,6 +82,24 @@ def test_an_old_ledger_remembers_neighbours_and_unit(old: OpenOld) -> None:
             spend(ledger, 0.1, neighbours=None, unit="household")
 
 
+@pytest.mark.parametrize("name", ["levels", "conditions"])
+def test_old_entries_on_a_server_are_read_alike(old: OpenOld, server: PostgresServer, name: str) -> None:
+    location = f"{server.new_database('old')}?ledger=survey"
+    with old(name) as ledger:
+        first, *others = (
+            StoredEntry(entry.sequence, entry.text(), digest)
+            for entry, digest in zip(ledger.entries(), ledger.hashes())
+        )
+        PostgresStore.create(location, first)
+        PostgresStore(location).append(1, lambda _: others)
+        with open_ledger(location) as moved:
+            assert moved.head == ledger.head
+            assert moved.spent() == ledger.spent()
+            assert moved.groups() == ledger.groups()
+            spend(moved, 0.0625)
+        assert verify_ledger(location).intact
+
+
 def test_settings_that_an_old_ledger_did_not_remember_do_not_contradict_it(old: OpenOld, tmp_path: Path) -> None:
     old("plain").close()
     assert open_ledger(tmp_path / "plain.ledger", settings={"types": {"age": "number"}}).opening.settings == {}
@@ -136,6 +157,20 @@ def test_levels_of_two_columns_are_two_groups_and_keep_their_delta(old: OpenOld)
             ledger.remaining(group=0.5)
         with pytest.raises(BudgetError, match=r"1\.25 remains for the people with caution = 0\.5"):
             spend(ledger, 1.5, levels="trust", personal={0.5: level(0.5)})
+
+
+def test_a_budget_without_a_column_holds_for_every_column(old: OpenOld) -> None:
+    """0.1.0 said only "0.5": people with level 0.5 in a column that was never asked before have that budget as well."""
+    with old("levels") as ledger:
+        half = Epsilon.read(0.5)
+        assert ledger.askable("third", [0.5], level=level(1))[half]
+        spend(ledger, 0.75)
+        assert not ledger.askable("third", [0.5], level=level(1))[half]
+        with pytest.raises(BudgetError, match=r"0 remains for the people with third = 0\.5"):
+            spend(ledger, 1, levels="third", personal={0.5: level(0.5)})
+        spend(ledger, 0.5, levels="third", personal={0.5: level(0)})
+        assert ledger.askable("trust", [0.5], level=level(0.25))[half]
+        assert str(ledger.spent(group=("third", 0.5)).epsilon) == "4"
 
 
 def test_groups_that_were_named_freely_keep_what_they_lost(old: OpenOld) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger.budget import Budget
 from optimaldp.ledger.composition.basic import NOTHING
-from optimaldp.ledger.composition.rules import Rule, Tally, read_rule
+from optimaldp.ledger.composition.rules import Rule, Spending, read_rule
 from optimaldp.ledger.cost import Cost, cost_of
 from optimaldp.ledger.entry import Opening, Spend
 from optimaldp.ledger.people import Group, Part, disjoint_parts, is_level
@@ -37,8 +37,8 @@ class Account:
         one_part_each = opening.unit is None or opening.unit_has_one_part
         self._disjoint = disjoint_parts(opening.parts) if one_part_each else frozenset()
         self._budgets = dict(opening.groups)
-        self._tallies: dict[PersonClass, Tally] = {
-            (part, group): Tally() for part in (None, *opening.parts) for group in (None, *self._budgets)
+        self._spendings: dict[PersonClass, Spending] = {
+            (part, group): Spending() for part in (None, *opening.parts) for group in (None, *self._budgets)
         }
         self._past: Past = None
         # Groups that version 0.1.0 declared without a column: the first column of levels that has such a level claims them.
@@ -48,7 +48,7 @@ class Account:
         """An account to try spends on."""
         twin = Account(self.opening)
         twin.spends = self.spends
-        twin._tallies = {person: tally.copy() for person, tally in self._tallies.items()}
+        twin._spendings = {person: spending.copy() for person, spending in self._spendings.items()}
         twin._past = self._past
         twin._without_column = set(self._without_column)
         return twin
@@ -63,8 +63,8 @@ class Account:
         self._track_groups(cost)
         self.spends += 1
         self._past = (cost, self._past)
-        for (_, group), tally in self._concerned(cost.part):
-            _take(cost, group, tally)
+        for (_, group), spending in self._concerned(cost.part):
+            _take(cost, group, spending)
 
     def require(self, costs: Sequence[Cost]) -> None:
         """Raise :class:`BudgetError` with the numbers if *costs* do not all fit together."""
@@ -73,7 +73,8 @@ class Account:
             trial._check_personal(cost)
             trial._track_groups(cost)
             trial._require_room(cost, position)
-            trial.charge(cost)
+            if position + 1 < len(costs):
+                trial.charge(cost)
 
     def admits(self, group: Group, costs: Sequence[Cost]) -> bool:
         """Whether the budget of *group* itself still covers *costs*; always true for a group without one."""
@@ -82,15 +83,15 @@ class Account:
         trial = self.copy()
         for cost in costs:
             trial._track_groups(cost)
-            for person, tally in trial._concerned(cost.part):
-                if person[1] == group and not trial.rule.admits(tally, cost.of(group), trial.budget_of(group)):
+            for person, spending in trial._concerned(cost.part):
+                if person[1] == group and not trial.rule.admits(spending, cost.of(group), trial.budget_of(group)):
                     return False
             trial.charge(cost)
         return True
 
     def groups(self) -> tuple[Group, ...]:
         """The level groups that were declared or spent for."""
-        return tuple(dict.fromkeys(group for _, group in self._tallies if group is not None))
+        return tuple(dict.fromkeys(group for _, group in self._spendings if group is not None))
 
     def budgeted_levels(self, column: str) -> tuple[str, ...]:
         """The levels of *column* that have a budget of their own."""
@@ -105,7 +106,6 @@ class Account:
 
     def spent(self, *, part: Part | None = None, group: Group | None = None) -> Bound:
         """What the people of *part* and *group* have lost; without a part, the people who have lost most."""
-        self._require_part(part)
         self._require_group(group)
         parts = (None, *self.opening.parts) if part is None else (part,)
         return reduce(_larger, (self._spent_by((one, group)) for one in parts))
@@ -115,16 +115,16 @@ class Account:
         if part is None and group is None:
             return self.spends
         parts = (None, *self.opening.parts) if part is None else (part,)
-        return max(self._tallies[one, group].count for one in parts)
+        return max(self._spendings[one, group].count for one in parts)
 
     def _spent_by(self, person: PersonClass) -> Bound:
         part, group = person
-        composed = self.rule.spent(self._tallies[part, None], self.opening.budget)
+        composed = self.rule.spent(self._spendings[part, None], self.opening.budget)
         if group is None:
             return composed
         # Levels of people are chosen on the way, so for them only the plain sum is a theorem, under every rule; and they never
         # lost more than everybody.
-        own = self._tallies[person].total
+        own = self._spendings[person].total
         return own if own.epsilon <= composed.epsilon and own.delta <= composed.delta else composed
 
     def _track_groups(self, cost: Cost) -> None:
@@ -133,50 +133,49 @@ class Account:
             group, unnamed = Group(cost.levels, level), Group(None, level)
             claimed = cost.levels is not None and unnamed in self._without_column
             self._without_column.discard(unnamed)
-            if (None, group) in self._tallies:
+            if (None, group) in self._spendings:
                 continue
             for part in (None, *self.opening.parts):
-                self._tallies[part, group] = self._tally_of_the_past((part, group))
+                self._spendings[part, group] = self._spending_of_the_past((part, group))
                 if claimed:
-                    del self._tallies[part, unnamed]
+                    del self._spendings[part, unnamed]
 
-    def _tally_of_the_past(self, person: PersonClass) -> Tally:
+    def _spending_of_the_past(self, person: PersonClass) -> Spending:
         part, group = person
-        tally, past = Tally(), self._past
+        spending, past = Spending(), self._past
         while past is not None:
             cost, past = past
             if cost.part is None or cost.part == part:
-                _take(cost, group, tally)
-        return tally
+                _take(cost, group, spending)
+        return spending
 
     def _require_room(self, cost: Cost, position: int) -> None:
-        for person, tally in self._concerned(cost.part):
+        for person, spending in self._concerned(cost.part):
             group = person[1]
             if group is not None and not self._has_budget(group):
                 continue  # a group without a budget of its own never loses more than everybody, who are checked
             own, budget = cost.of(group), self.budget_of(group)
-            if not self._covers(tally, own, budget, group):
+            if not self._covers(spending, own, budget, group):
                 raise self._refusal(person, own, position)
 
-    def _covers(self, tally: Tally, own: Bound, budget: Budget, group: Group | None) -> bool:
+    def _covers(self, spending: Spending, own: Bound, budget: Budget, group: Group | None) -> bool:
         if group is not None and own == NOTHING:
             return True
-        return self.rule.admits(tally, own, budget)
+        return self.rule.admits(spending, own, budget)
 
     def _refusal(self, person: PersonClass, own: Bound, position: int) -> BudgetError:
-        tally, budget = self._tallies[person], self.budget_of(person[1])
-        return refusal(self.rule, tally, own, budget, part=person[0], group=person[1], together=position)
+        spending, budget = self._spendings[person], self.budget_of(person[1])
+        return refusal(self.rule, spending, own, budget, part=person[0], group=person[1], together=position)
 
     def _has_budget(self, group: Group) -> bool:
         return group in self._budgets or Group(None, group.level) in self._budgets
 
-    def _concerned(self, part: Part | None) -> Iterator[tuple[PersonClass, Tally]]:
-        for person, tally in self._tallies.items():
+    def _concerned(self, part: Part | None) -> Iterator[tuple[PersonClass, Spending]]:
+        for person, spending in self._spendings.items():
             if part is None or part == person[0]:
-                yield person, tally
+                yield person, spending
 
     def _check_personal(self, cost: Cost) -> None:
-        self._require_part(cost.part)
         for level, own in cost.personal:
             most = cost.bound if cost.levels is None else cost.at_most(Epsilon.read(level))
             if own.epsilon > most.epsilon or own.delta > most.delta:
@@ -193,17 +192,17 @@ class Account:
             )
 
     def _require_group(self, group: Group | None) -> None:
-        if group is not None and (None, group) not in self._tallies:
+        if group is not None and (None, group) not in self._spendings:
             raise LedgerError(
                 f"this ledger has no level group {str(group)!r}. It has the groups {[str(one) for one in self.groups()]}."
             )
 
 
-def _take(cost: Cost, group: Group | None, tally: Tally) -> None:
+def _take(cost: Cost, group: Group | None, spending: Spending) -> None:
     own = cost.of(group)
     # People of weight 0 take no part in a question: its answer is independent of them, under every rule of composition.
     if group is None or own != NOTHING:
-        tally.add(own)
+        spending.add(own)
 
 
 def _larger(first: Bound, second: Bound) -> Bound:

@@ -16,6 +16,7 @@ from optimaldp.ledger.entry import canonical
 from optimaldp.ledger.entry_making import opening_row
 from optimaldp.ledger.ledger import Ledger
 from optimaldp.ledger.people import Part, PartValue, read_groups, read_parts
+from optimaldp.ledger.postgres_store import PostgresStore
 from optimaldp.ledger.sqlite_store import SQLiteStore
 from optimaldp.ledger.store import Store
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
@@ -93,8 +94,6 @@ def _described(options: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
 def ledger_exists(location: Location) -> bool:
     """Whether there is a ledger at *location*."""
     if is_server(location):
-        from optimaldp.ledger.postgres_store import PostgresStore
-
         return PostgresStore.exists(str(location))
     return Path(location).exists()
 
@@ -106,8 +105,6 @@ def is_server(location: Location) -> bool:
 
 def _store(location: Location, *, readonly: bool) -> Store:
     if is_server(location):
-        from optimaldp.ledger.postgres_store import PostgresStore
-
         return PostgresStore(str(location))
     return SQLiteStore(location, readonly=readonly)
 
@@ -115,8 +112,6 @@ def _store(location: Location, *, readonly: bool) -> Store:
 def _create(location: Location, described: Mapping[str, Any]) -> None:
     row = opening_row(_complete(described))
     if is_server(location):
-        from optimaldp.ledger.postgres_store import PostgresStore
-
         PostgresStore.create(str(location), row)
     else:
         SQLiteStore.create(location, row)

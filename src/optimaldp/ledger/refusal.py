@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from optimaldp.errors import BudgetError
 from optimaldp.ledger.budget import Budget, difference, readable
-from optimaldp.ledger.composition.rules import Rule, Tally
+from optimaldp.ledger.composition.rules import Rule, Spending
 from optimaldp.ledger.people import Group, Part
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
@@ -14,15 +14,22 @@ from optimaldp.privacy.numbers import fraction_text
 
 
 def refusal(
-    rule: Rule, tally: Tally, cost: Bound, budget: Budget, *, part: Part | None, group: Group | None, together: int
+    rule: Rule,
+    spending: Spending,
+    cost: Bound,
+    budget: Budget,
+    *,
+    part: Part | None,
+    group: Group | None,
+    together: int,
 ) -> BudgetError:
-    """The error for a spend of *cost* that does not fit; *together* spends asked with it are already in *tally*."""
-    spent = rule.spent(tally, budget)
+    """The error for a spend of *cost* that does not fit; *together* spends asked with it are already in *spending*."""
+    spent = rule.spent(spending, budget)
     sentence = f"release needs {_needs(rule, spent, cost, budget, _whose(part, group))}"
-    sentence += f" spent in {_entries(tally.count)}{_asked_together(together)})"
+    sentence += f" spent in {_entries(spending.count)}{_asked_together(together)})"
     if group is not None and group.column is not None:
         sentence += f". Ask with levels={group.column!r} and leave these people out: then they lose nothing"
-    return BudgetError(sentence, needs=cost, spent=spent, budget=budget, entries=tally.count)
+    return BudgetError(sentence, needs=cost, spent=spent, budget=budget, entries=spending.count)
 
 
 def _needs(rule: Rule, spent: Bound, cost: Bound, budget: Budget, whose: str) -> str:

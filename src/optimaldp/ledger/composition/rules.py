@@ -25,8 +25,8 @@ Document = dict[str, Any]
 
 
 @dataclass
-class Tally:
-    """What was spent on one class of persons: the exact sum, and how often each level."""
+class Spending:
+    """What was spent on one class of people: the exact sum, and how often each level."""
 
     total: Bound = NOTHING
     levels: Counter[Bound] = field(default_factory=Counter)
@@ -35,8 +35,8 @@ class Tally:
         self.total = add(self.total, bound)
         self.levels[bound] += 1
 
-    def copy(self) -> Tally:
-        return Tally(self.total, self.levels.copy())
+    def copy(self) -> Spending:
+        return Spending(self.total, self.levels.copy())
 
     @property
     def count(self) -> int:
@@ -49,11 +49,11 @@ class Rule(ABC):
     name: str
 
     @abstractmethod
-    def spent(self, tally: Tally, budget: Budget) -> Bound:
-        """What the spends of *tally* cost together, at the budget's delta where the rule trades the two."""
+    def spent(self, spending: Spending, budget: Budget) -> Bound:
+        """What the spends of *spending* cost together, at the budget's delta where the rule trades the two."""
 
     @abstractmethod
-    def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
+    def admits(self, spending: Spending, bound: Bound, budget: Budget) -> bool:
         """Whether one more spend at *bound* keeps the promise of *budget*."""
 
     def check(self, budget: Budget) -> None:  # noqa: B027  (most rules go with every budget)
@@ -69,11 +69,11 @@ class Basic(Rule):
 
     name = "basic"
 
-    def spent(self, tally: Tally, budget: Budget) -> Bound:
-        return tally.total
+    def spent(self, spending: Spending, budget: Budget) -> Bound:
+        return spending.total
 
-    def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
-        return budget.covers(add(tally.total, bound))
+    def admits(self, spending: Spending, bound: Bound, budget: Budget) -> bool:
+        return budget.covers(add(spending.total, bound))
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,18 @@ class Optimal(Rule):
     def __init__(self, epsilon: Any, delta: Any = 0) -> None:
         object.__setattr__(self, "bound", _bound(epsilon, delta))
 
-    def spent(self, tally: Tally, budget: Budget) -> Bound:
+    def spent(self, spending: Spending, budget: Budget) -> Bound:
         return Bound(
-            compose_optimal(self.bound, tally.count, budget.delta), budget.delta if tally.count else Fraction(0)
+            compose_optimal(self.bound, spending.count, budget.delta), budget.delta if spending.count else Fraction(0)
         )
 
-    def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
+    def admits(self, spending: Spending, bound: Bound, budget: Budget) -> bool:
         if bound.epsilon > self.bound.epsilon or bound.delta > self.bound.delta:
             raise LedgerError(
                 f"this ledger composes spends of at most {budget_words(self.bound.epsilon, self.bound.delta)}, and one of "
                 f"{budget_words(bound.epsilon, bound.delta)} was asked for. Nothing was sampled and nothing was spent."
             )
-        return budget.unlimited or compose_optimal(self.bound, tally.count + 1, budget.delta) <= budget.epsilon
+        return budget.unlimited or compose_optimal(self.bound, spending.count + 1, budget.delta) <= budget.epsilon
 
     def to_document(self) -> Document:
         return {"rule": self.name, **Budget(self.bound.epsilon, self.bound.delta).to_document()}
@@ -140,10 +140,10 @@ class Planned(Rule):
                 f"{readable(budget.epsilon)}. Plan fewer or stricter spends."
             )
 
-    def spent(self, tally: Tally, budget: Budget) -> Bound:
-        return Bound(compose_losses(tally.levels, budget.delta), budget.delta if tally.count else Fraction(0))
+    def spent(self, spending: Spending, budget: Budget) -> Bound:
+        return Bound(compose_losses(spending.levels, budget.delta), budget.delta if spending.count else Fraction(0))
 
-    def admits(self, tally: Tally, bound: Bound, budget: Budget) -> bool:
+    def admits(self, spending: Spending, bound: Bound, budget: Budget) -> bool:
         planned = dict(self.plan)
         if bound not in planned:
             levels = "; ".join(budget_words(slot.epsilon, slot.delta) for slot in planned)
@@ -151,7 +151,7 @@ class Planned(Rule):
                 f"the plan of this ledger has no spend of {budget_words(bound.epsilon, bound.delta)} (it has {levels}). "
                 "Nothing was sampled and nothing was spent."
             )
-        return tally.levels[bound] < planned[bound]
+        return spending.levels[bound] < planned[bound]
 
     def to_document(self) -> Document:
         slots = [[*Budget(slot.epsilon, slot.delta).to_document().values(), count] for slot, count in self.plan]

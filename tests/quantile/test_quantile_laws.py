@@ -121,7 +121,7 @@ def test_a_window_encloses_what_the_whole_table_gives(people: dict[int, int], da
         whole = law.ends(people)
         assert part.end(cut).overlaps(whole.end(cut))
         assert part.rest(cut).overlaps(whole.rest(cut))
-        near = law.law_of(cuts, law._scale(exact=False), law._near(cuts, 128)).end(cut)
+        near = law.law_of(cuts, law._scale(exact=False), law.near(cuts, 128)).end(cut)
         assert near.overlaps(whole.end(cut))
         assert near.rad() < 1e-18
 
@@ -129,7 +129,7 @@ def test_a_window_encloses_what_the_whole_table_gives(people: dict[int, int], da
 def test_the_window_does_not_visit_far_bins() -> None:
     law = quantile_law(10**6, HALF, level(1))
     cuts = law.cuts(dict.fromkeys(range(0, 10**6, 100), 10))
-    window = law._near(cuts, 128)
+    window = law.near(cuts, 128)
     assert window.high - window.low < 100 < len(cuts.starts)
 
 

@@ -104,7 +104,7 @@ class QuantileLaw(Result):
         def end(cut: int) -> Ball:
             bits = working_bits()
             if bits not in known:
-                known[bits] = self.law_of(cuts, self._scale(exact=False), self._near(cuts, bits))
+                known[bits] = self.law_of(cuts, self._scale(exact=False), self.near(cuts, bits))
             enclosed: Ball = known[bits].end(cut)
             return enclosed
 
@@ -187,7 +187,7 @@ class QuantileLaw(Result):
         place = self.levels.index(max(self.levels))
         return 1 / scale.power(tuple(int(i == place) for i in range(len(self.levels))))
 
-    def _near(self, cuts: Cuts, bits: int) -> Window:
+    def near(self, cuts: Cuts, bits: int) -> Window:
         """The runs that can matter to *bits* bits. Floats choose how far to look, never what is answered."""
         sizes = [float(level) * float(self.share) for level in self._epsilons]
         wanted = bits / 2 * math.log(2) + 2 * math.log(self._weights_up_to(self.bins - 1)) + 8

@@ -1,0 +1,112 @@
+"""How far off a private quantile is on a table that somebody made up: figures for previews, as functions of public things."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.quantile import rivals
+from optimaldp.laws.quantile.law import QuantileLaw
+from optimaldp.laws.quantile.spread import Spread, even_cells, spread_of
+from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.laws.quantile.spread import Floats
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, repr=False)
+class QuantileAccuracy(Result):
+    """What one mechanism does on one made-up table."""
+
+    mechanism: str
+    wrong: float  # the probability of a bin that is not the true one
+    rank_error: float  # expected number of people between the answer and the truth
+    rank_bound: int  # with 95 %, at most so many people
+    bins_off: float  # expected number of bins
+    bins_bound: int  # with 95 %, at most so many bins
+
+    def summary(self) -> str:
+        return (
+            f"QuantileAccuracy({self.mechanism}: wrong {self.wrong:.3g}, off by {self.rank_error:.3g} people on average, "
+            f"with 95 % by at most {self.rank_bound} people and {self.bins_bound} bins)"
+        )
+
+    def sentence(self) -> str:
+        """The same for a reader of a preview."""
+        people = "1 person" if self.rank_bound == 1 else f"{self.rank_bound} people"
+        bins = "1 bin" if self.bins_bound == 1 else f"{self.bins_bound} bins"
+        return (
+            f"{self.mechanism}: right with probability {1 - self.wrong:.3g}; off by {self.rank_error:.3g} people on average, "
+            f"and with 95 % by at most {people} or {bins}"
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "mechanism": self.mechanism,
+            "wrong": self.wrong,
+            "rank_error": self.rank_error,
+            "rank_bound_95": self.rank_bound,
+            "bins_off": self.bins_off,
+            "bins_bound_95": self.bins_bound,
+        }
+
+
+def accuracy_with_rivals(law: QuantileLaw, cells: Mapping[int, int]) -> tuple[QuantileAccuracy, ...]:
+    """Ours, permute-and-flip, the exponential mechanism and OpenDP's quantile at the same epsilon, on made-up cells.
+
+    The rivals have no use for delta and are shown at epsilon alone. Personal levels have no rivals here and are refused.
+    """
+    if law.levels is not None:
+        raise QuestionError(
+            "levels", len(law.levels), "have no accuracy without the people at each level", "preview one level"
+        )
+    spread = spread_of(cells, law.bins, law.rank)
+    epsilon = float(law.level.epsilon) * float(law.share)
+    groups = {
+        str(law.mode): rivals.our_groups(law, cells, spread),
+        "permute-and-flip": rivals.permute_and_flip_groups(spread, epsilon),
+        "exponential mechanism": rivals.exponential_groups(spread, epsilon),
+        "OpenDP quantile": rivals.candidate_groups(spread, epsilon, law.rank),
+    }
+    return tuple(summarise(name, spread, probabilities) for name, probabilities in groups.items())
+
+
+def even_accuracy(law: QuantileLaw, persons: int) -> tuple[QuantileAccuracy, ...]:
+    """The same for *persons* people spread evenly over the bins: bins, level and a number that the reader assumes, no data."""
+    epsilon = float(law.level.epsilon) * float(law.share)
+    return accuracy_with_rivals(law, even_cells(law.bins, persons, law.rank, epsilon))
+
+
+def summarise(mechanism: str, spread: Spread, probabilities: Floats) -> QuantileAccuracy:
+    """Figures from the probability of each group; inside a run of empty bins the answer is taken as uniform."""
+    import numpy as np
+
+    nearest = np.where(spread.first > spread.truth, spread.first - spread.truth, 0)
+    last = spread.first + spread.size - 1
+    nearest = np.where(last < spread.truth, spread.truth - last, nearest)
+    off = nearest + (spread.size - 1) / 2
+    return QuantileAccuracy(
+        mechanism,
+        float(probabilities[spread.distance > 0].sum()),
+        float((probabilities * spread.distance).sum()),
+        int(_bound(spread.distance, np.zeros_like(off), probabilities)),
+        float((probabilities * off).sum()),
+        int(np.ceil(_bound(nearest, spread.size - 1, probabilities) - 1e-9)),
+    )
+
+
+def _bound(nearest: Floats, width: Floats, probabilities: Floats) -> float:
+    """The least b such that at most b off has 95 %; groups reach from *nearest* over *width*."""
+    import numpy as np
+
+    order = np.argsort(nearest)
+    sums = np.cumsum(probabilities[order])
+    place = int(np.searchsorted(sums, min(_CONFIDENCE, sums[-1])))
+    group = order[place]
+    before = float(sums[place - 1]) if place else 0.0
+    share = (min(_CONFIDENCE, sums[-1]) - before) / max(float(probabilities[group]), 1e-300)
+    return float(nearest[group] + share * width[group])

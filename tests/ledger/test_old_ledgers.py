@@ -167,9 +167,9 @@ def test_a_budget_without_a_column_holds_for_every_column(old: OpenOld) -> None:
         spend(ledger, 0.75)
         assert not ledger.askable("third", [0.5], level=level(1))[half]
         with pytest.raises(BudgetError, match=r"0 remains for the people with third = 0\.5"):
-            spend(ledger, 1, levels="third", personal={0.5: level(0.5)})
+            spend(ledger, 0.5, levels="third", personal={0.5: level(0.5)})
         spend(ledger, 0.5, levels="third", personal={0.5: level(0)})
-        assert ledger.askable("trust", [0.5], level=level(0.25))[half]
+        assert ledger.askable("trust", [0.5], level=level(0.5))[half]
         assert str(ledger.spent(group=("third", 0.5)).epsilon) == "4"
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from small_mechanisms import balanced_line, iterate, line_certificate, line_of, line_optimum, printed_step
+from small_mechanisms import verify_given as verify
 
-from optimaldp.certify import verify
 from optimaldp.errors import GraphError, MechanismError
 from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import FREE, ROOT
@@ -214,6 +214,6 @@ def test_a_parallel_edge_adds_its_promise():
 
 def test_a_verdict_reads_well():
     verdict = verify(line_optimum(START, 4, TWO, NOTHING), line_certificate(4))
-    assert repr(verdict).startswith("Verdict(private, optimal, least epsilon 0.693147")
+    assert repr(verdict).startswith("Verdict(private, optimal, proven exactly, least epsilon 0.693147")
     assert list(verdict.to_document()) == ["private", "worst_edge", "epsilon", "optimal", "gap", "reason"]
     assert bool(verdict)

@@ -95,7 +95,7 @@ def test_the_printed_optimum_is_still_one(document: dict[str, Any], digits: int 
     assert found.status is Status.OPTIMAL
     written = read_json_text(json_text(found.to_document(digits=digits)), source="test")
     mechanism, certificate = read_mechanism(written)
-    verdict = verify(mechanism, certificate, fixed=read_given(written, mechanism))
+    verdict = verify(mechanism, certificate, **read_given(written, mechanism))
     assert (verdict.private, verdict.optimal) == (True, True), verdict.reason
     assert verdict.gap is not None
     assert verdict.gap < 1e-12

@@ -15,7 +15,9 @@ from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.errors import InputError, LevelError, OptimalDPError, ProblemError
+import optimaldp as odp
+from optimaldp.designing import Design
+from optimaldp.errors import CertificateError, InputError, LevelError, OptimalDPError, ProblemError
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.json_text import json_text, read_json_text
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, EventConstraint, Mechanism, SharedRows, TwoSides
@@ -127,7 +129,7 @@ def test_designs_with_their_certificates_round_trip():
     )
     read = read_json_text(json_text(document))
     again, certificate = read_mechanism(read)
-    assert read_given(read, again) == problem.fixed
+    assert read_given(read, again) == {"fixed": problem.fixed}
     assert again.to_json() == mechanism.to_json()
     expected = a_certificate()
     assert certificate is not None
@@ -353,3 +355,17 @@ def test_json_text_is_json_and_keeps_every_digit():
         assert again["a"] == long
         assert again["e"] == "1/3"
         assert again["f"] == Decimal("1E-200")
+
+
+def test_a_design_is_read_back_from_its_file_and_checked_again():
+    graph = odp.graphs.votes(3, level="ln(2)")
+    for digits in (None, 17):
+        found = odp.design(graph, odp.graphs.majority)
+        again = Design.from_json(json_text(found.to_document(digits=digits)))
+        assert repr(again) == repr(found)
+        assert again.mechanism["111"]["yes"] == pytest.approx(5 / 6)
+        assert again.certificate.check().optimal
+    lie = read_json_text(found.to_json())
+    lie["mechanism"]["111"] = {"yes": "1/2", "no": "1/2"}
+    with pytest.raises(CertificateError, match="referee"):
+        Design.from_json(json_text(lie))

@@ -140,7 +140,7 @@ def test_a_design_can_be_verified_and_reproduced(capsys: pytest.CaptureFixture[s
     found = run("design", PROBLEM)
     view = found.pop("studio")
     mechanism, certificate = read_mechanism(found)
-    assert verify(mechanism, certificate).optimal
+    assert verify(mechanism, certificate, boundary="balanced").optimal
     assert view["verdict"]["private"] is True
     exec(view["python"], {})
     assert "Design(optimal, 4 datasets × 2 answers" in capsys.readouterr().out

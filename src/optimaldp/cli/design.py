@@ -68,7 +68,7 @@ def _show(found: Design) -> None:
     from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]{found.status}[/bold] ({found.route}): {len(found.problem.graph)} datasets")
+    console.print(f"[bold]{found.status_line}[/bold] ({found.route}): {len(found.problem.graph)} datasets")
     if found.witness:
         console.print(found.witness["reason"])
     if found.mechanism is None:

@@ -26,17 +26,14 @@ def verify_command(
     ] = False,
 ) -> None:
     """Check a mechanism: privacy on every edge, and optimality from its certificate. Exit code 0 if private, else 1."""
-    from optimaldp.certify import verify
+    from optimaldp.certify.graphs.files import verify_document
     from optimaldp.cli.files import read_json
-    from optimaldp.mechanisms.documents import read_given, read_mechanism
 
-    document = read_json(mechanism)
-    found, certificate = read_mechanism(document)
-    verdict = verify(found, certificate, fixed=read_given(document, found))
+    verdict, examined = verify_document(read_json(mechanism))
     if as_json or not sys.stdout.isatty():
         typer.echo(json.dumps(verdict.to_document(), ensure_ascii=False))
     else:
-        _show(verdict, found)
+        _show(verdict, examined)
     raise typer.Exit(0 if verdict.private else 1)
 
 
@@ -44,7 +41,10 @@ def _show(verdict: Verdict, mechanism: Mechanism) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    optimal = {True: "[green]yes[/]", False: "[red]not proven[/]", None: "no certificate"}[verdict.optimal]
+    proven = "exactly" if verdict.proof == "exact" else "in floating point"
+    optimal = {True: f"[green]yes[/], proven {proven}", False: "[red]not proven[/]", None: "no certificate"}[
+        verdict.optimal
+    ]
     table = Table(show_header=False, box=None)
     table.add_row("private", "[green]yes[/]" if verdict.private else "[red]no[/]")
     table.add_row("least epsilon", f"{verdict.epsilon:.10g} (at the given delta)")

@@ -1,6 +1,7 @@
 """The optimisers: a problem in, the best private mechanism with its certificate out."""
 
-from optimaldp.designing.outcome import Route, Status
-from optimaldp.designing.solving import Design, design, solve
+from optimaldp.designing.outcome import Proof, Route, Status
+from optimaldp.designing.result import Claim, Design
+from optimaldp.designing.solving import design, solve
 
-__all__ = ["Design", "Route", "Status", "design", "solve"]
+__all__ = ["Claim", "Design", "Proof", "Route", "Status", "design", "solve"]

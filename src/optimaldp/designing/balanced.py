@@ -20,9 +20,7 @@ from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.certificate import ROOT
 from optimaldp.mechanisms.rows import Row
 
-STATEMENT = (
-    "greatest among the private mechanisms with the same boundary values; the boundary is balanced on every edge"
-)
+STATEMENT = "greatest among the private mechanisms with the same boundary values (dominance order); balanced boundary"
 
 
 def need_two_answers(problem: Problem) -> None:
@@ -49,9 +47,8 @@ def design_balanced(problem: Problem) -> Outcome:
     bounds = Propagator(graph).bounds(seeds, region=preferences.of.tolist(), rigid=False)
     favourites = preferences.favourites.tolist()
     rows: list[Row] = [(p, 1 - p) if favourite == 0 else (1 - p, p) for p, favourite in zip(bounds.values, favourites)]
-    given = np.zeros(len(graph), dtype=bool)
-    given[list(seeds)] = True
-    predecessor = bounds.predecessor.copy()
-    predecessor[given] = ROOT
-    certificate = Certificate(given, (BoundTree((0,), predecessor), BoundTree((1,), predecessor)), statement=STATEMENT)
+    # Given are the datasets that kept the value of their own edge; the others were lowered by one that did.
+    given = bounds.predecessor == ROOT
+    trees = tuple(BoundTree((answer,), bounds.predecessor) for answer in (0, 1))
+    certificate = Certificate(given, trees, statement=STATEMENT)
     return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)

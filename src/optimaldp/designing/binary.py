@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from optimaldp.designing.closeness import violated_event
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.propagation import Bounds, Conflict, Propagator
+from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.rows import Row
@@ -30,7 +32,7 @@ def design_binary(problem: Problem) -> Outcome:
             return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=conflict_words(problem, conflict, (answer,)))
     rows = _attained(problem, bounds)
     certificate = binary_certificate(problem, bounds)
-    clash = _clashing_edge(problem, propagator, rows)
+    clash = _clashing_edge(problem, rows)
     if clash is None:
         return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)
     return Outcome(
@@ -54,15 +56,12 @@ def binary_certificate(problem: Problem, bounds: tuple[Bounds, ...]) -> Certific
     return Certificate(given, tuple(BoundTree((a,), bounds[a].predecessor) for a in (0, 1)), statement=_STATEMENT)
 
 
-def _clashing_edge(problem: Problem, propagator: Propagator, rows: list[Row]) -> tuple[int, int] | None:
+def _clashing_edge(problem: Problem, rows: list[Row]) -> tuple[int, int] | None:
     """An edge between two free datasets of different true answers on which the bounds cannot both be had."""
-    favourites = problem.preferences.favourites
-    arcs = problem.graph.arcs
-    tails = arcs.tails()
-    for arc in np.flatnonzero(favourites[tails] != favourites[arcs.heads]).tolist():
-        u, v = int(tails[arc]), int(arcs.heads[arc])
-        # Upper bounds in both directions are all of privacy: x <= F(y) is the same as 1 - y <= F'(1 - x).
-        if any(rows[v][a] > propagator.step(int(arcs.levels[arc]), rows[u][a]) for a in (0, 1)):
+    graph = problem.graph
+    for edge in np.flatnonzero(crossing_edges(graph, problem.preferences)).tolist():
+        u, v = int(graph.tails[edge]), int(graph.heads[edge])
+        if violated_event(graph.levels[int(graph.level_of_edge[edge])], rows[u], rows[v]) is not None:
             return u, v
     return None
 
@@ -74,7 +73,7 @@ def _undominated(problem: Problem, propagator: Propagator) -> SharedRows | None:
     for _ in range(len(problem.graph) + 1):
         bounds = tuple(propagator.bounds({v: row[a] for v, row in fixed.items()}) for a in (0, 1))
         rows = _attained(problem, bounds)
-        clash = _clashing_edge(problem, propagator, rows)
+        clash = _clashing_edge(problem, rows)
         if clash is None:
             return SharedRows.from_rows(rows)
         vertex = next((v for v in clash if v not in fixed), None)

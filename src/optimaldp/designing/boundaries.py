@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from optimaldp.designing.rational import LEVEL_BITS, stand_in
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.designing.rational import WORKING_BITS, stand_in, tightened
 from optimaldp.errors import ProblemError
+from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level
 from optimaldp.privacy.balls import ball, lower, precision
 
-RULES = ("balanced",)
+BALANCED, UNDOMINATED = "balanced", "undominated"
+RULES = (BALANCED, UNDOMINATED)
 
 
 def balanced_value(level: Level) -> Fraction:
@@ -31,12 +36,14 @@ def touching_value(level: Level, answers: int) -> Fraction:
     if isinstance(level, GaussianDP):
         if answers != 2:
             raise ProblemError("boundary", "balanced", "is known for two answers only at a Gaussian level")
-        with precision(LEVEL_BITS):
-            half = ball(level.mu / 2)
+        stricter = tightened(level)
+        assert isinstance(stricter, GaussianDP)
+        with precision(WORKING_BITS):
+            half = ball(stricter.mu / 2)
             return lower((-half / ball(Fraction(2)).sqrt()).erfc() / 2)
-    stricter = stand_in(level)
-    assert isinstance(stricter, ApproximateDP)
-    if any(bound.epsilon.infinite and bound.delta < 1 for bound in stricter.bounds):
+    strict = stand_in(level)
+    assert isinstance(strict, ApproximateDP)
+    if any(bound.epsilon.infinite and bound.delta < 1 for bound in strict.bounds):
         raise ProblemError(
             "boundary",
             "balanced",
@@ -48,26 +55,69 @@ def touching_value(level: Level, answers: int) -> Fraction:
         Fraction(1)
         if bound.epsilon.infinite
         else (bound.epsilon.finite_parts()[1] + others * bound.delta) / (bound.epsilon.finite_parts()[1] + others)
-        for bound in stricter.bounds
+        for bound in strict.bounds
     )
 
 
 def balanced_row(level: Level, favourite: int, answers: int) -> Row:
     """The distribution on the boundary of a region whose favourite answer is *favourite*."""
-    top = touching_value(level, answers)
+    return _row_with(touching_value(level, answers), favourite, answers)
+
+
+def _row_with(top: Fraction, favourite: int, answers: int) -> Row:
     rest = (1 - top) / (answers - 1)
     return tuple(top if answer == favourite else rest for answer in range(answers))
 
 
 def balanced_boundary(problem: Problem) -> dict[int, Row]:
-    """A boundary row for each preference, for one level on all edges."""
-    if not problem.graph.levels:
+    """A boundary row for each preference: the least value of all edges between regions, for everybody.
+
+    A smaller value is a mixture with the uniform row, so it is private at every level that allows a larger one.
+    """
+    graph, q = problem.graph, len(problem.answers)
+    crossing = crossing_edges(graph, problem.preferences)
+    used = [graph.levels[k] for k in np.unique(graph.level_of_edge[crossing]).tolist()]
+    if not used:
         return {}
-    level = problem.graph.levels[0]
-    q = len(problem.answers)
-    return {number: balanced_row(level, order[0], q) for number, order in enumerate(problem.preferences.orders)}
+    top = min(touching_value(level, q) for level in used)
+    return {number: _row_with(top, order[0], q) for number, order in enumerate(problem.preferences.orders)}
+
+
+def given_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict[int, Row] | None:
+    """The row of each preference on the boundary, if the rule or the fixed values say one for each."""
+    if problem.boundary == BALANCED:
+        return balanced_boundary(problem)
+    if isinstance(problem.boundary, str):
+        raise ProblemError("boundary", problem.boundary, f"is not a rule: {', '.join(RULES)}")
+    if problem.boundary is not None:
+        missing = np.setdiff1d(np.unique(problem.preferences.of[boundary]), list(problem.boundary))
+        if missing.size:
+            words = ">".join(problem.answers[a] for a in problem.preferences.orders[int(missing[0])])
+            raise ProblemError("boundary", words, "has no row", "give one for each preference on the boundary")
+        return dict(problem.boundary)
+    return constant_boundary(problem, boundary)
+
+
+def constant_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict[int, Row] | None:
+    """The boundary row of each preference, if exactly the boundary is given and is constant on each region."""
+    if len(problem.fixed) != int(boundary.sum()):
+        return None
+    rows: dict[int, Row] = {}
+    for vertex, row in problem.fixed.items():
+        if not boundary[vertex] or rows.setdefault(int(problem.preferences.of[vertex]), row) != row:
+            return None
+    return rows
+
+
+def with_chosen_boundary(problem: Problem) -> Problem:
+    """The same problem with the rows that the rule ``undominated`` chooses; other rules choose as they are solved."""
+    if problem.boundary != UNDOMINATED:
+        return problem
+    from optimaldp.designing.undominated import undominated_boundary  # needs the linear program
+
+    return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
 
 
 def frontier(level: Level, value: Fraction) -> tuple[Fraction, Fraction]:
     """Two answers: the best pair of boundary values if one side has *value*: ``(m, F(1 - m))`` (000 Thm 3)."""
-    return value, level.step_below(1 - value, bits=LEVEL_BITS)
+    return value, level.step_below(1 - value, bits=WORKING_BITS)

@@ -14,7 +14,8 @@ from optimaldp.designing.exact_lp import Terms
 from optimaldp.designing.linear_program import free_prefixes
 from optimaldp.designing.outcome import Route, Status
 from optimaldp.designing.repair import repaired
-from optimaldp.designing.solving import Design, solve
+from optimaldp.designing.result import Design
+from optimaldp.designing.solving import solve
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
 from optimaldp.graphs.problem import Problem

@@ -1,14 +1,15 @@
-"""Whether two distributions may stand on neighbours, by the step function of the edge."""
+"""Whether two distributions may stand on neighbours: decided at the nominal level, exactly, whatever was rounded before."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from optimaldp.designing.rational import Stepper
+from optimaldp.certify.closeness import ratio_within, within_gaussian
 from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
 
 
-def violated_event(step: Stepper, level: int, start: Row, end: Row) -> tuple[int, ...] | None:
+def violated_event(level: Level, start: Row, end: Row) -> tuple[int, ...] | None:
     """An event to which *end* gives more than one step from *start* allows; ``None`` if there is none.
 
     F is concave, so only events that collect answers by falling ratio end/start can be the first to fail; and upper
@@ -21,9 +22,28 @@ def violated_event(step: Stepper, level: int, start: Row, end: Row) -> tuple[int
         before += start[answer]
         after += end[answer]
         event.append(answer)
-        if after > step(level, before):
+        if not reachable(level, before, after):
             return tuple(sorted(event))
     return None
+
+
+def reachable(level: Level, before: Fraction, after: Fraction) -> bool:
+    """Whether ``after <= F(before)`` for the step F of *level*, decided exactly."""
+    if after <= before:
+        return True
+    if isinstance(level, GaussianDP):
+        return within_gaussian((after, 1 - after), (before, 1 - before), level.mu)
+    assert isinstance(level, ApproximateDP)
+    return all(_covers(bound, after, before) for bound in level.forward) and all(
+        _covers(bound, 1 - before, 1 - after) for bound in level.backward
+    )
+
+
+def _covers(bound: Bound, above: Fraction, below: Fraction) -> bool:
+    """Whether ``above <= e^epsilon below + delta``."""
+    if above <= bound.delta:
+        return True
+    return below > 0 and ratio_within((above - bound.delta) / below, bound.epsilon)
 
 
 def _ratio(end: Fraction, start: Fraction) -> tuple[int, Fraction]:

@@ -7,15 +7,17 @@ linear program decides.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.designing.binary import conflict_words
 from optimaldp.designing.closeness import violated_event
 from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.propagation import Bounds, Conflict, Propagator
+from optimaldp.designing.propagation import Bounds, Conflict, Propagator, step_up
 from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
+from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Event
 from optimaldp.mechanisms.rows import Row
 
@@ -35,26 +37,47 @@ def event_bounds(problem: Problem, propagator: Propagator) -> dict[Event, Bounds
     }
 
 
-def design_envelope(problem: Problem, propagator: Propagator, bounds: dict[Event, Bounds]) -> Outcome | None:
-    """The envelope if it decides: infeasible by a path, or optimal because private; else ``None``."""
+def design_envelope(problem: Problem) -> tuple[Outcome | None, dict[Event, Bounds]]:
+    """The envelope if it decides (infeasible by a path, or optimal because private), and the bounds themselves.
+
+    Two attempts: exact as long as numbers are short; if that is not private, once more at tightened levels, where what is
+    rounded is covered by slack. With more than rounding at stake both fail, and the linear program decides.
+    """
+    propagator = Propagator(problem.graph)
+    bounds = event_bounds(problem, propagator)
+    outcome = _decided(problem, bounds)
+    if outcome is None and propagator.step.rounded:
+        tightened = event_bounds(problem, Propagator(problem.graph, tight=True))
+        if (again := _decided(problem, tightened)) is not None:
+            return again, tightened
+    return outcome, bounds
+
+
+def _decided(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
     for event, found in bounds.items():
         if found.conflict is not None:
             return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, found.conflict, event))
-    rows = envelope_rows(problem, bounds)
-    arcs = problem.graph.arcs
-    private = True
-    for u, v, level in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist()):
-        broken = violated_event(propagator.step, level, rows[u], rows[v])
-        if broken is None:
-            continue
-        if u in problem.fixed and v in problem.fixed:  # the event need not be a prefix of anybody's preference
-            conflict = Conflict((u, v), _sum(rows[v], broken), propagator.step(level, _sum(rows[u], broken)))
-            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, conflict, broken))
-        private = False
-    if not private:
+    if (clash := _given_clash(problem)) is not None:
+        return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
+    rows = SharedRows.from_rows(envelope_rows(problem, bounds))
+    if not is_private(Mechanism(problem.graph, problem.preferences, rows)):
         return None
-    certificate = tree_certificate(problem, bounds)
-    return Outcome(Status.OPTIMAL, Route.ENVELOPE, SharedRows.from_rows(rows), certificate)
+    return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, tree_certificate(problem, bounds))
+
+
+def _given_clash(problem: Problem) -> dict[str, Any] | None:
+    """Two neighbours whose given values are too far apart on an event, which need not be a prefix of any preference."""
+    graph, fixed = problem.graph, problem.fixed
+    given = np.zeros(len(graph), dtype=bool)
+    given[list(fixed)] = True
+    for edge in np.flatnonzero(given[graph.tails] & given[graph.heads]).tolist():
+        u, v = int(graph.tails[edge]), int(graph.heads[edge])
+        level = graph.levels[int(graph.level_of_edge[edge])]
+        broken = violated_event(level, fixed[u], fixed[v])
+        if broken is not None:
+            conflict = Conflict((u, v), _sum(fixed[v], broken), step_up(level, _sum(fixed[u], broken)))
+            return conflict_words(problem, conflict, broken)
+    return None
 
 
 def envelope_rows(problem: Problem, bounds: dict[Event, Bounds]) -> list[Row]:

@@ -83,8 +83,20 @@ class EventProgram:
 
     def require(self, vertex: int, event: Event, value: Fraction) -> None:
         """From now on the probability of *event* at a free *vertex* is at least *value*."""
-        terms, _ = self.prefix(vertex, event)
+        self.require_terms(self.prefix(vertex, event)[0], value)
+
+    def require_terms(self, terms: Terms, value: Fraction) -> None:
+        """From now on *terms* are at least *value* together."""
         self._row_sums.append(Constraint({j: -c for j, c in terms.items()}, -value))
+
+    def add_least(self, prefixes: Iterable[tuple[int, Event]]) -> Terms:
+        """A new variable that is at most each of these prefix sums, as an objective: the least of them."""
+        least = self.columns
+        self.columns += 1
+        for vertex, event in prefixes:
+            terms, constant = self.prefix(vertex, event)
+            self._row_sums.append(Constraint({least: Fraction(1)} | {j: -c for j, c in terms.items()}, constant))
+        return {least: Fraction(1)}
 
     def sum_of(self, prefixes: Iterable[tuple[int, Event]]) -> Terms:
         """The sum of several prefix sums, as an objective."""

@@ -7,7 +7,7 @@ boundary. It is the greatest private mechanism with that boundary, and no graph 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -21,20 +21,9 @@ from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.search import breadth_first_tree
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Level
 
 _STATEMENT = "greatest among the private mechanisms with the same boundary values (dominance order)"
-
-
-def constant_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict[int, Row] | None:
-    """The boundary row of each preference, if exactly the boundary is given and is constant on each region."""
-    if len(problem.fixed) != int(boundary.sum()):
-        return None
-    rows: dict[int, Row] = {}
-    for vertex, row in problem.fixed.items():
-        if not boundary[vertex] or rows.setdefault(int(problem.preferences.of[vertex]), row) != row:
-            return None
-    return rows
 
 
 def is_plain(graph: DatasetGraph) -> bool:
@@ -47,10 +36,9 @@ def is_plain(graph: DatasetGraph) -> bool:
 def broken_boundary(problem: Problem, rows: dict[int, Row]) -> Outcome | None:
     """Infeasible if the boundary rows of two touching regions are not close (compared answer by answer, not by rank)."""
     graph, of = problem.graph, problem.preferences.of
-    step = Stepper(graph.arc_levels)
     for edge in np.flatnonzero(crossing_edges(graph, problem.preferences)).tolist():
         u, v = int(graph.tails[edge]), int(graph.heads[edge])
-        event = _close(step, rows[int(of[u])], rows[int(of[v])])
+        event = _close(graph.levels[0], rows[int(of[u])], rows[int(of[v])])
         if event is not None:
             names = [graph.names[u], graph.names[v]]
             answers = [problem.answers[a] for a in event]
@@ -60,9 +48,9 @@ def broken_boundary(problem: Problem, rows: dict[int, Row]) -> Outcome | None:
     return None
 
 
-@cache
-def _close(step: Stepper, start: Row, end: Row) -> tuple[int, ...] | None:
-    return violated_event(step, 0, start, end)
+@lru_cache(maxsize=1024)  # bounded, and by value: regions touch along many edges, but their rows are few
+def _close(level: Level, start: Row, end: Row) -> tuple[int, ...] | None:
+    return violated_event(level, start, end)
 
 
 def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], boundary_rows: dict[int, Row]) -> Outcome:
@@ -70,7 +58,6 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     graph, preferences = problem.graph, problem.preferences
     # The tree's -1 and -2 are ROOT and FREE: sources are given, the rest of a component without boundary is free.
     distance, tree = breadth_first_tree(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
-    step = Stepper(graph.arc_levels)
     rows: list[Row] = []
     start = np.zeros(len(preferences.orders), dtype=np.int32)
     for number, order in enumerate(preferences.orders):
@@ -78,7 +65,7 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
         farthest = int(reached.max()) if reached.size else -1
         start[number] = len(rows) + 1
         rows.append(_certain(order))
-        rows += _chain(boundary_rows.get(number), order, farthest, step)
+        rows += _chain(boundary_rows.get(number), order, farthest, graph.levels[:1])
     of = np.where(distance >= 0, start[preferences.of] + distance, start[preferences.of] - 1).astype(np.int32)
     certificate = _certificate(preferences, tree, boundary)
     return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, SharedRows(tuple(rows), of), certificate)
@@ -89,14 +76,20 @@ def _certain(order: tuple[int, ...]) -> Row:
     return tuple(Fraction(int(answer == order[0])) for answer in range(len(order)))
 
 
-def _chain(row: Row | None, order: tuple[int, ...], farthest: int, step: Stepper) -> list[Row]:
+def _chain(row: Row | None, order: tuple[int, ...], farthest: int, level: tuple[Level, ...]) -> list[Row]:
     """The rows at distances 0, 1, ..., *farthest* from a boundary with distribution *row*."""
     if row is None:
         return []
+    step = exact = Stepper(level)
     sums = list(accumulate(row[answer] for answer in order))
     chain = [row]
     for _ in range(farthest):
         following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
+        if step is exact and exact.rounded:
+            # From here on steps at a tightened level, rounded: the slack of each step covers its own rounding, and all
+            # prefix sums are rounded from the same step on, so that they stay in order.
+            step = Stepper(level, tight=True)
+            following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
         if following == sums:
             chain += [chain[-1]] * (farthest + 1 - len(chain))  # nothing moves any more
             break

@@ -24,7 +24,7 @@ from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.crossing import first_clash, seed_crossing
 from optimaldp.kernels.dijkstra import inside_regions, propagate
 from optimaldp.kernels.steps import SURE
-from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, TwoSides
+from optimaldp.mechanisms import BoundTree, Certificate, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
 from optimaldp.mechanisms.rows import side_to_fraction
 from optimaldp.privacy import ApproximateDP, Bound, Level
@@ -49,11 +49,9 @@ def design_large_balanced(problem: Problem) -> Outcome:
     for ends in (graph.tails[crossing], graph.heads[crossing]):
         # All balanced values are at least 1/2, so their sides are negative and order like the probabilities.
         np.minimum.at(label, ends, start[graph.level_of_edge[crossing]])
-    boundary = label != SURE
-    predecessor = np.full(len(graph), FREE, dtype=np.int32)
-    _search(graph, preferences.of, label, predecessor)
-    predecessor[boundary] = ROOT
-    return _outcome(problem, label, (predecessor, predecessor), boundary, BALANCED)
+    predecessor = np.where(label == SURE, FREE, ROOT).astype(np.int32)
+    _search(graph, preferences.of, label, predecessor)  # boundary datasets that it lowers are no longer given
+    return _outcome(problem, label, (predecessor, predecessor), predecessor == ROOT, BALANCED)
 
 
 def design_large_fixed(problem: Problem) -> Outcome:
@@ -73,7 +71,7 @@ def design_large_fixed(problem: Problem) -> Outcome:
     if (witness := _conflict(problem, given, wanted, label, predecessor)) is not None:
         return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
     predecessor[given] = ROOT
-    return _checked(problem, _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT))
+    return _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT)
 
 
 def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
@@ -96,7 +94,7 @@ def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
         graph.arcs.first, graph.arcs.heads, graph.arcs.levels, preferences.of, level_table(graph.arc_levels), label
     )
     if clash is None:
-        return _checked(problem, _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT))
+        return _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT)
     names = [graph.names[v] for v in clash]
     reason = f"{names[0]} and {names[1]} cannot both have the most that each of them can have for its own answer"
     return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, witness={"reason": reason, "conflict": names})
@@ -117,21 +115,6 @@ def _search(
     arcs = graph.arcs
     levels = inside_regions(arcs.first, arcs.heads, arcs.levels, region)
     propagate(arcs.first, arcs.heads, levels, level_table(graph.arc_levels), label, predecessor)
-
-
-def _checked(problem: Problem, outcome: Outcome) -> Outcome:
-    """Given values may leave no room for rounding at all (as at epsilon 0): then floats are not enough."""
-    from optimaldp.certify.graphs.privacy import is_private
-
-    assert outcome.rows is not None
-    if is_private(Mechanism(problem.graph, problem.preferences, outcome.rows)):
-        return outcome
-    raise ProblemError(
-        "fixed",
-        f"{len(problem.fixed)} datasets",
-        "leave no room for rounding, so floating point cannot keep the promise",
-        "use exact=True",
-    )
 
 
 def _outcome(

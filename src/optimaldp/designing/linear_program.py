@@ -39,12 +39,17 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
     prefixes = free_prefixes(problem)
     best = program.maximise(program.sum_of((p.vertex, p.event) for p in prefixes))
     if best is None:
-        return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness=_infeasible_words(problem, program))
+        witness = _infeasible_words(problem, program)
+        return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness=witness, exact=False)
     rows = program.rows(best.point) if best.exact else repaired(problem, program.rows(best.point))
     proofs, missed = _compare(problem, program, prefixes, rows, bounds, best.exact)
     if missed is not None:
         witness = _clash_words(problem, program, prefixes, *missed)
-        return Outcome(Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), None, witness)
+        return Outcome(
+            Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), None, witness, exact=best.exact
+        )
+    if proofs is None:
+        return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), exact=False)
     trees = tree_certificate(problem, bounds)
     certificate = Certificate(trees.given, trees.trees, tuple(proofs), trees.statement)
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), certificate)
@@ -71,9 +76,12 @@ def _compare(
     rows: list[Row],
     bounds: dict[Event, Bounds],
     exact: bool,
-) -> tuple[list[DualProof], tuple[Prefix, Fraction] | None]:
-    """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere."""
-    proofs = []
+) -> tuple[list[DualProof] | None, tuple[Prefix, Fraction] | None]:
+    """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere.
+
+    Proofs are ``None`` if floats decided somewhere.
+    """
+    proofs, proven = [], exact
     for prefix in track(prefixes, "comparing each prefix sum with its own maximum"):
         value = _value(rows, prefix)
         if bounds[prefix.event].values[prefix.vertex] - value <= (0 if exact else _SAME):
@@ -82,9 +90,10 @@ def _compare(
         assert single is not None, "the program was feasible a moment ago"
         if single.value - value > (0 if exact and single.exact else _SAME):
             return [], (prefix, single.value)
+        proven &= single.exact
         if single.exact:
             proofs.append(_proof(program, prefix, single))
-    return proofs, None
+    return proofs if proven else None, None
 
 
 def _proof(program: EventProgram, prefix: Prefix, single: Solution) -> DualProof:

@@ -27,6 +27,13 @@ class Route(StrEnum):
     LINEAR_PROGRAM = "linear-program"
 
 
+class Proof(StrEnum):
+    """What stands behind a status."""
+
+    EXACT = "exact"  # rationals, or enclosures of what is irrational
+    FLOATING_POINT = "floating-point"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The result of one route, before it is dressed for the user.
@@ -39,3 +46,4 @@ class Outcome:
     rows: Rows | None = None
     certificate: Certificate | None = None
     witness: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True  # whether rationals decided: of an optimum the referee says it, of a witness the route

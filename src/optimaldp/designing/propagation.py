@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.designing.closeness import reachable
 from optimaldp.designing.rational import Stepper
 from optimaldp.graphs import DatasetGraph
 from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.privacy import Level
+from optimaldp.privacy.balls import precision, upper
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,14 @@ class Bounds:
 class Propagator:
     """Propagates bounds on one graph; the arcs and steps are prepared once for all events."""
 
-    def __init__(self, graph: DatasetGraph) -> None:
+    def __init__(self, graph: DatasetGraph, *, tight: bool = False) -> None:
         arcs = graph.arcs
         self._count = len(graph)
         self._first = arcs.first.tolist()
         self._heads = arcs.heads.tolist()
         self._levels = arcs.levels.tolist()
-        self.step = Stepper(graph.arc_levels)
+        self._nominal = graph.arc_levels
+        self.step = Stepper(graph.arc_levels, tight=tight)
 
     def bounds(self, sources: Mapping[int, Fraction], *, region: list[int] | None = None, rigid: bool = True) -> Bounds:
         """Settle the bounds that *sources* impose; inside regions only if *region* is given.
@@ -69,13 +74,38 @@ class Propagator:
                 if reached >= values[v]:
                     continue
                 if rigid and v in sources:
-                    if conflict is None:
-                        conflict = Conflict((*_path(predecessor, u), v), values[v], reached)
+                    # The step was rounded down: a conflict is one only if it is one at the nominal levels.
+                    path = (*_path(predecessor, u), v)
+                    if conflict is None and self._forbids(path, sources[path[0]], values[v]):
+                        conflict = Conflict(path, values[v], reached)
                     continue
                 values[v] = reached
                 predecessor[v] = u
                 heapq.heappush(queue, (reached, v))
         return Bounds(values, predecessor, conflict)
+
+    def _forbids(self, path: Sequence[int], start: Fraction, end: Fraction) -> bool:
+        """Whether the nominal levels along *path* certainly forbid *end* after *start*."""
+        value = start
+        for u, v in pairwise(path[:-1]):
+            value = min(step_up(level, value) for level in self._between(u, v))
+        return not all(reachable(level, value, end) for level in self._between(path[-2], path[-1]))
+
+    def _between(self, u: int, v: int) -> list[Level]:
+        arcs = range(self._first[u], self._first[u + 1])
+        return [self._nominal[self._levels[arc]] for arc in arcs if self._heads[arc] == v]
+
+
+_BITS = 256
+
+
+def step_up(level: Level, s: Fraction) -> Fraction:
+    """At least ``F(s)``: equal to it where the level is rational, else above it by a hair."""
+    if level.is_rational:
+        return Fraction(level.step(s))
+    with precision(_BITS):
+        value = level.step(s)
+        return min(Fraction(1), value if isinstance(value, Fraction) else upper(value))
 
 
 def _path(predecessor: npt.NDArray[np.int32], vertex: int) -> list[int]:

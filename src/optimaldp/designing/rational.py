@@ -1,76 +1,127 @@
 """Rational stand-ins for levels, so that a design is exact arithmetic throughout.
 
-A level whose ``e^epsilon`` is irrational is replaced by one that is stricter by a relative 2**-200. What is private at the
-stricter level is private at the nominal one, so nothing that is rounded here can break a promise; the referee checks
-against the nominal level.
+Two kinds of numbers are too long to keep: an irrational ``e^epsilon``, and a probability after thousands of steps. Both are
+rounded only against *slack*. A level whose ``e^epsilon`` is irrational is replaced by one that is stricter by a relative
+``2**-SLACK_BITS``; what is rounded afterwards is rounded by ``2**-WORKING_BITS``, so much less that an answer may be 2**-400
+times less likely than the others and still keep its promise at the nominal level. (Rounding each prefix sum by itself, without
+slack, was the old way: it broke promises by 10**-65 as soon as there were three answers.) The referee has the last word.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 
-LEVEL_BITS = 200
-LONGEST = 4096  # bits of a numerator or denominator that is kept exactly; longer ones are rounded down
+SLACK_BITS = 160
+WORKING_BITS = 640
+LONGEST = 4096  # bits of a numerator or denominator that is kept exactly; longer ones are rounded
 
 _HALF = Fraction(1, 2)
+_ONE = Fraction(1)
+_LESS = 1 - Fraction(1, 2**SLACK_BITS)
 
 
 def stand_in(level: Level) -> Level:
-    """A level with rational ``e^epsilon`` that implies *level*; Gaussian levels round when they step."""
-    if level.is_rational or not isinstance(level, ApproximateDP):
+    """A level with rational ``e^epsilon`` that implies *level*, with slack where it is irrational; Gaussian ones too."""
+    if level.is_rational:
         return level
-    return ApproximateDP(_rational(level.forward), _rational(level.backward))
+    if isinstance(level, GaussianDP):
+        return tightened(level)
+    assert isinstance(level, ApproximateDP)
+    return ApproximateDP(*(tuple(_rational(b) for b in bounds) for bounds in (level.forward, level.backward)))
+
+
+def tightened(level: Level) -> Level:
+    """A rational level that implies *level* with slack in everything: what is rounded by less keeps the promise."""
+    if isinstance(level, GaussianDP):
+        return GaussianDP(level.mu * _LESS)
+    assert isinstance(level, ApproximateDP)
+    return ApproximateDP(*(tuple(_tighter(b) for b in bounds) for bounds in (level.forward, level.backward)))
 
 
 def rational_ratio(bound: Bound) -> Fraction:
-    """``e^epsilon`` of a finite bound, rounded down where it is irrational."""
-    return bound.epsilon.ratio_below(bits=LEVEL_BITS)
+    """``e^epsilon`` of a finite bound: itself where it is rational, else smaller by a relative ``2**-SLACK_BITS``."""
+    exact = bound.epsilon.exact_ratio
+    return exact if exact is not None else _ratio_with_slack(bound.epsilon)
 
 
-def _rational(bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
-    return tuple(b if b.epsilon.infinite else Bound(Epsilon(Fraction(0), rational_ratio(b)), b.delta) for b in bounds)
+def _ratio_with_slack(epsilon: Epsilon) -> Fraction:
+    ratio = epsilon.ratio_below(bits=SLACK_BITS + 32) * _LESS
+    return max(_ONE, round_down(ratio, SLACK_BITS + 32))
+
+
+def _rational(bound: Bound) -> Bound:
+    return bound if bound.epsilon.infinite else Bound(Epsilon(Fraction(0), rational_ratio(bound)), bound.delta)
+
+
+def _tighter(bound: Bound) -> Bound:
+    epsilon = bound.epsilon if bound.epsilon.infinite else Epsilon(Fraction(0), _ratio_with_slack(bound.epsilon))
+    return Bound(epsilon, round_down(bound.delta * _LESS, WORKING_BITS))
 
 
 class Stepper:
-    """The steps of several levels on rationals, remembered: graphs repeat their few values on many edges."""
+    """The steps of several levels on rationals, remembered: graphs repeat their few values on many edges.
 
-    def __init__(self, levels: tuple[Level, ...]) -> None:
-        self._levels = [stand_in(level) for level in levels]
-        self._bounds = [_simple(level) for level in self._levels]
+    With *tight* every step is taken at a tightened level and rounded, whether it is long or not: then the rounded step is
+    monotone, so bounds on nested events stay nested. Otherwise what is short is exact, and only what has grown too long
+    is rounded.
+    """
+
+    def __init__(self, levels: tuple[Level, ...], *, tight: bool = False) -> None:
+        self._tight = tight
+        self.rounded = tight  # whether a step was rounded that had grown too long
+        self._exact = [_Step(stand_in(level)) for level in levels]
+        self._rounded = [_Step(tightened(level)) for level in levels]
         self._known: dict[tuple[int, Fraction], Fraction] = {}
 
     def __call__(self, level: int, s: Fraction) -> Fraction:
         """At most ``F(s)``, and equal to it unless the level is irrational or the number has grown too long."""
-        found = self._known.get((level, s))
-        if found is None:
-            simple = self._bounds[level]
-            value = _step(s, *simple) if simple else self._levels[level].step_below(s, bits=LEVEL_BITS)
-            found = self._known[level, s] = max(s, shorten(value))
-        return found
+        value = self._known.get((level, s))
+        if value is None:
+            value = self._known[level, s] = max(s, self._taken(level, s))
+        return value
+
+    def _taken(self, level: int, s: Fraction) -> Fraction:
+        if not self._tight:
+            value = self._exact[level](s)
+            if not _is_long(value):
+                return value
+            self.rounded = True
+        return shorten(self._rounded[level](s))
 
 
-def _simple(level: Level) -> tuple[Fraction, Fraction] | None:
-    """``e^epsilon`` and delta of a plain level, for which a step is one line."""
-    if isinstance(level, ApproximateDP) and level.is_single and level.epsilon.exact_ratio is not None:
-        return level.epsilon.exact_ratio, level.delta
-    return None
+class _Step:
+    """One rational level as a function."""
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+        # A plain (epsilon, delta) is one line, and nearly every level is plain.
+        self._plain: tuple[Fraction, Fraction] | None = None
+        if isinstance(level, ApproximateDP) and level.is_single and not level.epsilon.infinite:
+            self._plain = rational_ratio(level.forward[0]), level.delta
+
+    def __call__(self, s: Fraction) -> Fraction:
+        if self._plain is None:
+            return self._level.step_below(s, bits=WORKING_BITS)
+        ratio, delta = self._plain
+        return min(_ONE, ratio * s + delta, 1 - (1 - s - delta) / ratio)
 
 
-def _step(s: Fraction, ratio: Fraction, delta: Fraction) -> Fraction:
-    return min(Fraction(1), ratio * s + delta, 1 - (1 - s - delta) / ratio)
+def _is_long(number: Fraction) -> bool:
+    """Whether a number is too long to keep."""
+    return number.denominator.bit_length() > LONGEST
 
 
 def shorten(p: Fraction) -> Fraction:
-    """*p* itself, or a value just below it when it has grown too long; the small side keeps its relative precision."""
-    if p.denominator.bit_length() <= LONGEST or p in (0, 1):
+    """A probability just below *p*; the small side keeps its relative precision. Monotone."""
+    if p in (0, 1):
         return p
-    return _floor(p) if p <= _HALF else 1 + _floor(p - 1)
+    return round_down(p, WORKING_BITS) if p <= _HALF else 1 + round_down(p - 1, WORKING_BITS)
 
 
-def _floor(number: Fraction) -> Fraction:
-    """Round towards minus infinity at a relative precision of about ``LEVEL_BITS``."""
+def round_down(number: Fraction, bits: int) -> Fraction:
+    """Round towards minus infinity at a relative precision of about *bits*."""
     size = number.denominator.bit_length() - abs(number.numerator).bit_length()
-    scale = 1 << (LEVEL_BITS + max(0, size))
+    scale = 1 << max(0, bits + size)
     return Fraction((number.numerator * scale) // number.denominator, scale)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from optimaldp.designing.closeness import violated_event
-from optimaldp.designing.rational import Stepper
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
@@ -22,13 +21,12 @@ def repaired(problem: Problem, rows: list[Row]) -> list[Row]:
 
     Raises an error rather than hand out a mechanism that is not private.
     """
-    step = Stepper(problem.graph.arc_levels)
     calm = _average(problem)
     for share in (Fraction(0), *_MIXES):
         mixed = [
             problem.fixed[v] if v in problem.fixed else _normalised(row, calm, share) for v, row in enumerate(rows)
         ]
-        if is_private(problem, step, mixed):
+        if is_private(problem, mixed):
             return mixed
     raise ProblemError(
         "problem",
@@ -38,12 +36,12 @@ def repaired(problem: Problem, rows: list[Row]) -> list[Row]:
     )
 
 
-def is_private(problem: Problem, step: Stepper, rows: list[Row]) -> bool:
+def is_private(problem: Problem, rows: list[Row]) -> bool:
     """Whether every edge holds, exactly."""
-    arcs = problem.graph.arcs
+    graph = problem.graph
     return all(
-        violated_event(step, level, rows[u], rows[v]) is None
-        for u, v, level in zip(arcs.tails().tolist(), arcs.heads.tolist(), arcs.levels.tolist())
+        violated_event(graph.levels[k], rows[u], rows[v]) is None
+        for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist())
     )
 
 

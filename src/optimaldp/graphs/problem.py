@@ -19,20 +19,30 @@ Row = tuple[Fraction, ...]
 class Problem:
     """What a designer is given. ``fixed`` maps dataset numbers to distributions (answers in their fixed order).
 
-    ``boundary`` is a rule that chooses the boundary values instead (``"balanced"``); with a rule nothing is fixed.
+    ``boundary`` chooses the boundary values instead: a rule (``"balanced"``, ``"undominated"``), or a row for the number of each
+    preference; ``rule`` then says which rule chose those rows. With a boundary nothing is fixed.
     """
 
     graph: DatasetGraph
     preferences: Preferences
     fixed: Mapping[int, Row] = field(default_factory=dict)
-    boundary: str | None = None
+    boundary: str | Mapping[int, Row] | None = None
+    rule: str | None = None
+
+    def given_words(self) -> str:
+        """What an optimum of this problem is relative to, in words."""
+        if self.boundary is None:
+            return f"with {len(self.fixed)} given datasets" if len(self.fixed) != 1 else "with 1 given dataset"
+        name = self.boundary if isinstance(self.boundary, str) else self.rule or "given"
+        return f"for the {name} boundary"
 
     @property
     def answers(self) -> tuple[str, ...]:
         return self.preferences.answers
 
     def __repr__(self) -> str:
-        given = f"boundary {self.boundary}" if self.boundary else f"{len(self.fixed)} fixed"
+        rule = self.boundary if isinstance(self.boundary, str) else self.rule or "given"
+        given = f"{len(self.fixed)} fixed" if self.boundary is None else f"boundary {rule}"
         return f"Problem({len(self.graph)} datasets, {len(self.answers)} answers, {given})"
 
 
@@ -43,6 +53,35 @@ def read_fixed(
     return {_number(graph, name): _read_row(name, row, answers) for name, row in (fixed or {}).items()}
 
 
+def preference_text(preferences: Preferences, number: int) -> str:
+    """A preference as one word: ``a>b>c``."""
+    joiner = ">" if not any(">" in answer for answer in preferences.answers) else " then "
+    return joiner.join(preferences.answers[a] for a in preferences.orders[number])
+
+
+def read_boundary(preferences: Preferences, boundary: Any) -> str | dict[int, Row]:
+    """Read a rule, or rows by preference: ``a>b>c``, a sequence of answers, or for two answers the favourite."""
+    if isinstance(boundary, str):
+        return boundary
+    if not isinstance(boundary, Mapping):
+        raise ProblemError(
+            "boundary", boundary, "is neither a rule nor rows by preference", 'write "balanced" or {"a>b>c": {"a": 1}}'
+        )
+    known: dict[Any, int] = {}
+    for number, order in enumerate(preferences.orders):
+        words = tuple(preferences.answers[a] for a in order)
+        known |= {preference_text(preferences, number): number, words: number}
+        if len(words) == 2:
+            known[words[0]] = number
+    rows: dict[int, Row] = {}
+    for name, row in boundary.items():
+        key = name if isinstance(name, str) else tuple(name)
+        if key not in known:
+            raise ProblemError("boundary", name, "is not a preference that occurs", 'write them as "a>b>c"')
+        rows[known[key]] = _read_row(str(name), row, preferences.answers, field="boundary")
+    return rows
+
+
 def _number(graph: DatasetGraph, name: str) -> int:
     try:
         return graph.numbers[name]
@@ -50,15 +89,16 @@ def _number(graph: DatasetGraph, name: str) -> int:
         raise ProblemError("fixed", name, "is not a dataset of this graph", "name it in prefers") from None
 
 
-def _read_row(name: str, row: Any, answers: tuple[str, ...]) -> Row:
+def _read_row(name: str, row: Any, answers: tuple[str, ...], *, field: str = "fixed") -> Row:
     if not isinstance(row, Mapping):
-        raise ProblemError(f"fixed[{name}]", row, "is not an object of answers and probabilities")
+        raise ProblemError(f"{field}[{name}]", row, "is not an object of answers and probabilities")
     if unknown := [answer for answer in row if answer not in answers]:
-        raise ProblemError(f"fixed[{name}]", unknown[0], f"is not one of the answers {list(answers)}")
+        raise ProblemError(f"{field}[{name}]", unknown[0], f"is not one of the answers {list(answers)}")
     values = tuple(
-        read_probability(row.get(answer, 0), name=f"fixed[{name}][{answer}]", error=ProblemError) for answer in answers
+        read_probability(row.get(answer, 0), name=f"{field}[{name}][{answer}]", error=ProblemError)
+        for answer in answers
     )
     if sum(values) != 1:
         total = fraction_text(sum(values, Fraction(0)))
-        raise ProblemError(f"fixed[{name}]", total, "is what the row sums to", "a row sums to one exactly")
+        raise ProblemError(f"{field}[{name}]", total, "is what the row sums to", "a row sums to one exactly")
     return values

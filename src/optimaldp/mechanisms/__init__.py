@@ -2,6 +2,15 @@
 
 from optimaldp.mechanisms.certificate import BoundTree, Certificate, DualProof, EventConstraint
 from optimaldp.mechanisms.mechanism import Mechanism
-from optimaldp.mechanisms.rows import SharedRows, TwoSides
+from optimaldp.mechanisms.rows import FloatRows, SharedRows, TwoSides
 
-__all__ = ["BoundTree", "Certificate", "DualProof", "EventConstraint", "Mechanism", "SharedRows", "TwoSides"]
+__all__ = [
+    "BoundTree",
+    "Certificate",
+    "DualProof",
+    "EventConstraint",
+    "FloatRows",
+    "Mechanism",
+    "SharedRows",
+    "TwoSides",
+]

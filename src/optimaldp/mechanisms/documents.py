@@ -15,7 +15,7 @@ from optimaldp.errors import MechanismError, ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.edge_levels import number_levels
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.graphs.problem import Problem, Row, read_fixed
+from optimaldp.graphs.problem import Problem, Row, preference_text, read_boundary, read_fixed
 from optimaldp.mechanisms.certificate import Certificate
 from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
 from optimaldp.mechanisms.level_documents import level_document, read_level
@@ -24,8 +24,8 @@ from optimaldp.mechanisms.rows import SharedRows
 from optimaldp.privacy import Level
 from optimaldp.privacy.numbers import fraction_text
 
-_PROBLEM_FIELDS = ("answers", "privacy", "edges", "prefers", "fixed", "boundary")
-_DESIGN_FIELDS = ("status", "route", "mechanism", "certificate", "witness", "gap", "statement", "reason")
+PROBLEM_FIELDS = ("answers", "privacy", "edges", "prefers", "fixed", "boundary", "rule")
+_DESIGN_FIELDS = ("status", "route", "proof", "mechanism", "certificate", "witness", "gap", "statement", "reason")
 
 
 def read_problem(document: Any) -> Problem:
@@ -35,20 +35,21 @@ def read_problem(document: Any) -> Problem:
     ...               "prefers": {"a": "yes", "b": "no"}, "boundary": "balanced"})
     Problem(2 datasets, 2 answers, boundary balanced)
     """
-    _check_fields(document, _PROBLEM_FIELDS, required=("answers", "edges", "prefers"))
+    _check_fields(document, PROBLEM_FIELDS, required=("answers", "edges", "prefers"))
     if "fixed" in document and "boundary" in document:
         raise ProblemError("boundary", document["boundary"], "was given together with fixed", "give one of them")
     answers = _read_words(document["answers"], "answers")
     graph, preferences = _read_graph(document, answers)
-    rule = document.get("boundary")
-    if "boundary" in document and not isinstance(rule, str):
-        raise ProblemError("boundary", rule, "is not the name of a rule", 'write "balanced"')
-    return Problem(graph, preferences, _read_given(document, graph, preferences), rule)
+    boundary = read_boundary(preferences, document["boundary"]) if "boundary" in document else None
+    rule = document.get("rule")
+    if rule is not None and not isinstance(rule, str):
+        raise ProblemError("rule", rule, "is not the name of a rule", "it says which rule chose the boundary")
+    return Problem(graph, preferences, _read_given(document, graph, preferences), boundary, rule)
 
 
 def read_mechanism(document: Any) -> tuple[Mechanism, Certificate | None]:
     """Read a mechanism with its graph, and its certificate if it has one; the answers may be left out."""
-    _check_fields(document, _PROBLEM_FIELDS + _DESIGN_FIELDS, required=("mechanism", "edges", "prefers"))
+    _check_fields(document, PROBLEM_FIELDS + _DESIGN_FIELDS, required=("mechanism", "edges", "prefers"))
     rows = document["mechanism"]
     if not isinstance(rows, Mapping):
         raise MechanismError("mechanism", rows, "is not an object of datasets and distributions")
@@ -59,11 +60,11 @@ def read_mechanism(document: Any) -> tuple[Mechanism, Certificate | None]:
     return mechanism, None if certificate is None else read_certificate(certificate, graph, answers)
 
 
-def read_given(document: Mapping[str, Any], mechanism: Mechanism) -> dict[int, Row] | None:
-    """The distributions that a design was given (``fixed``), or ``None`` if the file does not say."""
-    if "fixed" not in document:
-        return None
-    return _read_given(document, mechanism.graph, mechanism.preferences)
+def read_given(document: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+    """What a design was given, for :func:`optimaldp.verify`: ``fixed`` distributions or a ``boundary``; else nothing."""
+    if "boundary" in document:
+        return {"boundary": read_boundary(mechanism.preferences, document["boundary"])}
+    return {"fixed": _read_given(document, mechanism.graph, mechanism.preferences)}
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
@@ -83,6 +84,7 @@ def design_document(
     *,
     status: str,
     route: str | None = None,
+    proof: str | None = None,
     problem: Problem | None = None,
     mechanism: Mechanism | None = None,
     certificate: Certificate | None = None,
@@ -97,6 +99,8 @@ def design_document(
     document: dict[str, Any] = {"status": status}
     if route is not None:
         document["route"] = route
+    if proof is not None:
+        document["proof"] = proof
     if mechanism is not None:
         document |= _graph_document(mechanism.graph, mechanism.preferences)
     elif problem is not None:
@@ -225,8 +229,14 @@ def _order_document(preferences: Preferences, order: tuple[int, ...]) -> str | l
 
 
 def _given_document(problem: Problem) -> dict[str, Any]:
-    if problem.boundary is not None:
+    if isinstance(problem.boundary, str):
         return {"boundary": problem.boundary}
+    if problem.boundary is not None:
+        rows = {
+            preference_text(problem.preferences, number): _row_document(problem.answers, row)
+            for number, row in problem.boundary.items()
+        }
+        return {"boundary": rows} | ({"rule": problem.rule} if problem.rule else {})
     names = problem.graph.names
     return {"fixed": {names[v]: _row_document(problem.answers, row) for v, row in problem.fixed.items()}}
 

@@ -1,8 +1,8 @@
 """How the distributions of a mechanism are kept: exactly, and small.
 
-Two forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different row
+Three forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different row
 is kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which stands for
-an exact dyadic rational.
+an exact dyadic rational. *Float rows*: the same for more answers, a float for each answer but the most likely one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,38 @@ class TwoSides:
         return np.stack([first, np.where(self.favourites == 0, other, wanted)], axis=1)
 
 
-Rows = SharedRows | TwoSides
+@dataclass(frozen=True, eq=False)
+class FloatRows:
+    """Any number of answers: for each dataset a float for each answer but the most likely one, which has what is left to one.
+
+    So every row is an exact dyadic distribution, and small probabilities keep their relative precision. Given rows, which
+    need not be dyadic, are kept beside the table: ``exact_of`` says which of the ``exact`` rows a dataset has, -1 for none.
+    """
+
+    table: npt.NDArray[np.float64]  # one row per dataset; the entry of the most likely answer is for display
+    likeliest: npt.NDArray[np.int32]
+    exact: tuple[Row, ...]
+    exact_of: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def row(self, vertex: int) -> Row:
+        number = int(self.exact_of[vertex])
+        if number >= 0:
+            return self.exact[number]
+        row = [Fraction(p) for p in self.table[vertex].tolist()]
+        rest = int(self.likeliest[vertex])
+        row[rest] = Fraction(0)
+        row[rest] = 1 - sum(row, Fraction(0))
+        return tuple(row)
+
+    def floats(self) -> npt.NDArray[np.float64]:
+        """All rows in floating point, for display and plots."""
+        return self.table
+
+
+Rows = SharedRows | TwoSides | FloatRows
 
 
 def side_to_fraction(side: float) -> Fraction:

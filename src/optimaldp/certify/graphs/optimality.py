@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.graphs.duals import promises, proven_bound
+from optimaldp.certify.graphs.given import GivenRows, given_fault
 from optimaldp.certify.graphs.rounding import float_above
 from optimaldp.certify.graphs.tree_gaps import EventValues, event_values, tree_gaps
 from optimaldp.certify.graphs.trees import ENDLESS, Floats
@@ -28,8 +29,6 @@ from optimaldp.mechanisms.rows import Row
 TOLERANCE = 1e-9  # a proven gap up to here, relative to the small side of a probability, is rounding
 _LEAST_SCALE = Fraction(1, 10**6)  # a linear program knows nothing of relative errors below this
 
-Given = Mapping[int, Row]
-
 
 @dataclass(frozen=True)
 class OptimalityFinding:
@@ -40,37 +39,39 @@ class OptimalityFinding:
     reason: str
 
 
-def check_optimality(mechanism: Mechanism, certificate: Certificate, fixed: Given | None = None) -> OptimalityFinding:
+def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
     """Check a certificate against a mechanism that is already known to be private.
 
     **Guarantee.** If ``optimal``, no private mechanism with the same values on the given datasets has, at any dataset, a
     larger probability of its k most wanted answers than this one, up to ``gap`` times ``min(p, 1 - p)`` (or times delta
-    where that is larger). *fixed*, if known, are the given distributions: the certificate may give no others.
+    where that is larger). *allowed* are the distributions that the problem gives: the certificate may give no others, and
+    nothing that it says of itself is repeated here.
     """
     given = certificate.given
     if len(given) != len(mechanism):
         return _rejected("the certificate does not fit the graph")
-    if fixed is not None and (fault := _given_fault(mechanism, given, fixed)):
+    if fault := given_fault(mechanism, given, allowed):
         return _rejected(fault)
     try:
-        return _check_all(mechanism, certificate, fixed or {})
+        return _check_all(mechanism, certificate, allowed)
     except CertificateError as error:
         return _rejected(str(error))
 
 
-def _check_all(mechanism: Mechanism, certificate: Certificate, fixed: Given) -> OptimalityFinding:
+def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
     largest = 0.0
     for event, wanted in prefixes(mechanism, certificate.given):
         values = event_values(mechanism, event)
         needed = wanted & ~values.sure
         if not needed.any():
             continue
-        gaps = _gaps(mechanism, certificate, event, values, fixed, needed)
+        gaps = _gaps(mechanism, certificate, event, values, allowed, needed)
         vertex = int(np.argmax(np.where(needed, gaps, -1.0)))
         if gaps[vertex] > TOLERANCE:
             return OptimalityFinding(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
         largest = max(largest, float(gaps[vertex]))
-    return OptimalityFinding(True, largest, certificate.statement or "every prefix sum reaches its proven bound")
+    count = int(certificate.given.sum())
+    return OptimalityFinding(True, largest, f"every prefix sum reaches its proven bound, with {count} datasets given")
 
 
 def prefixes(mechanism: Mechanism, given: npt.NDArray[np.bool_]) -> Iterator[tuple[Event, npt.NDArray[np.bool_]]]:
@@ -88,15 +89,14 @@ def _gaps(
     certificate: Certificate,
     event: Event,
     values: EventValues,
-    fixed: Given,
+    allowed: GivenRows,
     needed: npt.NDArray[np.bool_],
 ) -> Floats:
     """The best proof of each dataset, tree or dual; infinite where there is none."""
     best = np.full(len(mechanism), math.inf)
-    roots = {v: sum((row[a] for a in event), Fraction(0)) for v, row in fixed.items()}
     for tree in certificate.trees:
         if tuple(sorted(tree.event)) == event:
-            found = tree_gaps(mechanism, tree, certificate.given, values, roots, needed)
+            found = tree_gaps(mechanism, tree, certificate.given, values, allowed, needed)
             if found.fault:
                 raise CertificateError(f"tree for {_words(mechanism, event)}", found.fault, "is why it is rejected")
             best = np.minimum(best, found.gaps)
@@ -104,13 +104,13 @@ def _gaps(
     if duals:
         held = promises(mechanism.graph)
         for dual in duals:
-            best[dual.vertex] = min(best[dual.vertex], _dual_gap(mechanism, certificate, dual, held, fixed))
+            best[dual.vertex] = min(best[dual.vertex], _dual_gap(mechanism, certificate, dual, held, allowed))
     return best
 
 
-def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, held: Any, fixed: Given) -> float:
+def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, held: Any, allowed: GivenRows) -> float:
     def given_row(vertex: int) -> Row | None:
-        return fixed.get(vertex, mechanism.rows.row(vertex)) if certificate.given[vertex] else None
+        return allowed.row(vertex) if certificate.given[vertex] else None
 
     bound = proven_bound(dual, held, len(mechanism.answers), given_row)
     value = sum((mechanism.rows.row(dual.vertex)[a] for a in dual.event), Fraction(0))
@@ -119,18 +119,6 @@ def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, h
         raise CertificateError(f"dual of {name}", float(dual.value), f"is claimed, but only {float(bound)} is proven")
     # A private mechanism is above the bound only where its given rows are: by as much as they were rounded when printed.
     return float_above(abs(bound - value) / scale)
-
-
-def _given_fault(mechanism: Mechanism, given: npt.NDArray[np.bool_], fixed: Given) -> str:
-    """The certificate may start from given distributions only, and the mechanism must have them (as far as they are printed)."""
-    for vertex in np.flatnonzero(given).tolist():
-        if vertex not in fixed:
-            return f"the certificate takes {mechanism.graph.names[vertex]!r} as given, but it is not fixed"
-    for vertex, row in fixed.items():
-        for mine, theirs in zip(mechanism.rows.row(vertex), row):
-            if abs(mine - theirs) > Fraction(TOLERANCE) * max(min(theirs, 1 - theirs), Fraction(1, 10**12)):
-                return f"the row of {mechanism.graph.names[vertex]!r} is not the one that is fixed"
-    return ""
 
 
 def _unproven(mechanism: Mechanism, vertex: int, event: Event, gap: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from optimaldp.certify.closeness import INFINITE_RATIO, Row, least_ratio, ratio_
 from optimaldp.certify.graphs.grouping import Numbers, first_of_each, group
 from optimaldp.certify.graphs.rounding import decimal_above, log_above
 from optimaldp.errors import GraphError, LevelError, MechanismError
-from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides
+from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows, TwoSides
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 from optimaldp.privacy.balls import precision, upper
 from optimaldp.progress import track
@@ -52,17 +53,22 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
         return PrivacyFinding(False, None, math.inf, fault)
     if mechanism.graph.edge_count == 0:
         return PrivacyFinding(True, None, 0.0)
-    if isinstance(mechanism.rows, TwoSides) and all(
-        isinstance(level, ApproximateDP) for level in mechanism.graph.levels
-    ):
-        from optimaldp.certify.graphs.floats import check_sides
+    if all(isinstance(level, ApproximateDP) for level in mechanism.graph.levels):
+        if isinstance(mechanism.rows, TwoSides):
+            from optimaldp.certify.graphs.floats import check_sides
 
-        return check_sides(mechanism, mechanism.rows)
+            return check_sides(mechanism, mechanism.rows)
+        if isinstance(mechanism.rows, FloatRows):
+            from optimaldp.certify.graphs.float_rows import check_float_rows
+
+            return check_float_rows(mechanism, mechanism.rows)
     return check_exactly(mechanism)
 
 
 def is_private(mechanism: Mechanism) -> bool:
     """The same decision, exactly, but it stops at the first broken promise and measures nothing."""
+    if not isinstance(mechanism.rows, SharedRows):
+        return check_privacy(mechanism).private  # floats decide nearly every edge, sooner than rationals are made
     _check_shapes(mechanism)
     if row_fault(mechanism):
         return False
@@ -71,7 +77,8 @@ def is_private(mechanism: Mechanism) -> bool:
         return True
     tails, heads, levels, _ = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist())
-    return all(keeps(graph.levels[k], shared.rows[t], shared.rows[h]) for t, h, k in pairs)
+    check = _pair_checker(shared.rows, graph.levels)
+    return all(check(graph.levels[k], t, h).kept for t, h, k in pairs)
 
 
 def keeps(level: Level, tail: Row, head: Row) -> bool:
@@ -93,6 +100,10 @@ def row_fault(mechanism: Mechanism) -> str:
         sides = mechanism.rows.sides
         bad = np.flatnonzero(~((sides <= 0.5) & (sides >= -0.5)))
         return f"the row of {mechanism.graph.names[int(bad[0])]!r} is no distribution" if bad.size else ""
+    if isinstance(mechanism.rows, FloatRows):
+        from optimaldp.certify.graphs.float_rows import float_row_fault
+
+        return float_row_fault(mechanism, mechanism.rows)
     for number, row in enumerate(mechanism.rows.rows):
         if len(row) != len(mechanism.answers) or min(row) < 0 or sum(row) != 1:
             holders = np.flatnonzero(mechanism.rows.of == number)
@@ -148,15 +159,30 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     graph, shared = mechanism.graph, as_shared(mechanism)
     tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist(), edges.tolist())
+    check = _pair_checker(shared.rows, graph.levels)
     found = [
-        (check_pair(graph.levels[k], shared.rows[t], shared.rows[h]), edge)
-        for t, h, k, edge in track(pairs, "Checking privacy", total=len(edges))
+        (check(graph.levels[k], t, h), edge) for t, h, k, edge in track(pairs, "Checking privacy", total=len(edges))
     ]
     private = all(item.kept for item, _ in found)
     # A broken promise before a kept one; then what uses the largest epsilon, or breaks its promise by most.
     edge = max(found, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
     reason = "" if private else violation(mechanism, edge)
     return PrivacyFinding(private, edge, max(item.used for item, _ in found), reason)
+
+
+def _pair_checker(rows: tuple[Row, ...], levels: tuple[Level, ...]) -> Callable[[Level, int, int], EdgeFinding]:
+    """How pairs of distinct rows are checked: in rationals, after enclosures where those are long."""
+    from optimaldp.certify.graphs.long_rows import LongRows  # its enclosures stand on this module's neighbours
+
+    enclosed = LongRows(rows) if LongRows.pays(rows, levels) else None
+
+    def check(level: Level, tail: int, head: int) -> EdgeFinding:
+        used = enclosed.used(level, tail, head) if enclosed is not None else None
+        if used is None:
+            return check_pair(level, rows[tail], rows[head])
+        return EdgeFinding(True, used, used - max(float(bound.epsilon) for bound in level.bounds))  # type: ignore[attr-defined]
+
+    return check
 
 
 def violation(mechanism: Mechanism, edge: int) -> str:

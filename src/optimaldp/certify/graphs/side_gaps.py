@@ -1,4 +1,4 @@
-"""Local gaps of bound trees for two answers on millions of datasets: vectorised, rounded towards a larger gap.
+"""Local gaps of bound trees on millions of datasets whose rows are floats: vectorised, rounded towards a larger gap.
 
 The bound of a vertex v whose predecessor u has the event with probability y is
 ``F = min{1, E y + delta, 1 - (1 - y - delta) / E}``. The gap ``F - x`` is taken between small sides: between x and F where x is
@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from optimaldp.certify.closeness import enclosure
 from optimaldp.certify.graphs.bounds import Walk, step_above
+from optimaldp.certify.graphs.float_rows import SUM_ERROR, float_table
 from optimaldp.certify.graphs.floats import SmallSides
 from optimaldp.certify.graphs.rounding import UNIT, float_above
-from optimaldp.certify.graphs.tree_gaps import EventValues
+from optimaldp.certify.graphs.tree_gaps import TINY, EventValues
 from optimaldp.certify.graphs.trees import Floats, Numbers, TreeEdges
-from optimaldp.mechanisms import BoundTree, TwoSides
+from optimaldp.mechanisms import BoundTree, FloatRows, TwoSides
 from optimaldp.mechanisms.certificate import Event
 from optimaldp.privacy import ApproximateDP, Bound
 
@@ -30,38 +31,48 @@ _AT_ONCE = 1 << 15  # vertices: what a chunk touches stays in the cache
 _MOST_DOUBTFUL = 20_000  # beyond, the certificate is wrong and floats say enough
 
 
-def side_values(rows: TwoSides, event: Event) -> EventValues:
-    """The small sides of the probabilities of a single answer."""
-    sides = SmallSides.of(rows)
-    is_small = sides.first_is_small if event == (0,) else ~sides.first_is_small
-    return EventValues(sides.small, ~is_small & (sides.small == 0.0))
+def side_values(rows: TwoSides | FloatRows, event: Event) -> EventValues:
+    """The small sides of the probabilities of an event."""
+    if isinstance(rows, TwoSides):
+        sides = SmallSides.of(rows)
+        low = sides.first_is_small if event == (0,) else ~sides.first_is_small
+        return EventValues(sides.small, ~low & (sides.small == 0.0), low=low)
+    table, inside = float_table(rows), np.isin(np.arange(rows.table.shape[1]), event)
+    wanted, rest = table[:, inside].sum(axis=1), table[:, ~inside].sum(axis=1)
+    low = wanted <= rest
+    error = SUM_ERROR * table.shape[1]
+    return EventValues(np.where(low, wanted, rest), ~low & (rest == 0.0), low=low, error=error)
 
 
-def local_side_gaps(rows: TwoSides, tree: BoundTree, edges: TreeEdges) -> tuple[Floats, Floats]:
+def local_side_gaps(
+    rows: TwoSides | FloatRows, values: EventValues, tree: BoundTree, edges: TreeEdges
+) -> tuple[Floats, Floats]:
     """An upper bound of each local gap, and of the slope of the bound there; -1 marks a value above its bound."""
-    sides, table = SmallSides.of(rows), _Table(edges.kinds)
+    table = _Table(edges.kinds)
     gap, slope = np.empty(len(edges.vertices)), np.empty(len(edges.vertices))
     for start in range(0, len(gap), _AT_ONCE):
         chunk = slice(start, start + _AT_ONCE)
         vertices = edges.vertices[chunk]
-        y, x = (_Sides(sides, tree.event, some) for some in (tree.predecessor[vertices], vertices))
+        y, x = (_Sides(values, some) for some in (tree.predecessor[vertices], vertices))
         gap[chunk], slope[chunk] = _chunk_gaps(table, edges.kind_of[chunk], y, x)
-    _refine(rows, tree, edges, sides.small, gap, slope)
+    _refine(rows, tree, edges, values, gap, slope)
     return gap, slope
 
 
 class _Sides:
-    """Probabilities of an event at some datasets: the small side, and which side it is."""
+    """Probabilities of an event at some datasets: the small side, which side it is, and its relative error."""
 
-    def __init__(self, sides: SmallSides, event: Event, vertices: Numbers) -> None:
-        self.small: Floats = sides.small[vertices]
-        self.low: npt.NDArray[np.bool_] = sides.first_is_small[vertices] == (event == (0,))
+    def __init__(self, values: EventValues, vertices: Numbers) -> None:
+        assert values.low is not None
+        self.small: Floats = values.small[vertices]
+        self.low: npt.NDArray[np.bool_] = values.low[vertices]
+        self.error = values.error
 
     def probability(self) -> Floats:
-        return np.where(self.low, self.small, 1.0 - self.small)
+        return np.where(self.low, self.small, 1.0 - self.small) * (1.0 + self.error)
 
     def complement(self) -> Floats:
-        return np.where(self.low, 1.0 - self.small, self.small)
+        return np.where(self.low, 1.0 - self.small, self.small) * (1.0 - self.error)
 
 
 class _Table:
@@ -92,11 +103,12 @@ def _columns(bounds: list[list[tuple[float, float, float]]]) -> list[tuple[Float
 
 def _chunk_gaps(table: _Table, kind: Numbers, y: _Sides, x: _Sides) -> tuple[Floats, Floats]:
     """Over all bounds the smallest gap, with its slope."""
-    gap = np.where(x.low, (1.0 - x.small) * _UP, x.small)  # the bound 1
+    gap = np.where(x.low, (1.0 - x.small) * _UP, x.small) * (1.0 + x.error)  # the bound 1
     slope = np.zeros(len(gap))
     for value, rest, steepness in _pieces(table, kind, y):
         # x small: F - x from above. x large: (1 - x) - (1 - F), with 1 - F from below.
-        reached, own = np.where(x.low, value, x.small), np.where(x.low, x.small, rest)
+        small_up, small_down = x.small * (1.0 + x.error), x.small * (1.0 - x.error)
+        reached, own = np.where(x.low, value, small_up), np.where(x.low, small_down, rest)
         candidate = (reached - own) + reached * (4 * UNIT)
         closer = candidate < gap
         gap, slope = np.where(closer, candidate, gap), np.where(closer, steepness, slope)
@@ -116,9 +128,11 @@ def _pieces(table: _Table, kind: Numbers, y: _Sides) -> Iterator[tuple[Floats, F
         yield (1.0 - rest) * _UP, rest, decay[kind]
 
 
-def _refine(rows: TwoSides, tree: BoundTree, edges: TreeEdges, small: Floats, gap: Floats, slope: Floats) -> None:
+def _refine(
+    rows: TwoSides | FloatRows, tree: BoundTree, edges: TreeEdges, values: EventValues, gap: Floats, slope: Floats
+) -> None:
     """Decide in rationals where the floats are in doubt: cancellation, infinite epsilon, a wrong certificate."""
-    doubtful = np.flatnonzero(gap > _DOUBTFUL * np.maximum(small[edges.vertices], 1e-300))
+    doubtful = np.flatnonzero(gap > _DOUBTFUL * np.maximum(values.small[edges.vertices], TINY))
     for i in doubtful[:_MOST_DOUBTFUL].tolist():
         vertex = int(edges.vertices[i])
         y, x = (sum((rows.row(v)[a] for a in tree.event), Fraction(0)) for v in (int(tree.predecessor[vertex]), vertex))

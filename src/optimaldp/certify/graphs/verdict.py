@@ -6,10 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from optimaldp.certify.graphs.optimality import Given, check_optimality
+from optimaldp.certify.graphs.given import Boundary, Fixed, given_rows
+from optimaldp.certify.graphs.optimality import check_optimality
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.mechanisms import Certificate, Mechanism
 from optimaldp.results import Result
+
+EXACT, FLOATING_POINT = "exact", "floating-point"
+# Rationals leave a gap of 0; where e^epsilon is irrational it is replaced by a rational within 2^-160, which is still below.
+_EXACT_GAP = 1e-30
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,10 +33,18 @@ class Verdict(Result):
     gap: float | None
     reason: str
 
+    @property
+    def proof(self) -> str | None:
+        """How optimality was proven: ``exact``, or ``floating-point`` up to a gap that rounding left; ``None`` if it was not."""
+        if not self.optimal or self.gap is None:
+            return None
+        return EXACT if self.gap <= _EXACT_GAP else FLOATING_POINT
+
     def summary(self) -> str:
         words = ["private" if self.private else "not private"]
         if self.optimal is not None:
-            words.append("optimal" if self.optimal else "not proven optimal")
+            proven = f"optimal, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
+            words.append(proven if self.optimal else "not proven optimal")
         edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
         return f"Verdict({', '.join(words)}, least epsilon {self.epsilon:.6g}{edge})"
 
@@ -52,13 +65,20 @@ class Verdict(Result):
         return self.private and self.optimal is not False
 
 
-def verify(mechanism: Mechanism, certificate: Certificate | None = None, *, fixed: Given | None = None) -> Verdict:
+def verify(
+    mechanism: Mechanism,
+    certificate: Certificate | None = None,
+    *,
+    fixed: Fixed | None = None,
+    boundary: Boundary | None = None,
+) -> Verdict:
     """Check privacy on every edge, and optimality if a certificate comes along.
 
     **Guarantee.** ``private`` is decided exactly, from the rows and the levels alone: every edge, both directions, every event.
     ``optimal`` is true only if every prefix sum reaches a bound that the certificate proves for all private mechanisms with
-    the same values on the given datasets. *fixed* says which distributions (by dataset number) were given, if that is
-    known; a certificate that takes others as given is rejected.
+    the same values on the given datasets. Given is what the problem says: *fixed* distributions by dataset number, or a
+    *boundary*: the rule ``"balanced"``, which is computed again, or a row for the number of each preference. A certificate
+    that takes anything else as given is rejected.
 
     >>> from optimaldp import graphs, level
     >>> pair = graphs.line(2, level=level("ln(2)"))
@@ -75,8 +95,8 @@ def verify(mechanism: Mechanism, certificate: Certificate | None = None, *, fixe
         return Verdict(
             True, edge, privacy.epsilon, None, None, "every promise is kept; no certificate of optimality was given"
         )
-    found = check_optimality(mechanism, certificate, fixed)
-    return Verdict(True, edge, privacy.epsilon, found.optimal, found.gap, found.reason)
+    finding = check_optimality(mechanism, certificate, given_rows(mechanism, fixed, boundary))
+    return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason)
 
 
 def _named(mechanism: Mechanism, edge: int) -> tuple[str, str]:

@@ -1,0 +1,141 @@
+"""Privacy of many answers on millions of edges: floats with proven error bounds, rationals for what they leave open.
+
+An entry of the table is exact, but for the most likely answer, which is what is left to one: computed here with an error of a
+unit or two in the last place. Among all events those that collect answers by falling ratio P/Q are the worst, so sorting
+the answers of each edge by their ratio finds the least ``e^epsilon`` at the given delta. What passes is private as a
+statement about the exact rows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.certify.graphs.double_double import two_sum
+from optimaldp.certify.graphs.floats import Promises
+from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, violation
+from optimaldp.certify.graphs.rounding import UNIT, log_above
+from optimaldp.mechanisms import FloatRows, Mechanism
+
+Floats = npt.NDArray[np.float64]
+
+SUM_ERROR = 4 * UNIT  # relative, for each answer that is added
+_AT_ONCE = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
+_ENOUGH = 1000  # edges in rationals, once one of them broke its promise
+
+
+def float_table(rows: FloatRows) -> Floats:
+    """All probabilities, each within a relative ``4 UNIT`` of the exact one: the most likely ones are computed again."""
+    table = np.array(rows.table)
+    places = (np.arange(len(table)), rows.likeliest)
+    shown = table[places].copy()
+    table[places] = 0.0
+    total, error = np.ones(len(table)), np.zeros(len(table))
+    for column in table.T:
+        total, lost = two_sum(total, -column)
+        error += lost
+    table[places] = total + error
+    given = rows.exact_of >= 0
+    table[places] = np.where(given, shown, table[places])
+    if rows.exact:
+        exact = np.array([[float(p) for p in row] for row in rows.exact])
+        table[given] = exact[rows.exact_of[given]]
+    return table
+
+
+def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
+    """What is wrong with the rows, or nothing."""
+    table = float_table(rows)
+    least = 1.0 / (
+        2 * table.shape[1]
+    )  # the most likely answer has at least 1/q: then nothing cancels where it is computed
+    fine = (table >= 0.0).all(axis=1) & (table[np.arange(len(table)), rows.likeliest] >= least)
+    for vertex in np.flatnonzero(~fine | (rows.exact_of >= 0)).tolist():
+        if rows.exact_of[vertex] >= 0 and fine[vertex] and _is_distribution(rows.exact[int(rows.exact_of[vertex])]):
+            continue
+        if not np.isfinite(rows.table[vertex]).all() or not _is_distribution(rows.row(vertex)) or not fine[vertex]:
+            return f"the row of {mechanism.graph.names[vertex]!r} is no distribution, or not kept as one"
+    return ""
+
+
+def _is_distribution(row: tuple[Fraction, ...]) -> bool:
+    return min(row) >= 0 and sum(row) == 1
+
+
+def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
+    """The verdict on privacy; the same as in rationals, much sooner."""
+    graph, table = mechanism.graph, float_table(rows)
+    promises = Promises(graph.levels)
+    open_edges, used, largest, edge = _first_stage(mechanism, table, promises)
+    known: dict[Any, EdgeFinding] = {}
+    worst: tuple[EdgeFinding, int] | None = None
+    order = np.argsort(-used, kind="stable")
+    for count, number in enumerate(open_edges[order].tolist()):
+        finding = _check_edge(mechanism, rows, number, known)
+        if not finding.kept and (worst is None or finding.strain > worst[0].strain):
+            worst = (finding, number)
+        if finding.used > largest:
+            largest, edge = finding.used, number
+        if worst is not None and count >= _ENOUGH:
+            break
+    if worst is None:
+        return PrivacyFinding(True, edge, largest)
+    return PrivacyFinding(False, worst[1], largest, violation(mechanism, worst[1]))
+
+
+def _first_stage(mechanism: Mechanism, table: Floats, promises: Promises) -> tuple[Any, Floats, float, int]:
+    """The edges that are not certainly private, an upper bound of the ratio of each, and the largest epsilon of the others."""
+    graph, q = mechanism.graph, table.shape[1]
+    step = max(1, _AT_ONCE // q)
+    undecided, ratios, largest, edge = [], [], 1.0, 0
+    for start in range(0, graph.edge_count, step):
+        chunk = slice(start, start + step)
+        ratio, doubtful = _ratios(
+            table[graph.tails[chunk]], table[graph.heads[chunk]], graph.level_of_edge[chunk], promises
+        )
+        unsure = np.flatnonzero(doubtful)
+        undecided.append(start + unsure)
+        ratios.append(ratio[unsure])
+        ratio[unsure] = 0.0
+        if (most := float(ratio.max())) > largest:
+            largest, edge = most, start + int(ratio.argmax())
+    return np.concatenate(undecided), np.concatenate(ratios), log_above(Fraction(largest)), edge
+
+
+def _ratios(tail: Floats, head: Floats, kind: Any, promises: Promises) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """For each edge an upper bound of its least ratio at its deltas, and whether a promise is in doubt."""
+    ratio, doubtful = np.ones(len(tail)), np.zeros(len(tail), dtype=bool)
+    for forward, (growth, _, delta, _) in promises:
+        above, below = (head, tail) if forward else (tail, head)
+        needed = _least_ratios(above, below, delta[kind])
+        doubtful |= ~(needed <= growth[kind])
+        np.maximum(ratio, needed, out=ratio)
+    return ratio, doubtful
+
+
+def _least_ratios(above: Floats, below: Floats, delta: Floats) -> Floats:
+    """From above: the largest ``(P(S) - delta) / Q(S)`` over the nested events S."""
+    error = SUM_ERROR * above.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if not delta.any():
+            needed = above / below
+            needed[~(above > 0.0)] = 0.0
+            return np.asarray(needed.max(axis=1) * (1 + 4 * error))
+        quotient = np.where(above > 0.0, above / below, -1.0)
+        order = np.argsort(-quotient, axis=1, kind="stable")
+        p, q = (np.cumsum(np.take_along_axis(side, order, axis=1), axis=1) for side in (above, below))
+        excess = p * (1 + error) - delta[:, None]
+        needed = np.where(excess > 0.0, excess / (q * (1 - error)), 0.0)
+        return np.asarray(needed.max(axis=1) * (1 + 4 * error))
+
+
+def _check_edge(mechanism: Mechanism, rows: FloatRows, number: int, known: dict[Any, EdgeFinding]) -> EdgeFinding:
+    graph = mechanism.graph
+    kind, u, v = int(graph.level_of_edge[number]), int(graph.tails[number]), int(graph.heads[number])
+    key = (kind, *(int(rows.exact_of[w]) if rows.exact_of[w] >= 0 else (w,) for w in (u, v)))
+    if key not in known:
+        known[key] = check_pair(graph.levels[kind], rows.row(u), rows.row(v))
+    return known[key]

@@ -1,0 +1,177 @@
+"""What a certificate may take as given: the distributions that the problem fixes, or that its boundary rule chooses.
+
+A certificate proves that nothing does better *with the same given values*, so whoever may declare datasets given can prove
+anything: with all of them given every mechanism is the best. Hence the referee derives the given rows itself, from the problem
+(fixed rows, or one row for each preference) or by computing the rule again, and compares them with the mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.certify.closeness import enclosure
+from optimaldp.certify.graphs.grouping import group
+from optimaldp.certify.graphs.rounding import float_above, float_below
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.preferences import Preferences
+from optimaldp.mechanisms import Mechanism, SharedRows
+from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
+from optimaldp.privacy.balls import Ball, ball, dyadic, precision
+
+Floats = npt.NDArray[np.float64]
+Fixed = Mapping[int, Row]
+Boundary = str | Mapping[int, Row]  # a rule, or a row for the number of each preference
+
+TOLERANCE = Fraction(1, 10**9)  # a difference up to here, relative to the small side of a probability, is rounding
+_LEAST = Fraction(1, 10**12)  # of a small side that differences are compared with
+_BITS = 192
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """The rows that may be taken as given, each different one once; ``of`` says which one a dataset has, -1 for none."""
+
+    rows: tuple[Row, ...]
+    of: npt.NDArray[np.int32]
+
+    def row(self, vertex: int) -> Row | None:
+        number = int(self.of[vertex])
+        return self.rows[number] if number >= 0 else None
+
+
+def given_rows(mechanism: Mechanism, fixed: Fixed | None, boundary: Boundary | None) -> GivenRows:
+    """Derive what is given; nothing if the problem neither fixes rows nor has a rule."""
+    graph, preferences = mechanism.graph, mechanism.preferences
+    if boundary is None:
+        shared = SharedRows.from_rows(list((fixed or {}).values()))
+        of = np.full(len(graph), -1, dtype=np.int32)
+        of[list(fixed or {})] = shared.of
+        return GivenRows(shared.rows, of)
+    if isinstance(boundary, str):
+        if boundary != "balanced":
+            raise ProblemError("boundary", boundary, "is not a rule that the referee knows", 'it knows "balanced"')
+        return _balanced(graph, preferences)
+    numbers = sorted(boundary)
+    place = np.full(len(preferences.orders), -1, dtype=np.int32)
+    place[numbers] = np.arange(len(numbers), dtype=np.int32)
+    of = np.where(_is_boundary(graph, preferences), place[preferences.of], -1).astype(np.int32)
+    return GivenRows(tuple(boundary[k] for k in numbers), of)
+
+
+def _crossing(graph: DatasetGraph, preferences: Preferences) -> npt.NDArray[np.bool_]:
+    crossing: npt.NDArray[np.bool_] = preferences.of[graph.tails] != preferences.of[graph.heads]
+    return crossing
+
+
+def _is_boundary(graph: DatasetGraph, preferences: Preferences) -> npt.NDArray[np.bool_]:
+    crossing, mask = _crossing(graph, preferences), np.zeros(len(graph), dtype=bool)
+    mask[graph.tails[crossing]] = mask[graph.heads[crossing]] = True
+    return mask
+
+
+def _balanced(graph: DatasetGraph, preferences: Preferences) -> GivenRows:
+    """The rule, computed again: on an edge between regions the favourite has ``(E + (q-1) delta) / (E + q - 1)``.
+
+    For two answers each dataset has the least of its own edges; for more there is one value, the least of all, for everybody.
+    """
+    q, crossing = len(preferences.answers), _crossing(graph, preferences)
+    used = np.unique(graph.level_of_edge[crossing]).tolist()
+    tops = sorted((_touching(graph.levels[k], q), k) for k in used)
+    rank = np.zeros(max(1, len(graph.levels)), dtype=np.int32)
+    if q == 2:
+        rank[[k for _, k in tops]] = np.arange(len(tops))
+    least = np.full(len(graph), len(tops), dtype=np.int32)
+    for ends in (graph.tails[crossing], graph.heads[crossing]):
+        np.minimum.at(least, ends, rank[graph.level_of_edge[crossing]])
+    rows = tuple(_row(top, favourite, q) for top, _ in tops for favourite in range(q))
+    of = np.where(least < len(tops), least * q + preferences.favourites, -1).astype(np.int32)
+    return GivenRows(rows, of)
+
+
+def _row(top: Fraction, favourite: int, q: int) -> Row:
+    rest = (1 - top) / (q - 1)
+    return tuple(top if answer == favourite else rest for answer in range(q))
+
+
+def _touching(level: Level, q: int) -> Fraction:
+    """The value that the rule gives to the favourite on an edge of this level (within 2^-190 where it is irrational)."""
+    if isinstance(level, GaussianDP):
+        if q != 2:
+            raise ProblemError("boundary", "balanced", "is known for two answers only at a Gaussian level")
+        with precision(_BITS):
+            return dyadic(((-ball(level.mu / 2) / Ball(2).sqrt()).erfc() / 2).mid())
+    assert isinstance(level, ApproximateDP)
+    return min(_touching_bound(bound, q) for bound in level.bounds)
+
+
+def _touching_bound(bound: Bound, q: int) -> Fraction:
+    if bound.epsilon.infinite:
+        return Fraction(1)
+    ratio = enclosure(bound.epsilon, _BITS)[0]
+    return (ratio + (q - 1) * bound.delta) / (ratio + q - 1)
+
+
+def given_fault(mechanism: Mechanism, given: npt.NDArray[np.bool_], allowed: GivenRows) -> str:
+    """Why the certificate may not start where it does, or nothing.
+
+    It may take as given only what is; and the mechanism must have these rows (as far as they are printed).
+    """
+    names = mechanism.graph.names
+    astray = np.flatnonzero(given & (allowed.of < 0))
+    if astray.size:
+        return f"it takes {names[int(astray[0])]!r} as given, which the problem neither fixes nor puts on its boundary"
+    for vertex in differing(mechanism, allowed, given):
+        return f"the row of {names[vertex]!r} is not the one that is given"
+    return ""
+
+
+def differing(mechanism: Mechanism, allowed: GivenRows, given: npt.NDArray[np.bool_]) -> list[int]:
+    """A dataset whose row differs from the given one by more than rounding, if there is one."""
+    vertices = np.flatnonzero(given & (allowed.of >= 0))
+    if not vertices.size:
+        return []
+    rows = mechanism.rows
+    if isinstance(rows, SharedRows):
+        code = rows.of[vertices].astype(np.int64) * len(allowed.rows) + allowed.of[vertices]
+        distinct, place = group(code, len(rows.rows) * len(allowed.rows))
+        for number, one in enumerate(distinct.tolist()):
+            mine, theirs = divmod(one, len(allowed.rows))
+            if _differ(rows.rows[mine], allowed.rows[theirs]):
+                return [int(vertices[int(np.flatnonzero(place == number)[0])])]
+        return []
+    return _differing_floats(mechanism, allowed, vertices)
+
+
+def _differing_floats(mechanism: Mechanism, allowed: GivenRows, vertices: npt.NDArray[np.int64]) -> list[int]:
+    """Floats find the suspects, rationals decide about them."""
+    table = np.array([[float(p) for p in row] for row in allowed.rows])[allowed.of[vertices]]
+    mine = mechanism.rows.floats()[vertices]
+    small = np.minimum(table, 1.0 - table)
+    suspects = (np.abs(mine - table) > 0.5e-9 * np.maximum(small, 1e-12)).any(axis=1)
+    for vertex in vertices[suspects].tolist():
+        theirs = allowed.row(vertex)
+        assert theirs is not None
+        if _differ(mechanism.rows.row(vertex), theirs):
+            return [vertex]
+    return []
+
+
+def _differ(mine: Row, theirs: Row) -> bool:
+    if mine == theirs:
+        return False
+    return any(abs(a - b) > TOLERANCE * max(min(b, 1 - b), _LEAST) for a, b in zip(mine, theirs))
+
+
+def root_values(allowed: GivenRows, event: tuple[int, ...]) -> tuple[Floats, Floats, list[Fraction]]:
+    """For each given row the probability of an event: a float above it, a float below its complement, and itself."""
+    exact = [sum((row[a] for a in event), Fraction(0)) for row in allowed.rows]
+    above = np.array([float_above(p) for p in exact])
+    rest = np.array([float_below(1 - p) for p in exact])
+    return above, rest, exact

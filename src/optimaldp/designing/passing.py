@@ -1,0 +1,72 @@
+"""The last gate: the referee looks at everything before it is handed out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optimaldp.certify.graphs.privacy import is_private
+from optimaldp.designing.outcome import Outcome, Proof, Status
+from optimaldp.designing.result import Claim, Design
+from optimaldp.errors import NotCertifiedError, ProblemError
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import Mechanism, SharedRows
+from optimaldp.privacy import ApproximateDP
+
+if TYPE_CHECKING:
+    from optimaldp.certify import Verdict
+
+
+class NoRoomError(ProblemError):
+    """The given values leave no room for rounding (as at epsilon 0): floating point cannot keep the promise."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(
+            "fixed",
+            f"{len(problem.fixed)} datasets",
+            "leave no room for rounding, so floating point cannot keep the promise",
+            "use exact=True",
+        )
+
+
+def passed(problem: Problem, outcome: Outcome) -> Design:
+    """The design that an outcome makes, checked by the referee.
+
+    **Guarantee.** With status optimal the mechanism is private, and if it comes with a certificate that proves it optimal; a
+    mechanism that comes with another status is private. Anything else is an error.
+    """
+    proof = Proof.EXACT if outcome.exact else Proof.FLOATING_POINT
+    mechanism = None if outcome.rows is None else Mechanism(problem.graph, problem.preferences, outcome.rows)
+    if mechanism is None or outcome.status is not Status.OPTIMAL:
+        kept = mechanism if mechanism is not None and is_private(mechanism) else None
+        if kept is None and outcome.status is Status.NO_OPTIMUM and _has_infinite(problem):
+            return _unattained(problem, outcome)
+        return Design(problem, outcome.status, outcome.route, kept, None, outcome.witness, proof)
+    claim = None if outcome.certificate is None else Claim(mechanism, outcome.certificate, problem)
+    verdict = claim.check() if claim else _privacy(mechanism)
+    if not verdict.private and _has_infinite(problem):
+        return _unattained(problem, outcome)
+    if not verdict:
+        if not isinstance(outcome.rows, SharedRows):
+            raise NoRoomError(problem)
+        raise NotCertifiedError(f"the referee does not pass what was designed: {verdict.reason}")
+    proven = Proof.FLOATING_POINT if verdict.proof is None else Proof(verdict.proof)
+    return Design(problem, Status.OPTIMAL, outcome.route, mechanism, claim, outcome.witness, proven, verdict)
+
+
+def _unattained(problem: Problem, outcome: Outcome) -> Design:
+    """With an infinite epsilon a bound may be a supremum that nothing attains."""
+    reason = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
+    return Design(problem, Status.NO_OPTIMUM, outcome.route, None, None, {**outcome.witness, "reason": reason})
+
+
+def _privacy(mechanism: Mechanism) -> Verdict:
+    from optimaldp.certify import verify
+
+    return verify(mechanism)
+
+
+def _has_infinite(problem: Problem) -> bool:
+    return any(
+        isinstance(level, ApproximateDP) and any(bound.epsilon.infinite for bound in level.bounds)
+        for level in problem.graph.levels
+    )

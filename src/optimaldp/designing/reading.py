@@ -1,0 +1,38 @@
+"""A design read back from its file; the referee looks at it again, so a file that lies is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optimaldp.certify.graphs.files import verify_document
+from optimaldp.designing.outcome import Proof, Route, Status
+from optimaldp.designing.result import Claim, Design
+from optimaldp.errors import CertificateError, ProblemError
+from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_mechanism, read_problem
+
+
+def read_design(document: Any) -> Design:
+    """Read what ``Design.to_json`` or ``optimaldp design`` wrote.
+
+    **Guarantee.** A status of optimal is read only where the referee finds the mechanism private and, if there is a
+    certificate, optimal. A witness is read as it stands.
+    """
+    if not isinstance(document, dict):
+        raise ProblemError("file", document, "is not an object", "a design is a JSON object")
+    problem = read_problem({field: document[field] for field in PROBLEM_FIELDS if field in document})
+    try:
+        status, route = Status(document["status"]), Route(document["route"])
+        proof = Proof(document.get("proof", Proof.FLOATING_POINT))
+    except (KeyError, ValueError) as error:
+        raise ProblemError(
+            "status", document.get("status"), f"or its route or proof cannot be read ({error})"
+        ) from None
+    witness = document.get("witness", {})
+    if status is not Status.OPTIMAL:
+        return Design(problem, status, route, None, None, witness, proof)
+    verdict, _ = verify_document(document)
+    mechanism, certificate = read_mechanism(document)
+    if not verdict:
+        raise CertificateError("status", "optimal", f"is not what the referee finds: {verdict.reason}")
+    claim = None if certificate is None else Claim(mechanism, certificate, problem)
+    return Design(problem, status, route, mechanism, claim, witness, proof, verdict)

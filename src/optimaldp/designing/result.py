@@ -1,0 +1,121 @@
+"""What the designer hands out: the mechanism, the claim that the referee has passed, or why there is no optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.designing.outcome import Proof, Route, Status
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms import Certificate, Mechanism
+from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from optimaldp.certify import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A mechanism together with the proof that it is optimal for its problem: ready for the referee."""
+
+    mechanism: Mechanism
+    proof: Certificate
+    problem: Problem
+
+    def check(self) -> Verdict:
+        """Let the referee check privacy and optimality; it shares no code with the designer."""
+        from optimaldp.certify import verify
+
+        problem = self.problem
+        if problem.boundary is None:
+            return verify(self.mechanism, self.proof, fixed=problem.fixed)
+        return verify(self.mechanism, self.proof, boundary=problem.boundary)
+
+    def __repr__(self) -> str:
+        return f"Claim({self.proof.statement})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Result):
+    """What the designer found: an optimum with its certificate, or why there is none.
+
+    ``mechanism`` is the optimum if ``status`` is optimal; for no optimum it is a private mechanism that nothing dominates, if one
+    was made; ``witness`` then says which wishes exclude each other. ``proof`` says whether that was proven exactly or in
+    floating point, ``verdict`` what the referee found before this was handed out.
+    """
+
+    problem: Problem
+    status: Status
+    route: Route
+    mechanism: Mechanism | None
+    certificate: Claim | None
+    witness: dict[str, Any] = field(default_factory=dict)
+    proof: Proof = Proof.EXACT
+    verdict: Verdict | None = None
+
+    @staticmethod
+    def from_json(text: str) -> Design:
+        """Read a design back from what :meth:`to_json` or ``optimaldp design --output`` wrote; the referee checks it again."""
+        from optimaldp.designing.reading import read_design
+        from optimaldp.json_text import read_json_text
+
+        return read_design(read_json_text(text))
+
+    @property
+    def status_line(self) -> str:
+        """The status with what it is relative to: ``optimal for the balanced boundary, proven exactly``."""
+        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
+        return f"{self.status}{relative}, {words}"
+
+    def summary(self) -> str:
+        size = f"{len(self.problem.graph)} datasets × {len(self.problem.answers)} answers"
+        levels = list(dict.fromkeys(map(str, self.problem.graph.levels)))
+        what = levels[0] if len(levels) == 1 else f"{len(levels)} levels"
+        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
+        return f"Design({self.status}, {size}, {what}, {self.route}, {words}{relative})"
+
+    def details(self) -> list[tuple[str, str]]:
+        why = self.certificate.proof.statement if self.certificate else self.witness.get("reason", "")
+        return [("status", self.status_line), ("route", self.route), ("proof", self.proof), ("why", why)]
+
+    def to_document(self, *, digits: int | None = None) -> dict[str, Any]:
+        """The result as a document: exact strings, or numbers of about *digits* digits that are private as printed."""
+        from optimaldp.mechanisms.decimals import printable
+        from optimaldp.mechanisms.documents import design_document, mechanism_document
+
+        mechanism = self.mechanism
+        rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits)
+        if mechanism is not None and self.status is not Status.OPTIMAL:
+            # Private and undominated, but not the optimum: it belongs to the witness.
+            witness = {**self.witness, "undominated": mechanism_document(mechanism, rows=rows)["mechanism"]}
+            return design_document(
+                status=self.status, route=self.route, problem=self.problem, witness=witness, proof=self.proof
+            )
+        return design_document(
+            status=self.status,
+            route=self.route,
+            problem=self.problem,
+            mechanism=mechanism,
+            certificate=self.certificate.proof if self.certificate else None,
+            witness=self.witness or None,
+            rows=rows,
+            proof=self.proof,
+        )
+
+    def channel(self) -> Any:
+        """The mechanism as a channel from datasets to answers: what does it leak, how useful is it?"""
+        from optimaldp.channels import Channel
+
+        return Channel.from_mechanism(self._mechanism())
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the graph of datasets, each coloured by its distribution."""
+        return self._mechanism().plot(**options)
+
+    def _mechanism(self) -> Mechanism:
+        if self.mechanism is None:
+            raise ProblemError("design", str(self.status), "has no mechanism", self.witness.get("reason", ""))
+        return self.mechanism

@@ -127,6 +127,22 @@ def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
     if order is None or len(worth[0]) != len(worth) or not (gain is None or falls_with_distance(gain, order)):
         return None
     t = 1 / next(iter(kernel.factors.values()), Fraction(1))
+    merged, value = _geometric_with_guesses(order, t, worth)
+    potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
+    if potential is None or sum(potential) != value:
+        if not kernel.exact:  # the rows use an e^epsilon rounded down; what bounds all others must use one rounded up
+            above = Kernel(kernel.graph, kernel.epsilon, above=True)
+            _, value = _geometric_with_guesses(order, 1 / next(iter(above.factors.values())), worth)
+        proof: Proof = TheoremProof(LINE_THEOREM, value)
+    else:
+        where = {y: position for position, y in enumerate(order)}
+        prior = tuple(worth[y][y] for y in range(len(order)))
+        proof = PotentialProof(kernel, prior, tuple(potential[where[y]] for y in range(len(order))))
+    return Form(tuple(map(tuple, merged)), "line", proof)
+
+
+def _geometric_with_guesses(order: list[int], t: Fraction, worth: Exact) -> tuple[list[list[Fraction]], Fraction]:
+    """The geometric mechanism along *order*, every output read by its Bayes guess, and what that is worth."""
     plain = truncated_geometric(len(order), t)
     rows = [plain[0]] * len(order)
     for position, y in enumerate(order):
@@ -136,15 +152,7 @@ def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
     for y, row in enumerate(rows):
         for z, cell in enumerate(row):
             merged[y][guesses[z]] += cell
-    value = sum((w * m for ws, ms in zip(worth, merged) for w, m in zip(ws, ms) if w), Fraction(0))
-    potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
-    if potential is None or sum(potential) != value:
-        proof: Proof = TheoremProof(LINE_THEOREM, value)
-    else:
-        where = {y: position for position, y in enumerate(order)}
-        prior = tuple(worth[y][y] for y in range(len(order)))
-        proof = PotentialProof(kernel, prior, tuple(potential[where[y]] for y in range(len(order))))
-    return Form(tuple(map(tuple, merged)), "line", proof)
+    return merged, sum((w * m for ws, ms in zip(worth, merged) for w, m in zip(ws, ms) if w), Fraction(0))
 
 
 def _line_potential(prior: list[Fraction], t: Fraction) -> list[Fraction] | None:

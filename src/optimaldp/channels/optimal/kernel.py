@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from heapq import heappop, heappush
 
-from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph, Edge
 from optimaldp.privacy.balls import ball, lower, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
@@ -92,20 +91,3 @@ class Kernel:
         """Every edge in both directions, with its factor."""
         pairs = [(self.graph.index(a), self.graph.index(b), factor) for (a, b), factor in self.factors.items()]
         return pairs + [(b, a, factor) for a, b, factor in pairs]
-
-    def keeps(self, channel: Channel) -> bool:
-        """Whether the channel (inputs: the vertices, in their order) keeps every edge's factor; floats with room for rounding."""
-        if channel.inputs != self.graph.vertices:
-            return False
-        size, factors = len(channel.inputs), set(self.factors.values())
-        room = 1 if channel.exact else 1 - 2.0**-50
-        if 2 * len(self.factors) == size * (size - 1) and len(factors) == 1:
-            # Every two inputs are neighbours: each column's extremes decide.
-            allowed = factors.pop() * room
-            columns = zip(*channel.exact_rows) if channel.exact else channel.array.T
-            return all(max(column) <= allowed * min(column) for column in columns)
-        if isinstance(channel.rows, tuple):
-            rows = channel.rows
-            return all(p <= factor * q for y, other, factor in self.arcs for p, q in zip(rows[y], rows[other]))
-        array = channel.rows
-        return all(bool((array[y] <= float(factor) * room * array[other]).all()) for y, other, factor in self.arcs)

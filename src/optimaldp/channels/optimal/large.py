@@ -20,7 +20,7 @@ from optimaldp.channels.optimal.floats import (
     powers_not_steeper,
     without_noise,
 )
-from optimaldp.channels.optimal.proofs import Proof, TheoremProof, UniformPotentialProof
+from optimaldp.channels.optimal.proofs import Proof, RoundedPotentialProof, TheoremProof, UniformPotentialProof
 from optimaldp.channels.optimal.support import channel_on_support, small_program
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
@@ -156,13 +156,16 @@ def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsil
     smaller = kernel_of(steps, powers_not_larger(epsilon.ratio_above(bits=64), longest + 1))
     rows = filled_rows(kernel * without_noise(solved[:, 0]), int(masses.argmax()), float(below))
     best, utility = _read_by_guesses(rows, masses)
-    bound, route = covering_bound(smaller, solved[:, 1], masses), "closed-form"
+    potential = solved[:, 1]
+    bound, route = covering_bound(smaller, potential, masses), "closed-form"
     if utility < (1 - _CLOSE) * bound and size <= _LARGEST_PROGRAM:
-        diagonal, potential = small_program(smaller, masses)
-        bound = min(bound, covering_bound(smaller, potential, masses))
+        diagonal, sharper = small_program(smaller, masses)
+        if covering_bound(smaller, sharper, masses) < bound:
+            bound, potential = covering_bound(smaller, sharper, masses), sharper
         if utility < (1 - _WORTH_A_SEARCH) * bound:
             other = channel_on_support(graph, kernel, diagonal, masses, float(powers[min(1, longest)]))
             merged, worth = (best, utility) if other is None else _read_by_guesses(other, masses)
             if worth > utility:
                 best, utility, route = merged, worth, "small-program"
-    return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), bound, route, None)
+    proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
+    return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.value, route, proof)

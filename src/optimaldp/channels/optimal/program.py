@@ -8,7 +8,7 @@ column of a clique: ``hub <= cell <= factor · hub`` says in 2n constraints what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,7 +43,7 @@ class Program:
         """
         if len(weights) != len(self.ratios) or any(w < 0 for w in weights):
             raise ValueError("one nonnegative weight for each constraint")
-        net = self._net(self._balanced(weights))
+        net = self._net(self.balanced(weights))
         return sum(
             (max((self.weights[v] - net[v]) / times for v, times in row.items()) for row in self.sums), Fraction(0)
         )
@@ -56,8 +56,8 @@ class Program:
                 net[j] -= factor * weight
         return net
 
-    def _balanced(self, weights: Sequence[Fraction]) -> list[Fraction]:
-        """A hub occurs in no row, so its weights must pay for themselves:
+    def balanced(self, weights: Sequence[Fraction]) -> list[Fraction]:
+        """Weights that pay for themselves. A hub occurs in no row, so its weights must pay for themselves:
         what it owes is scaled down to what it has.
         """
         rowless = set(range(self.size)) - {v for row in self.sums for v in row}
@@ -153,3 +153,66 @@ def solver_arrays(program: Program) -> dict[str, Any]:
         "A_eq": equality,
         "b_eq": np.ones(len(program.sums)),
     }
+
+
+Arc = tuple[int, int, Fraction]
+Flows = dict[tuple[int, int, int], Fraction]
+
+
+def cell_flows(program: Program, weights: Sequence[Fraction], arcs: Sequence[Arc]) -> Flows:
+    """The weights on the program's constraints as weights on ``M[y,z] <= factor · M[other,z]``, cell by cell.
+
+    A constraint between orbits stands for all of its cells, which share its weight; averaging over the symmetries shows
+    that the bound stays. What passes through a hub is paired: each cell held down by the hub with cells that hold it up.
+    """
+    count = int(program.cells.max()) + 1
+    balanced = program.balanced(weights)
+    if any(max(i, j) >= count for i, j, _ in program.ratios):
+        return _through_hubs(program, balanced, count)
+    places: dict[tuple[int, int, Fraction], list[tuple[int, int, int]]] = {}
+    for y, other, factor in arcs:
+        for z, (i, j) in enumerate(zip(program.cells[y].tolist(), program.cells[other].tolist())):
+            places.setdefault((i, j, factor), []).append((y, other, z))
+    flows: Flows = {}
+    for ratio, weight in zip(program.ratios, balanced):
+        if weight:
+            for place in places[ratio]:
+                flows[place] = flows.get(place, Fraction(0)) + weight / len(places[ratio])
+    return flows
+
+
+def _through_hubs(program: Program, weights: Sequence[Fraction], count: int) -> Flows:
+    columns: dict[tuple[int, ...], list[int]] = {}
+    for z, column in enumerate(program.cells.T.tolist()):
+        columns.setdefault(tuple(sorted(set(column))), []).append(z)
+    hub_columns = dict(enumerate(columns.values(), start=count))
+    flows: Flows = {}
+    for hub, alike in hub_columns.items():
+        down = {i: w for (i, j, _), w in zip(program.ratios, weights) if j == hub and w}
+        up = {j: w for (i, j, _), w in zip(program.ratios, weights) if i == hub and w}
+        factor = next(f for _, j, f in program.ratios if j == hub)
+        occurrences = _occurrences(program.cells[:, alike].ravel().tolist())
+        for z in alike:
+            column = program.cells[:, z].tolist()
+            held_down = [(y, down[v] / occurrences[v]) for y, v in enumerate(column) if v in down]
+            held_up = [(y, up[v] / occurrences[v] / factor) for y, v in enumerate(column) if v in up]
+            for y, other, amount in _paired(held_down, held_up):
+                if y != other:  # a cell against itself says nothing
+                    flows[y, other, z] = flows.get((y, other, z), Fraction(0)) + amount
+    return flows
+
+
+def _paired(
+    needs: list[tuple[int, Fraction]], offers: list[tuple[int, Fraction]]
+) -> Iterator[tuple[int, int, Fraction]]:
+    """Each need met by offers, one after the other."""
+    waiting = iter(offers)
+    other, room = next(waiting, (0, Fraction(0)))
+    for y, need in needs:
+        while need > 0:
+            amount = min(need, room)
+            if amount:
+                yield y, other, amount
+            need, room = need - amount, room - amount
+            if need > 0:
+                other, room = next(waiting)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import cell_text
 from optimaldp.channels.optimal.kernel import Kernel
-from optimaldp.channels.optimal.program import Program
+from optimaldp.channels.optimal.program import Program, cell_flows
 
 
 class Proof(ABC):
@@ -19,10 +18,6 @@ class Proof(ABC):
     @abstractmethod
     def bound(self) -> Fraction:
         """The bound, recomputed from the proof's own numbers: what they prove, and 1 if they prove nothing."""
-
-    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
-        """Whether the proof is about this problem and not another."""
-        return True
 
     @abstractmethod
     def to_document(self) -> dict[str, Any]: ...
@@ -46,10 +41,6 @@ class PotentialProof(Proof):
                 return Fraction(1)  # it proves nothing: no utility exceeds 1 anyway
         return sum(self.potential, Fraction(0))
 
-    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
-        rounded_up = self.kernel.exact or self.kernel.above  # a kernel rounded down would prove too much
-        return rounded_up and self.kernel.graph is graph and self.prior == prior
-
     def to_document(self) -> dict[str, Any]:
         return {"kind": "potential", "potential": [cell_text(value) for value in self.potential]}
 
@@ -69,11 +60,23 @@ class UniformPotentialProof(Proof):
             power *= self.inverse_ratio
         return 1 / total
 
-    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
-        return len(set(prior)) == 1 and sum(self.borders) <= len(graph.vertices)
+    def to_document(self) -> dict[str, Any]:
+        size = sum(self.borders)
+        return {"kind": "potential", "potential": [float(self.bound()) / size] * size}
+
+
+@dataclass(frozen=True)
+class RoundedPotentialProof(Proof):
+    """A potential in floats, and the bound that it proves after every rounding was paid for."""
+
+    potential: tuple[float, ...]
+    value: Fraction
+
+    def bound(self) -> Fraction:
+        return self.value
 
     def to_document(self) -> dict[str, Any]:
-        return {"kind": "constant sum", "borders": list(self.borders) if len(self.borders) <= 64 else len(self.borders)}
+        return {"kind": "potential", "potential": list(self.potential)}
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,6 @@ class CliquePotentialProof(Proof):
             return Fraction(1)
         return total
 
-    def speaks_of(self, graph: AnswerGraph, prior: tuple[Fraction, ...]) -> bool:
-        return graph.is_clique and graph.plain and self.prior == prior
-
     def to_document(self) -> dict[str, Any]:
         return {"kind": "potential", "potential": [cell_text(value) for value in self.potential]}
 
@@ -107,13 +107,18 @@ class ProgramProof(Proof):
 
     program: Program
     weights: tuple[Fraction, ...]
+    arcs: tuple[tuple[int, int, Fraction], ...]
+    """Both directions of every edge, with the factors of the program."""
 
     def bound(self) -> Fraction:
         return self.program.dual_bound(self.weights)
 
     def to_document(self) -> dict[str, Any]:
-        used = {str(i): cell_text(w) for i, w in enumerate(self.weights) if w}
-        return {"kind": "linear-program dual", "constraints": len(self.weights), "weights": used}
+        flows = [
+            [y, other, z, cell_text(weight)]
+            for (y, other, z), weight in cell_flows(self.program, self.weights, self.arcs).items()
+        ]
+        return {"kind": "linear-program dual", "flows": flows}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""Bounds by a potential: λ ≥ 0 on the answers, stretched until ``Φλ`` covers the prior."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, Bound, as_floats, certificate_number
+from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.reading import Edge, FloatArray
+from optimaldp.errors import CertificateError
+
+
+def by_potential(given: Any, edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...]) -> Bound:
+    """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
+    size = len(masses)
+    potential = _numbers(given, size)
+    if size <= EXACT_ANSWERS:
+        reached = [
+            sum((phi * value for phi, value in zip(row, potential) if value), Fraction(0))
+            for row in _exact_kernel(size, edges, factors)
+        ]
+    else:
+        # floats, rounded down: a sum of products of nonnegative numbers is wrong by a relative (terms + 3) · 2^-53
+        kernel = _float_kernel(size, edges, factors)
+        reached = [Fraction(r) for r in (kernel @ as_floats(potential) * (1 - 4 * (size + 8) * UNIT)).tolist()]
+    if any(r == 0 < mass for r, mass in zip(reached, masses)):
+        return Bound(Fraction(1), "the potential does not reach every answer")
+    stretch = max(mass / r for mass, r in zip(masses, reached) if mass)
+    return Bound(min(Fraction(1), stretch * sum(potential, Fraction(0))), "a potential that covers the prior")
+
+
+def _exact_kernel(size: int, edges: list[Edge], factors: Factors) -> list[list[Fraction]]:
+    """``e^(−epsilon d)`` from below, by the likeliest path: the largest product of inverse factors."""
+    neighbours: list[list[tuple[int, Fraction]]] = [[] for _ in range(size)]
+    for edge in edges:
+        inverse = 1 / factors.between(edge.length)[1]
+        neighbours[edge.one].append((edge.other, inverse))
+        neighbours[edge.other].append((edge.one, inverse))
+    return [_products_from(source, neighbours) for source in range(size)]
+
+
+def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) -> list[Fraction]:
+    products = [Fraction(0)] * len(neighbours)
+    done = [False] * len(neighbours)
+    queue = [(Fraction(-1), source)]
+    while queue:
+        product, vertex = heappop(queue)
+        if done[vertex]:
+            continue
+        done[vertex], products[vertex] = True, -product
+        for neighbour, inverse in neighbours[vertex]:
+            if not done[neighbour]:
+                heappush(queue, (product * inverse, neighbour))
+    return products
+
+
+def _float_kernel(size: int, edges: list[Edge], factors: Factors) -> FloatArray:
+    """The same in floats, never above: relaxed along all edges at once until nothing grows, then rounded down."""
+    heads = np.array([edge.one for edge in edges] + [edge.other for edge in edges])
+    tails = np.array([edge.other for edge in edges] + [edge.one for edge in edges])
+    inverses = np.array([float(1 / factors.between(edge.length)[1]) * (1 - 2 * UNIT) for edge in edges] * 2)
+    order = np.argsort(heads, kind="stable")
+    tails, inverses = tails[order], inverses[order][:, None]
+    firsts, starts = np.unique(heads[order], return_index=True)
+    kernel = np.eye(size)
+    if 2 * len(edges) == size * (size - 1):
+        kernel[heads[order], tails] = inverses[:, 0]  # all are neighbours: no path is shorter than its edge
+        if len(set(inverses[:, 0].tolist())) == 1:
+            return kernel
+    block = max(1, 4_000_000 // max(1, len(tails)))
+    for start in range(0, size, block):
+        columns = slice(start, start + block)
+        while True:
+            longer = np.maximum.reduceat(kernel[:, columns][tails] * inverses, starts, axis=0)
+            grown = np.maximum(kernel[firsts, columns], longer)
+            if np.array_equal(grown, kernel[firsts, columns]):
+                break
+            kernel[firsts, columns] = grown
+    return np.asarray(kernel * (1 - 4 * (size + 8) * UNIT))
+
+
+def _numbers(values: Any, size: int) -> list[Fraction]:
+    if not isinstance(values, (list, tuple)) or len(values) != size:
+        raise CertificateError("potential", values, f"is not a list of {size} numbers, one for each answer")
+    return [certificate_number(value, "potential") for value in values]

@@ -1,0 +1,114 @@
+"""Does every edge keep its factor, for every output? Floats say where it is clear, rationals decide where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.reading import Edge, FloatArray, Matrix
+
+_CLEAR = 1e-14  # relative: more than a quotient, two products and two rounded sums can be wrong in floats
+_UNDERFLOW = 1e-290  # cells below it are compared as rationals whatever the floats say
+_BLOCK = 4_000_000  # cells of a block of arcs: 32 MB
+Arc = tuple[int, int, Fraction]
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class PrivacyFinding:
+    """``epsilon`` is the least that the channel keeps, rounded up; ``worst`` is where: two neighbours and an output.
+
+    Where the channel is not private, ``worst`` is where it breaks its promise.
+    """
+
+    private: bool
+    epsilon: float
+    worst: Place | None
+
+
+def check_privacy(matrix: Matrix, edges: list[Edge], factors: Factors) -> PrivacyFinding:
+    """Both directions of every edge, every output.
+
+    **Guarantee.** ``private`` is decided exactly, of the distributions that the rows are (floats divided by their sum).
+    """
+    size, lengths = len(matrix.names), {edge.length for edge in edges}
+    if len(lengths) == 1 and 2 * len(edges) == size * (size - 1):
+        arcs = list(_extreme_pairs(matrix, lengths.pop()))
+    else:
+        arcs = [(edge.one, edge.other, edge.length) for edge in edges]
+        arcs += [(other, one, length) for one, other, length in arcs]
+    arcs = list(dict.fromkeys(arcs))
+    epsilon, worst = _least_epsilon(_logarithms(matrix), arcs)
+    for y, other, z, length in _suspects(matrix, arcs, factors):
+        high, low = matrix.cell(y, z) * matrix.total(other), matrix.cell(other, z) * matrix.total(y)
+        if not factors.allows(high, low, length):
+            return PrivacyFinding(False, epsilon, worst if epsilon == math.inf else (y, other, z))
+    return PrivacyFinding(True, epsilon, worst)
+
+
+def _extreme_pairs(matrix: Matrix, length: Fraction) -> Iterator[Arc]:
+    """Every two answers are neighbours: in each column the row of the largest cell against the row of the least.
+
+    Rows whose floats are next to the extreme may hold it as rationals; each of those takes part.
+    """
+    shares = matrix.floats / np.array(matrix.sums)[:, None]
+    for z, (most, least) in enumerate(zip(shares.max(axis=0), shares.min(axis=0))):
+        highs = np.flatnonzero(shares[:, z] >= min(most * (1 - _CLEAR), most if most > _UNDERFLOW else 0.0))
+        lows = np.flatnonzero(shares[:, z] <= max(least * (1 + _CLEAR), _UNDERFLOW))
+        high = max(highs.tolist(), key=lambda y: matrix.share(y, z))
+        yield high, min(lows.tolist(), key=lambda y: matrix.share(y, z)), length
+
+
+def _suspects(matrix: Matrix, arcs: list[Arc], factors: Factors) -> Iterator[tuple[int, int, int, Fraction]]:
+    """The cells that floats do not clear: too close to the factor, or too small to be floats."""
+    if factors.epsilon.infinite:
+        return
+    shares = matrix.floats / np.array(matrix.sums)[:, None]
+    for part in _blocks(arcs, shares.shape[1]):
+        high, low = shares[[arc[0] for arc in part]], shares[[arc[1] for arc in part]]
+        below = np.array([_float_below(factors.between(arc[2])[0]) for arc in part])[:, None]
+        clear = (high <= below * (1 - _CLEAR) * low) & (low >= _UNDERFLOW)
+        if not matrix.exact:
+            clear |= high == 0  # a float that is 0 is 0
+        for a, z in np.argwhere(~clear).tolist():
+            yield part[a][0], part[a][1], z, part[a][2]
+
+
+def _float_below(factor: Fraction) -> float:
+    return float(factor) * (1 - 2.0**-52) if factor < 2**1000 else 2.0**1000
+
+
+def _blocks(arcs: list[Arc], columns: int) -> Iterator[list[Arc]]:
+    block = max(1, _BLOCK // columns)
+    for start in range(0, len(arcs), block):
+        yield arcs[start : start + block]
+
+
+def _logarithms(matrix: Matrix) -> FloatArray:
+    """The logarithm of every cell's share of its row; −∞ for a cell that is 0."""
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(matrix.floats) - np.log(np.array(matrix.sums))[:, None]
+    if matrix.exact:
+        for y, z in np.argwhere(matrix.floats < _UNDERFLOW).tolist():
+            cell = matrix.cell(y, z)
+            logarithms[y, z] = math.log(cell.numerator) - math.log(cell.denominator) if cell else -math.inf
+    return np.asarray(logarithms, dtype=np.float64)
+
+
+def _least_epsilon(logarithms: FloatArray, arcs: list[Arc]) -> tuple[float, Place | None]:
+    epsilon, worst = 0.0, None
+    for part in _blocks(arcs, logarithms.shape[1]):
+        high, low = logarithms[[arc[0] for arc in part]], logarithms[[arc[1] for arc in part]]
+        lengths = np.array([float(arc[2]) for arc in part])[:, None]
+        with np.errstate(invalid="ignore"):
+            used: NDArray[np.float64] = np.where(high == -np.inf, 0.0, (high - low) / lengths)  # 0 against 0 passes
+        a, z = np.unravel_index(int(used.argmax()), used.shape)
+        if used[a, z] > epsilon:
+            epsilon, worst = float(used[a, z]) * (1 + 1e-12) + 1e-15, (part[a][0], part[a][1], int(z))
+    return epsilon, worst

@@ -57,6 +57,10 @@ def make_environment(python: str, folder: Path, *requirements: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     inside = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([str(inside), *quiet, *requirements], check=True)
+    install(inside, *requirements)
     return inside
+
+
+def install(python: Path, *requirements: str) -> None:
+    quiet = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([str(python), *quiet, *requirements], check=True)

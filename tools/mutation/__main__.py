@@ -6,12 +6,14 @@ import argparse
 import json
 import multiprocessing
 import random
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools.mutation.child import copy_tree, preload
@@ -19,7 +21,7 @@ from tools.mutation.mutants import Mutant, mutants_of
 from tools.mutation.reach import Reach, measure
 from tools.mutation.report import read_listed, summary, survival
 from tools.mutation.targets import ROOT, Target, read_targets
-from tools.mutation.trial import Outcome, attempt, read_outcome
+from tools.mutation.trial import TIMEOUT, Outcome, attempt, read_outcome
 
 RESULTS = ROOT / "build" / "mutation"
 _PATIENCE, _AT_LEAST = 10, 10.0  # a fault may take ten times as long as the tests without it, and ten seconds
@@ -32,6 +34,8 @@ class Job:
     mutant: Mutant
     tests: list[str]
     most_seconds: float
+    until: float = float("inf")
+    """When the sample ends; a fault that is still being tried then is not counted."""
 
 
 _tree: Path  # each worker's own copy
@@ -42,8 +46,14 @@ def _start_worker(folder: str) -> None:
     _tree = copy_tree(ROOT, Path(tempfile.mkdtemp(dir=folder)))
 
 
-def _try(job: Job) -> Outcome:
-    return attempt(job.mutant, job.tests, _tree, most_seconds=job.most_seconds)
+def _measure(target: Target) -> Reach:
+    return measure(target, _tree)
+
+
+def _try(job: Job) -> Outcome | None:
+    seconds = min(job.most_seconds, max(job.until - time.monotonic(), 0))
+    outcome = attempt(job.mutant, job.tests, _tree, most_seconds=seconds)
+    return None if outcome.verdict == TIMEOUT and seconds < job.most_seconds else outcome
 
 
 def _jobs(target: Target, reach: Reach, generator: random.Random | None, done: set[str]) -> Iterator[Job]:
@@ -59,17 +69,15 @@ def _jobs(target: Target, reach: Reach, generator: random.Random | None, done: s
 
 def run(jobs: Iterator[Job], pool: ProcessPoolExecutor, workers: int, until: float) -> Iterator[Outcome]:
     """Try faults until there are no more or the time is up; two wait for each worker, so that none is idle."""
-    waiting: set[Future[Outcome]] = set()
+    waiting: set[Future[Outcome | None]] = set()
     for job in jobs:
         if time.monotonic() > until:
             break
-        waiting.add(pool.submit(_try, job))
+        waiting.add(pool.submit(_try, replace(job, until=until)))
         if len(waiting) >= 2 * workers:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in finished)
-    for future in waiting:
-        if time.monotonic() < until or not future.cancel():
-            yield future.result()
+            yield from filter(None, (future.result() for future in finished))
+    yield from filter(None, (future.result() for future in waiting))
 
 
 def read_results(path: Path) -> dict[str, Outcome]:
@@ -91,6 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     if generator:
         generator.shuffle(chosen)
+        chosen = chosen[: options.pick]
         print(f"seed {options.seed}: {', '.join(one.name for one in chosen)}", flush=True)
     results = RESULTS / ("sample.jsonl" if generator else "results.jsonl")
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -107,33 +116,51 @@ def main(arguments: list[str] | None = None) -> int:
     return int(rate > options.most)
 
 
+@contextmanager
+def _workers(count: int, folder: str) -> Iterator[ProcessPoolExecutor]:
+    """Processes with a copy of the tree each; when this one is stopped, they stop and end what they started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _start_worker, (folder,)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
+
+
+def _outcomes(
+    chosen: list[Target],
+    generator: random.Random | None,
+    options: argparse.Namespace,
+    pool: ProcessPoolExecutor,
+    done: set[str],
+) -> Iterator[Outcome]:
+    begin = time.monotonic()
+    for place, (target, reach) in enumerate(zip(chosen, pool.map(_measure, chosen))):
+        for test in reach.failing:
+            print(f"{target.name}: {test} fails without any fault and is left out", file=sys.stderr)
+        # Every target of a sample has its share of the time that is left, so that none eats it all.
+        share = (begin + options.seconds - time.monotonic()) / (len(chosen) - place)
+        until = time.monotonic() + share if options.seconds else float("inf")
+        yield from run(_jobs(target, reach, generator, done), pool, options.workers, until)
+        print(f"{target.name}: done after {time.monotonic() - begin:.0f} s", flush=True)
+
+
 def _all(
     chosen: list[Target], generator: random.Random | None, options: argparse.Namespace, results: Path
 ) -> list[Outcome]:
     preload()
-    begin, known = time.monotonic(), read_results(results)
-    outcomes: list[Outcome] = []
-    fork = multiprocessing.get_context("fork")
-    with tempfile.TemporaryDirectory(prefix="mutation-") as folder, results.open("a", encoding="utf-8") as record:
-        tree = copy_tree(ROOT, Path(folder) / "measured")
-        with ProcessPoolExecutor(options.workers, fork, _start_worker, (folder,)) as pool:
-            for number, target in enumerate(chosen, start=1):
-                # Every target of a sample has its share of the time that is left, so that no target eats it all.
-                left = options.seconds - (time.monotonic() - begin)
-                until = time.monotonic() + left / (len(chosen) - number + 1) if options.seconds else float("inf")
-                if options.seconds and left <= 0:
-                    break
-                reach = measure(target, tree)
-                for test in reach.failing:
-                    print(f"{target.name}: {test} fails without any fault and is left out", file=sys.stderr)
-                for outcome in run(_jobs(target, reach, generator, set(known)), pool, options.workers, until):
-                    record.write(json.dumps(outcome.to_json()) + "\n")
-                    record.flush()
-                    outcomes.append(outcome)
-                print(
-                    f"{target.name}: {sum(one.mutant.package == target.name for one in outcomes)} faults tried",
-                    flush=True,
-                )
+    known, outcomes = read_results(results), []
+    with (
+        tempfile.TemporaryDirectory(prefix="mutation-") as folder,
+        results.open("a", encoding="utf-8") as record,
+        _workers(options.workers, folder) as pool,
+    ):
+        for outcome in _outcomes(chosen, generator, options, pool, set(known)):
+            record.write(json.dumps(outcome.to_json()) + "\n")
+            record.flush()
+            outcomes.append(outcome)
     current = {
         mutant.key for target in chosen for path in target.sources for mutant in mutants_of(target.name, ROOT, path)
     }
@@ -145,6 +172,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("package", nargs="*", help="targets of targets.toml; all if none is named")
     parser.add_argument("--seconds", type=float, default=0, help="draw faults at random for about as long")
     parser.add_argument("--seed", default="1", help="what the draw starts from")
+    parser.add_argument("--pick", type=int, default=2, help="how many targets a sample looks at")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--most", type=float, default=100, help="fail if more per cent survive unlisted")
     parser.add_argument("--afresh", action="store_true", help="forget what earlier runs found")

@@ -53,20 +53,31 @@ def run_in_child(tree: Path, work: Callable[[], int], *, most_seconds: float) ->
     process = os.fork()
     if process == 0:
         _work_and_leave(tree, work)
-    while time.monotonic() - start < most_seconds:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status), time.monotonic() - start
-        time.sleep(0.01)
-    os.killpg(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return None, time.monotonic() - start
+    status = None
+    try:
+        while status is None and time.monotonic() - start < most_seconds:
+            status = _status(process)
+    finally:  # also when this process is told to stop
+        if status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+    return status, time.monotonic() - start
+
+
+def _status(process: int) -> int | None:
+    ended, status = os.waitpid(process, os.WNOHANG)
+    if ended:
+        return os.waitstatus_to_exitcode(status)
+    time.sleep(0.01)
+    return None
 
 
 def _work_and_leave(tree: Path, work: Callable[[], int]) -> None:
     code = 70
     try:
         os.setsid()  # what the tests start ends with them
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)

@@ -63,7 +63,7 @@ def _certified(options: int, low: Fraction, high: Fraction, epsilon: float, loop
 
 def read_table() -> dict[int, list[Bracket]]:
     """The shipped table: number of options -> brackets, by rising x."""
-    rows = json.loads(TABLE.read_text())["brackets"]
+    rows = json.loads(TABLE.read_text("utf-8"))["brackets"]
     return {
         int(options): [(Fraction(low), Fraction(high), reach) for low, high, reach in brackets]
         for options, brackets in rows.items()
@@ -76,7 +76,7 @@ def write_table(table: dict[int, list[Bracket]]) -> None:
         rows[str(options)] = [[_text(low), _text(high), reach] for low, high, reach in brackets]
     lines = ",\n".join(f'  "{options}": [\n{_listed(brackets)}\n  ]' for options, brackets in rows.items())
     title = '"format": "optimaldp-winner-brackets/1",\n "columns": ["x_low", "x_high", "reach"]'
-    TABLE.write_text(f'{{{title},\n "brackets": {{\n{lines}\n }}}}\n')
+    TABLE.write_text(f'{{{title},\n "brackets": {{\n{lines}\n }}}}\n', "utf-8")
 
 
 def _listed(brackets: list[Any]) -> str:

@@ -164,11 +164,11 @@ def test_distance_to_the_edge(case):
 
 def test_remaps_by_name():
     prior, noisy, level = read_prior("flat", 3), np.array([5, -2, 1]), Epsilon.read(1)
-    assert read_remap(None, None) == "projection"
+    assert read_remap(None, None) == "automatic"
     assert read_remap(None, prior) == "bayes"
-    assert apply_remap("none", noisy, epsilon=level, prior=None).tolist() == [5, -2, 1]
+    assert apply_remap("none", noisy, epsilon=level, prior=None).counts.tolist() == [5, -2, 1]
     for name in ("projection", "bayes", "ball"):
-        found = apply_remap(name, noisy, epsilon=level, prior=prior)
+        found = apply_remap(name, noisy, epsilon=level, prior=prior).counts
         assert found.min() >= 0
         assert found.sum() == 4
     with pytest.raises(HistogramError, match="remap"):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
 from optimaldp.histograms.margins import TwoWayTable, two_way_table
 from optimaldp.histograms.noise import HistogramNoise
 from optimaldp.histograms.noise.laplace import LaplaceNoise
+from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_bins, read_level
 from optimaldp.histograms.priors import Prior, read_prior
 from optimaldp.histograms.remaps.bayes import check_bayes_size
@@ -23,6 +26,9 @@ from optimaldp.sampling import BitSource
 _SHOWN = 8  # counts in a one-line repr
 _REMAP_WORDS = {
     "projection": "The projection that followed never increases the sum of errors.",
+    "top-fill": "The top-fill that followed, a projection, never increases the sum of errors.",
+    "empirical-bayes": "Each count is the posterior median under the law of cells that the noisy table itself teaches.",
+    "threshold": "Counts that noise alone reaches became 0.",
     "bayes": "The Bayes remap that followed lowers the expected sum of errors under its prior, not always the sum itself.",
     "ball": "The ball map that followed may increase the sum of errors.",
     "none": "Nothing followed: counts may be negative.",
@@ -42,10 +48,24 @@ class HistogramRelease(Result):
     neighbours: Neighbours
     remap: str
     noise: HistogramNoise | LaplaceNoise
+    reason: str = "as asked"
+    """Why this remap was taken: by public numbers and the noisy table alone."""
+    learned_error: float | None = None
+    """The sum of errors to expect, learned from the noisy table; ``None`` where nothing was learned."""
 
     @property
     def bins(self) -> int:
         return len(self.counts)
+
+    @property
+    def total(self) -> int | None:
+        """The public number of people; ``None`` where it is private."""
+        return sum(self.noisy) if self.neighbours is Neighbours.SUBSTITUTION else None
+
+    @property
+    def unplaced(self) -> int:
+        """People whose cell is too small to be told from noise: the public total less what the counts add up to."""
+        return 0 if self.total is None else max(0, self.total - sum(self.counts))
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -53,8 +73,15 @@ class HistogramRelease(Result):
         return self.noise.recipe.to_document()
 
     def expected_error(self) -> float:
-        """The expected L1 error of the noise; a projection never makes it larger, and a Bayes remap not under its prior."""
-        return float(self.noise.expected_error())
+        """The sum of errors to expect of what was released: learned from the noisy table, or else a bound.
+
+        The bound is the expected error of the noise, which a projection never makes larger (nor a Bayes remap under its
+        prior); and two tables of n people are never more than 2n apart.
+        """
+        if self.learned_error is not None:
+            return self.learned_error
+        noise = float(self.noise.expected_error())
+        return noise if self.total is None or self.remap == "none" else min(noise, 2.0 * self.total)
 
     def error_quantile(self, level: Any = "0.95") -> int:
         """An L1 error that the noise exceeds with probability at most ``1 - level``."""
@@ -66,16 +93,25 @@ class HistogramRelease(Result):
         It comes from the noisy table, whose error is known exactly, so it holds whatever the remap did.
         """
         reach = self.noise.bin_quantile(level)
-        top = sum(self.noisy) if self.neighbours is Neighbours.SUBSTITUTION else None
-        return tuple(_clipped(value - reach, value + reach, top) for value in self.noisy)
+        return tuple(_clipped(value - reach, value + reach, self.total) for value in self.noisy)
+
+    def query_error(self, bins: int) -> QueryError:
+        """How far off a sum over this many bins of the noisy table is."""
+        return QueryError(self.bins, bins, self.epsilon, self.neighbours)
 
     def two_way(self, rows: Sequence[Any], columns: Sequence[Any]) -> TwoWayTable:
-        """The counts as a two-way table with margins that add up, because they are sums of what was released."""
-        return two_way_table(self.counts, rows, columns)
+        """The counts as a two-way table. Its margins are sums of the noisy cells: unbiased, and with intervals.
+
+        Sums of projected cells would be pulled towards each other: the largest row would come out too small.
+        """
+        return two_way_table(self.counts, rows, columns, noisy=self.noisy, error=self.query_error)
 
     def statement(self) -> str:
         """The guarantee and the error, in words."""
-        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {_REMAP_WORDS[self.remap]}"
+        told = _REMAP_WORDS[self.remap.partition(",")[0]]
+        why = "" if self.reason == "as asked" else f" It was chosen by itself: {self.reason}."
+        missing = f" {self.unplaced} people have cells too small to be told from noise." if self.unplaced else ""
+        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {told}{why}{missing}"
 
     def summary(self) -> str:
         shown = str(list(self.counts)) if self.bins <= _SHOWN else f"{self.bins} bins"
@@ -97,6 +133,9 @@ class HistogramRelease(Result):
             "delta": 0,
             "neighbours": self.neighbours.value,
             "remap": self.remap,
+            "reason": self.reason,
+            "expected_error": self.expected_error(),
+            "unplaced": self.unplaced,
             "certificate": self.certificate,
         }
 
@@ -120,18 +159,22 @@ def private_histogram(
     neighbours: str | Neighbours = "substitution",
     prior: Any = None,
     remap: str | None = None,
+    keep_total: bool | None = None,
     labels: Sequence[Any] | None = None,
     source: BitSource | None = None,
 ) -> HistogramRelease:
     """Release a histogram with epsilon-differential privacy.
 
     *neighbours* "substitution" (one record replaced, the total is public): lattice noise that keeps the total; its
-    expected L1 error is the least of all mechanisms for many persons with independent records. "add-remove" (the total is
-    private): independent discrete Laplace numbers, cut at 0; no optimality is claimed. *prior* must be public, not taken
-    from these counts. *remap* is "projection" (default without a prior), "bayes" (default with one), "ball" or "none".
+    expected L1 error is the least of all mechanisms for many people with independent records. "add-remove" (the total is
+    private): independent discrete Laplace numbers; with a public *prior* of independent bins the posterior median that
+    follows has the least expected error of all mechanisms. A *prior* must be public, not taken from these counts.
+    *remap* is chosen by itself if not given ("bayes" with a prior), or "projection", "top-fill", "empirical-bayes",
+    "threshold", "bayes", "ball", "none". *keep_total* insists on counts that add up to the public total, which on a table
+    of mostly empty cells forces people into wrong ones; if not given it is kept where that costs little.
 
-    **Guarantee.** The result is epsilon-differentially private; with "substitution" it adds up to the total of *counts*,
-    and unless *remap* is "none" no count is negative. No count appears in an error.
+    **Guarantee.** The result is epsilon-differentially private; unless *remap* is "none" no count is negative; with
+    "substitution" the noisy table and every projection add up to the total of *counts*. No count appears in an error.
 
     >>> release = private_histogram([5, 0, 12, 3], epsilon=1)
     >>> sum(release.counts), min(release.counts) >= 0
@@ -142,54 +185,48 @@ def private_histogram(
         labels = list(counts) if labels is None else labels
         counts = list(counts.values())
     table = _read_counts(counts)
-    belief = read_prior(prior, len(table))
+    public_total = relation is Neighbours.SUBSTITUTION
+    belief = _read_belief(prior, len(table), public_total)
+    name = read_remap(remap, belief, public_total=public_total)
     names = _read_labels(labels, len(table))
-    if relation is Neighbours.SUBSTITUTION:
-        return _with_public_total(table, level, belief, read_remap(remap, belief), names, source)
-    return _with_private_total(table, level, belief, remap, names, source)
-
-
-def _with_public_total(
-    table: list[int], level: Epsilon, prior: Prior | None, remap: str, labels: tuple[str, ...], source: BitSource | None
-) -> HistogramRelease:
-    if not any(table):
-        # The total is public under this relation, so this says nothing that was private.
-        raise HistogramError(
-            "counts", "the total 0", "leaves nobody to protect", "release histograms of at least one person"
-        )
-    if remap == "bayes":
-        check_bayes_size(sum(table))
-    noise = HistogramNoise(len(table), level)
+    if public_total:
+        _check_total(table, belief, name)
+    noise = HistogramNoise(len(table), level) if public_total else LaplaceNoise(len(table), level)
     noisy = _add(table, noise.sample(source))
-    mapped = apply_remap(remap, noisy, epsilon=level, prior=prior)
-    return HistogramRelease(_plain(mapped), _plain(noisy), labels, level, Neighbours.SUBSTITUTION, remap, noise)
-
-
-def _with_private_total(
-    table: list[int],
-    level: Epsilon,
-    prior: Prior | None,
-    remap: str | None,
-    labels: tuple[str, ...],
-    source: BitSource | None,
-) -> HistogramRelease:
-    if prior is not None:
-        raise HistogramError(
-            "prior", str(prior), "needs a public total", "leave it out, or use neighbours='substitution'"
-        )
-    if remap not in (None, "projection", "none"):
-        raise HistogramError(
-            "remap", remap, "needs a public total", "use 'projection' (negative counts become 0) or 'none'"
-        )
-    import numpy as np
-
-    noise = LaplaceNoise(len(table), level)
-    noisy = _add(table, noise.sample(source))
-    # The nearest nonnegative table: no error grows, because no true count is negative.
-    mapped = noisy if remap == "none" else np.maximum(noisy, 0)
+    mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)
     return HistogramRelease(
-        _plain(mapped), _plain(noisy), labels, level, Neighbours.ADD_REMOVE, remap or "projection", noise
+        _plain(mapped.counts),
+        _plain(noisy),
+        names,
+        level,
+        relation,
+        mapped.remap,
+        noise,
+        mapped.reason,
+        mapped.expected_error,
     )
+
+
+def _read_belief(prior: Any, bins: int, public_total: bool) -> Prior | IndependentPrior | None:
+    if prior is None or public_total:
+        return read_prior(prior, bins)
+    return read_independent_prior(prior, bins)
+
+
+def _check_total(table: list[int], prior: Any, remap: str) -> None:
+    """What the total must allow. It is public under this relation, so this says nothing that was private."""
+    people = sum(table)
+    if not people:
+        remedy = "release histograms of at least one person"
+        raise HistogramError("counts", "the total 0", "leaves nobody to protect", remedy)
+    if remap == "bayes":
+        check_bayes_size(people)
+        if len(table) > people and prior is not None:
+            warnings.warn(
+                f"A prior on a table with more bins ({len(table)}) than people ({people}) decides most counts by itself. "
+                "Leave it out unless you know it to be true: the noisy table teaches more.",
+                stacklevel=3,
+            )
 
 
 def _add(table: list[int], noise: Any) -> Any:
@@ -200,7 +237,7 @@ def _add(table: list[int], noise: Any) -> Any:
 
 
 def _plain(table: Any) -> tuple[int, ...]:
-    return tuple(int(x) for x in table.tolist())
+    return tuple(table.tolist())
 
 
 def _read_counts(counts: Any) -> list[int]:
@@ -209,17 +246,23 @@ def _read_counts(counts: Any) -> list[int]:
         raise HistogramError("counts", type(counts).__name__, "is not a list of counts", _REMEDY)
     values = counts.tolist() if hasattr(counts, "tolist") else list(counts)
     read_bins(len(values))
-    for position, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise HistogramError("counts", f"entry {position}", "is not an integer", _REMEDY)
-        if value < 0:
-            raise HistogramError("counts", f"entry {position}", "is negative", _REMEDY)
-    return [int(value) for value in values]
+    if set(map(type, values)) != {int}:
+        values = [_whole(position, value) for position, value in enumerate(values)]
+    if min(values) < 0:
+        position = next(position for position, value in enumerate(values) if value < 0)
+        raise HistogramError("counts", f"entry {position}", "is negative", _REMEDY)
+    return values
+
+
+def _whole(position: int, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise HistogramError("counts", f"entry {position}", "is not an integer", _REMEDY)
+    return int(value)
 
 
 def _read_labels(labels: Sequence[Any] | None, bins: int) -> tuple[str, ...]:
     if labels is None:
-        return tuple(str(k) for k in range(bins))
+        return tuple(map(str, range(bins)))
     if isinstance(labels, str) or len(labels) != bins:
         raise HistogramError("labels", len(labels), f"do not match the {bins} counts", "give one label for each bin")
-    return tuple(str(label) for label in labels)
+    return tuple(map(str, labels))

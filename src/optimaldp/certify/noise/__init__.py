@@ -1,5 +1,6 @@
 """The referee of noise: a recipe, or a table of probabilities, against the level and the neighbours that it claims."""
 
 from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe, check_table
+from optimaldp.certify.noise.sparse import check_sparse_recipe
 
-__all__ = ["NoiseVerdict", "check_recipe", "check_table"]
+__all__ = ["NoiseVerdict", "check_recipe", "check_sparse_recipe", "check_table"]

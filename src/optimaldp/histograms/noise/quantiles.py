@@ -15,7 +15,7 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.lattice import sphere_size
-from optimaldp.histograms.noise.totals import least_positive
+from optimaldp.histograms.noise.log_concave import least_positive
 from optimaldp.histograms.parameters import theta_ball
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon

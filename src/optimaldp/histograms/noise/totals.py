@@ -2,25 +2,21 @@
 exactly.
 
 Two copies: the total that the two halves of lattice noise share. One copy: a sum of K geometric numbers, for Laplace
-noise. The weights are log-concave, so around the mode M they halve within some width w and keep halving: block j of w
-totals on either side has weights of at most ``f(M) 2^-j``. A side, a block and an offset cost a few fair bits; what
-remains is to accept with probability ``f(T) 2^j / f(M)``, which a ball encloses. About one proposal in two is accepted,
-for any K and epsilon.
+noise. The weights are log-concave: see :mod:`optimaldp.histograms.noise.log_concave`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from optimaldp.histograms.noise import log_concave
+from optimaldp.histograms.noise.log_concave import least_positive
 from optimaldp.privacy.balls import Ball, precision, sign, upper
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.sampling import BitSource, choose_enclosed, uniform_below
-
-_FIRST_BITS = 64
+from optimaldp.sampling import BitSource
 
 
 @dataclass(frozen=True)
@@ -39,25 +35,11 @@ class TotalLaw:
 
     def draw(self, source: BitSource) -> int:
         """One total, with exactly the stated law."""
-        while True:
-            total = self.propose(source)
-            if total is not None:
-                return total
+        return log_concave.draw(self.relative_weight, self.mode, self.width, source)
 
-    def propose(self, source: BitSource, *, first_bits: int = _FIRST_BITS) -> int | None:
+    def propose(self, source: BitSource, *, first_bits: int = log_concave.FIRST_BITS) -> int | None:
         """One attempt: each total with probability ``f(total) / (4 width f(mode))``, or ``None``."""
-        right, block = source.take(1), _fair_block(source)
-        offset = block * self.width + uniform_below(self.width, source)
-        total = self.mode + offset if right else self.mode - 1 - offset
-        accepted = total >= 0 and self._accept(total, block, source, first_bits)
-        return total if accepted else None
-
-    def _accept(self, total: int, block: int, source: BitSource, first_bits: int) -> bool:
-        def chances() -> list[Ball]:
-            accept = self.relative_weight(total) * Ball(2) ** block
-            return [accept, 1 - accept]
-
-        return choose_enclosed(chances, source, first_bits=first_bits) == 0
+        return log_concave.propose(self.relative_weight, self.mode, self.width, source, first_bits=first_bits)
 
     def to_document(self) -> dict[str, Any]:
         """The plan, for the referee."""
@@ -102,18 +84,6 @@ def _at_most_half(bins: int, epsilon: Epsilon, copies: int, total: int, mode: in
         return bool(2 * _relative_weight(bins, epsilon, copies, total, mode) <= 1)
 
 
-def least_positive(holds: Callable[[int], bool]) -> int:
-    """The least positive integer that holds, of a property that stays true once it is."""
-    high = 1
-    while not holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
 def _relative_weight(bins: int, epsilon: Epsilon, copies: int, total: int, mode: int) -> Ball:
     if total == mode:
         return Ball(1)
@@ -124,11 +94,3 @@ def _relative_weight(bins: int, epsilon: Epsilon, copies: int, total: int, mode:
 def _log_compositions(bins: int, total: int) -> Ball:
     """``ln C(K-1+T, T)`` up to the constant ``ln (K-1)!``."""
     return Ball(bins + total).lgamma() - Ball(total + 1).lgamma()
-
-
-def _fair_block(source: BitSource) -> int:
-    """How many fair coins show heads before the first tail."""
-    block = 0
-    while source.take(1):
-        block += 1
-    return block

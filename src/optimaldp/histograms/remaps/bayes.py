@@ -16,6 +16,7 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.remaps.bayes_many import MANY_BINS, bayes_remap_many
 from optimaldp.privacy.epsilon import Epsilon
 
 _NEGLIGIBLE = 1e-25  # relative weight below which a tail is cut off: far below what moves a quantile
@@ -52,6 +53,8 @@ def bayes_remap(noisy: Any, *, epsilon: Epsilon, prior: Prior) -> Any:
     check_bayes_size(persons)
     if persons == 0:
         return np.zeros_like(table)
+    if len(table) >= MANY_BINS:
+        return bayes_remap_many(table, persons, epsilon=epsilon, prior=prior)
     return _common_quantile(posterior_marginals(table, epsilon=epsilon, prior=prior), persons)
 
 

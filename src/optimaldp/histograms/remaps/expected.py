@@ -17,7 +17,7 @@ from optimaldp.histograms.noise import HistogramNoise
 from optimaldp.histograms.parameters import read_bins, read_level
 from optimaldp.histograms.priors import Prior, read_prior
 from optimaldp.histograms.remaps.ball import ball_map
-from optimaldp.histograms.remaps.naming import REMAPS, apply_remap, read_remap
+from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.progress import track
@@ -28,6 +28,9 @@ _MOST_CELLS = 4_000_000  # noisy tables times histograms, for an error that is c
 _MOST_OPTIMUM = 2_500  # pairs of histograms for which the linear program is solved without being asked twice
 _MISSED = Fraction(1, 10**9)  # probability of the noise that a computed error leaves out
 _Z99 = 2.5758293035489004
+_COMPARED = ("projection", "bayes", "ball", "none")
+_MANY_CELLS = 20_000  # simulated cells after which more draws add nothing: the error of one draw averages over its bins
+_FEWEST_DRAWS = 12
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +118,7 @@ def compare_remaps(
     (True, True)
     """
     errors = tuple(
-        remap_error(name, bins, persons, epsilon=epsilon, prior=prior, draws=draws, source=source) for name in REMAPS
+        remap_error(name, bins, persons, epsilon=epsilon, prior=prior, draws=draws, source=source) for name in _COMPARED
     )
     return RemapComparison(bins, persons, read_level(epsilon), errors, _least(bins, persons, epsilon, prior))
 
@@ -153,7 +156,8 @@ def remap_error(
     if histogram_count(size, persons + size * reach) * histogram_count(size, persons) <= _MOST_CELLS:
         value = _computed(name, noise, persons, belief, reach)
         return RemapError(name, value, value, value, None)
-    return _simulated(name, noise, persons, belief, draws, source)
+    enough = max(_FEWEST_DRAWS, _MANY_CELLS // size)
+    return _simulated(name, noise, persons, belief, min(draws, enough), source)
 
 
 def _computed(name: str, noise: HistogramNoise, persons: int, prior: Prior, reach: int) -> float:
@@ -186,7 +190,7 @@ def _simulated(
     errors = []
     for _ in track(range(draws), f"simulating the {name} remap"):
         truth = prior.draw(persons, generator)
-        mapped = apply_remap(name, truth + noise.sample(bits), epsilon=noise.epsilon, prior=prior)
+        mapped = apply_remap(name, truth + noise.sample(bits), epsilon=noise.epsilon, prior=prior).counts
         errors.append(int(np.abs(mapped - truth).sum()))
     mean, reach = float(np.mean(errors)), _Z99 * float(np.std(errors)) / math.sqrt(draws)
     return RemapError(name, mean, mean - reach, mean + reach, draws)

@@ -29,8 +29,8 @@ def project(noisy: Any) -> Any:
     falling = np.sort(table)[::-1]
     # The common cut t is the largest integer that leaves at least the total: sum_k max(g_k - t, 0) >= total.
     excess = np.cumsum(falling) - total
-    cuts = [int(extra) // (rank + 1) for rank, extra in enumerate(excess[: _kept(falling, excess)])]
-    cut = max(0, max(cuts))
+    kept = _kept(falling, excess)
+    cut = max(0, int((excess[:kept] // np.arange(1, kept + 1)).max()))
     above = np.maximum(table - cut, 0)
     return _drop_one_each(above, int(above.sum() - total))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
 
+_SURE = 3.0  # standard deviations that are not taken for luck
 _HALVINGS = 40  # of the interval in which the common quantile is searched
 
 
@@ -65,12 +66,30 @@ def empirical_bayes(noisy: Any, *, ratio: float, total: int | None = None, keep_
 
 def mapped_values(law: CellLaw, noisy: NoisyValues, *, total: int | None, keep_total: bool) -> Any:
     """A function from the positions of cells among the distinct values to their released counts."""
-    counts = law.medians(noisy.values)
+    counts = _without_luck(law.medians(noisy.values), noisy, law.ratio)
     reached = int((counts * noisy.cells).sum())
     if total is None or reached == total or (reached < total and not keep_total):
         return lambda places: counts[places]
     low, high = _around_total(law, noisy, total)
     return lambda places: filled_between(low[places], high[places], total)
+
+
+def _without_luck(counts: Any, noisy: NoisyValues, ratio: float) -> Any:
+    """Zeros where the law may have been learned from luck: below the threshold, unless more cells lie there than noise makes.
+
+    A few empty cells with large noise look like a few small cells, and every cell like them would be believed (measured:
+    one table of thirty came out 1.8 times as bad as by the threshold).
+    """
+    import numpy as np
+
+    kept = noisy.values[counts > 0]
+    low, high = int(kept.min(initial=1 << 62)), threshold_for(noisy.size, ratio)
+    if low >= high:
+        return counts
+    between = (noisy.values >= low) & (noisy.values < high)
+    expected = noisy.size * (ratio ** max(low, 1) - ratio**high) / (1 + ratio)
+    lucky = expected + _SURE * math.sqrt(expected) + _SURE
+    return np.where(between, 0, counts) if noisy.cells[between].sum() <= lucky else counts
 
 
 def _around_total(law: CellLaw, noisy: NoisyValues, total: int) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ import pytest
 from postgres_server import PostgresServer
 
 from optimaldp.errors import OptimalDPError, TableError
-from optimaldp.tables import Bins, Condition, Options, People, Tally, count, files, open_source
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count, open_source
 
 CANARY = "Zyzzogeton-7c1"
 ROWS, SMOKERS = 7919, 4567  # primes that appear nowhere else
@@ -82,7 +82,7 @@ def test_the_engine_itself_does_quote_cells(tmp_path: Path) -> None:
 
 
 def test_suppressing_the_context_alone_would_leak() -> None:
-    """The wrong twin of safety.quietly: ``from None`` hides the engine's error only from the printed traceback."""
+    """The wrong twin of safety.without_engine_message: ``from None`` hides the engine's error only from the printed traceback."""
 
     def careless() -> None:
         try:
@@ -97,27 +97,39 @@ def test_suppressing_the_context_alone_would_leak() -> None:
 
 @pytest.mark.usefixtures("silence")
 @pytest.mark.parametrize(
-    "line",
+    ("line", "born"),
     [
-        f"yes,{CANARY},1,one,too,many",
-        f"{CANARY}",
-        f'yes,"{CANARY},1',
-        f"yes,{CANARY}\udcff\udcfe,1",
-        f'yes,"{CANARY}"{CANARY}",1',
+        (f"yes,{CANARY},1,one,too,many", True),
+        (f"{CANARY}", False),
+        (f'yes,"{CANARY},1', False),
+        (f"yes,{CANARY}\udcff\udcfe,1", True),
+        (f'yes,"{CANARY}"{CANARY}",1', True),
+        (f"yes,x,{CANARY}", False),
+        ("", False),
+        (f'"{CANARY}', False),
+        (f"#{CANARY},,1", True),
+        (f"yes,{CANARY},13/01/2020", False),
+        (f"yes,{CANARY},1e999", True),
     ],
 )
-def test_broken_csv_lines_are_not_quoted(tmp_path: Path, line: str) -> None:
-    refuses(lambda: count(_csv(tmp_path, line), Tally((Condition("born >= 0"),))))
+def test_no_line_of_a_csv_fails_a_query_or_changes_how_others_are_read(tmp_path: Path, line: str, born: bool) -> None:
+    source = open_source(_csv(tmp_path, line))
+    assert source.schema.names == ("smokes", "name", "born")
+    assert count(source, Tally((Condition("born >= 0"),))).counts == (600 + born, 1 - born)
+    twice = open_source(_csv(tmp_path, line, line))
+    assert count(twice, Tally((Condition("born >= 0"),))).counts == (600 + 2 * born, 2 - 2 * born)
 
 
 @pytest.mark.usefixtures("silence")
-def test_cells_that_do_not_fit_the_sampled_type_are_not_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = _csv(tmp_path, f"yes,x,{CANARY}", before=60_000)
-    monkeypatch.setattr(files, "_SMALL", 0)
-    monkeypatch.setattr(files, "_SAMPLE", 20)
+def test_a_record_never_becomes_the_header(tmp_path: Path) -> None:
+    """A line with a comma too many right after the names, a file of text alone, and a question about what is not there."""
+    path = tmp_path / "people.csv"
+    path.write_text(f"name,hiv,age\n{CANARY},HIV+,51,Paris\n{CANARY},HIV-,52\n")
     source = open_source(path)
-    assert source.schema["born"].kind == "whole"  # so the error comes from the cell, not from the question
-    refuses(lambda: count(source, Tally((Condition("born >= 0"),))))
+    assert source.schema.names == ("name", "hiv", "age")
+    assert count(source, Tally((Condition("age >= 51"),))).counts == (2, 0)
+    refuses(lambda: count(path, Tally((Condition("town = 'x'"),))))
+    refuses(lambda: count(path, Tally((Options("town", ("x",)),))))
 
 
 @pytest.mark.usefixtures("silence")
@@ -184,15 +196,20 @@ def test_questions_that_do_not_fit_tell_nothing_about_the_data() -> None:
 
 
 @pytest.mark.usefixtures("silence")
-def test_strange_objects_in_a_pandas_table_are_not_quoted() -> None:
+def test_strange_objects_in_a_pandas_table_are_no_values() -> None:
     class Strange:
         def __str__(self) -> str:
             raise ValueError(CANARY)
 
         __repr__ = __str__
 
+        def __eq__(self, other: object) -> bool:
+            raise ValueError(CANARY)
+
+        __hash__ = None  # type: ignore[assignment]
+
     frame = pd.DataFrame({"smokes": ["yes", "no"], "name": [CANARY, Strange()]})
-    refuses(lambda: count(frame, Tally((Condition("name = 'x'"),))))
+    assert count(frame, Tally((Condition("name is null"),))).counts == (1, 1)
 
 
 @pytest.mark.usefixtures("silence")

@@ -70,6 +70,7 @@ def holding(source: Source, text: str) -> int:
         ("age - 1 = 16 or age * 2 = 80", 2),
         ("age % 2 = 0", 3),
         ("age % -2 = 0", 3),
+        ("weight % 2 = 0", 1),  # numbers that are not whole have no remainder
         ("-age < -20", 2),
         ("age / 2 = 8.5", 1),
         ("weight / weight = 1", 2),  # 0 / 0 is NULL, and so is a number too large for arithmetic
@@ -151,7 +152,8 @@ def test_what_is_allowed_holds_for_the_right_rows(source: Source, text: str, exp
         ("not " * 5000 + "ok", "nested too deeply"),
         ("age / 0 > 1", "divides by zero"),
         ("age % 0 = 1", "remainder"),
-        ("weight % 2 = 1", "remainder"),
+        ("age % weight = 1", "remainder"),
+        ("age % 1.5 = 1", "remainder"),
         ("age = 1e400", "out of range"),
         ("round(age, weight) = 1", "rounds"),
         ("coalesce(age, 'x') = 'x'", "mixes kinds"),

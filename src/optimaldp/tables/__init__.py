@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from optimaldp.tables.counting import check, count
+from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
-from optimaldp.tables.sources import Source, open_source
+from optimaldp.tables.source import Source
 from optimaldp.tables.tally import Bins, Condition, Counted, Grid, Keys, Options, Steps, Tally
 
 __all__ = [

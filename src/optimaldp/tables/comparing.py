@@ -10,6 +10,7 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import terms
+from optimaldp.tables.celltext import Meaning
 from optimaldp.tables.schema import Kind, kind_words
 from optimaldp.tables.terms import Term, literal_term, real
 
@@ -25,6 +26,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
     """Two terms made comparable: whole numbers stay exact, text becomes a date beside a date, all else must agree."""
+    left, right = read_beside(left, right, text), read_beside(right, left, text)
     left, right = _beside(left, right), _beside(right, left)
     if left.kind == right.kind:
         return left, right
@@ -35,6 +37,29 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
     if {left.kind, right.kind} == {"text", "truth"}:
         remedy = "text goes into single quotes, and true and false in a CSV are text"
     raise QuestionError("predicate", text, mixed, remedy)
+
+
+_MEANINGS: dict[Kind, Meaning] = {
+    "whole": "number",
+    "real": "number",
+    "text": "text",
+    "truth": "truth",
+    "date": "date",
+    "time": "time",
+}
+
+
+def read_beside(term: Term, other: Term, text: str) -> Term:
+    """Open text as the kind of what is written beside it: a number, a quoted text, a date, true or false."""
+    if not term.open:
+        return term
+    if other.open or not other.constant:
+        rule = "compares columns, and nothing says how the cells of a column without a type are read"
+        raise QuestionError("predicate", text, rule, _DECLARE)
+    return terms.read_as(term, _MEANINGS[other.kind])
+
+
+_DECLARE = "declare types, for example --type age=number, or types={'age': 'number'}"
 
 
 def _beside(term: Term, other: Term) -> Term:
@@ -92,6 +117,10 @@ def among(value: Term, items: list[Term], text: str) -> Term:
     if any(item.literal is None for item in items):
         raise QuestionError("predicate", text, "lists something else than literals after IN")
     pairs = [sides(value, item, text) for item in items]
+    if value.open and len({left.kind for left, _ in pairs}) > 1:
+        raise QuestionError(
+            "predicate", text, "lists several kinds of values after IN", "list numbers only, or texts only"
+        )
     if any(left.kind == "real" for left, _ in pairs):
         pairs = [(real(left), real(right)) for left, right in pairs]
     left, literals = pairs[0][0], [right for _, right in pairs]
@@ -135,6 +164,7 @@ def length(value: Term, text: str) -> Term:
 
 def date_part(part: str, value: Term, text: str) -> Term:
     """Year, month or day of a date; NULL for dates outside the years 1 to 9999, where engines disagree or fail."""
+    value = terms.read_as(value, "time")
     if value.kind not in ("date", "time") or value.literal is not None:
         raise QuestionError("predicate", text, "needs a column of dates")
     if value.zoned:
@@ -162,6 +192,9 @@ def _calendar(kind: Kind) -> tuple[Any, Any]:
 
 def first_known(parts: list[Term], text: str) -> Term:
     """COALESCE: the first value that is not NULL."""
+    written = next((part for part in parts if part.constant), None)
+    if written is not None:
+        parts = [read_beside(part, written, text) for part in parts]
     kinds = {part.kind for part in parts}
     if kinds == {"whole", "real"}:
         parts = [real(part) for part in parts]
@@ -174,7 +207,8 @@ def first_known(parts: list[Term], text: str) -> Term:
 
         return ibis.coalesce(*(part.build(table) for part in parts))
 
-    return replace(parts[0], build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])
+    first = replace(parts[0], open=all(part.open for part in parts), constant=all(part.constant for part in parts))
+    return replace(first, build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])
 
 
 def _needs(kind: Kind, value: Term, text: str) -> None:

@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import TableError
+from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
 from optimaldp.tables.plans import Plan, make_plan
 from optimaldp.tables.predicates import refuse_deep_nesting
 from optimaldp.tables.reducing import first_row_each, one_row_each
-from optimaldp.tables.sources import Source, open_source
+from optimaldp.tables.source import Source
 from optimaldp.tables.tally import Counted, Keys, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
@@ -72,22 +73,28 @@ def _number(one: Any, people: Any) -> Any:
 
 def _rows(table: Any, plan: Plan) -> Any:
     """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
-    import ibis
-
-    if plan.part is not None:
-        table = table.filter(plan.part(table))
     columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
     if plan.level is not None:
         columns["level"] = plan.level(table)
     if plan.key is not None:
         columns["key"] = plan.key(table)
     if plan.unit is None:
-        return table.select(**_silenced(columns, table, plan))
+        return _counting_rows(table, _silenced(columns, table, plan), plan)
+    import ibis
+
     columns["unit"] = plan.unit(table)
     columns["speaks"] = ibis.literal(True) if plan.where is None else plan.where.on(table)
     if plan.order is not None:
         columns["place"] = plan.order(table)
-    return table.select(**columns).filter(ibis._.unit.notnull())
+    return _counting_rows(table, columns, plan).filter(ibis._.unit.notnull())
+
+
+def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
+    """The rows of the part that is asked, if one is."""
+    if plan.part is None:
+        return table.select(**columns)
+    rows = table.select(**columns, inside=plan.part(table))
+    return rows.filter(rows.inside).drop("inside")
 
 
 def _silenced(columns: dict[str, Any], table: Any, plan: Plan) -> dict[str, Any]:

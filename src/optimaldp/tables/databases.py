@@ -7,9 +7,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from optimaldp.errors import TableError
+from optimaldp.tables.engines import check_engine, embedded
 from optimaldp.tables.files import version_of
 from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.sources import Source, wrap
+from optimaldp.tables.source import Source, wrap
 
 _EXAMPLE = "write for example duckdb:///survey.db?table=answers"
 
@@ -27,6 +28,7 @@ def open_url(url: str) -> Source:
     if parts.scheme == "duckdb":
         return _open_duckdb(url, name, schema)
     scheme = "postgres" if parts.scheme == "postgresql" else parts.scheme
+    check_engine(scheme, shown)
     bare = urlunsplit((scheme, parts.netloc, parts.path, urlencode(rest), ""))
     remedy = "check the address, the user and the database"
     connection = without_engine_message(shown, "opened", lambda: _connect(bare), remedy=remedy)
@@ -53,13 +55,8 @@ def _connect(url: str) -> Any:
 def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
     path = _duckdb_path(url)
 
-    def connect() -> Any:
-        from optimaldp.tables.engines import embedded
-
-        return embedded(path)
-
     remedy = "check that it is a DuckDB database and that no other program writes to it"
-    connection = without_engine_message(path, "opened", connect, remedy=remedy)
+    connection = without_engine_message(path, "opened", lambda: embedded(path), remedy=remedy)
     logs = [f"{path}.wal"] if os.path.exists(f"{path}.wal") else []
     token = f"{version_of([path, *logs])}:{schema or ''}:{name}"
     return _table(connection, name, schema, f"table {name} of DuckDB file {path}", token)
@@ -85,4 +82,4 @@ def _table(connection: Any, name: str, schema: str | None, words: str, token: st
             rule = f"does not exist in schema {schema}" if schema else "does not exist"
             raise TableError("table", name, rule, "check the spelling, or add &schema=") from None
 
-    return wrap(opened, words, token=token)
+    return wrap(opened, words, token=lambda: token)

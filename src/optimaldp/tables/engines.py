@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
+from optimaldp.errors import TableError
 from optimaldp.tables.tally import Option
 
 
@@ -17,12 +19,45 @@ def embedded(path: str | None = None) -> Any:
     return connection
 
 
-def fetch(table: Any, expression: Any) -> list[tuple[Any, ...]]:
+SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}
+"""The engines on which every expression was seen to come out right; others are refused by name."""
+
+
+def check_engine(name: str, words: str) -> None:
+    """Refuse an engine that is not among those that the conformance suite runs on."""
+    if name not in SUPPORTED:
+        rule = f"lives in {name}, on which counts were not seen to come out right"
+        known = ", ".join(SUPPORTED.values())
+        raise TableError(
+            "data", words, rule, f"the engines are {known}; write the table to a Parquet file, for example"
+        )
+
+
+class Feed(Protocol):
+    """Records that are streamed into the engine for each query anew, only the columns that it names."""
+
+    def reader(self, wanted: Sequence[str]) -> Any: ...
+
+
+FED = "optimaldp_records"
+"""The name under which an engine knows records that are streamed into it."""
+
+
+def fed_table(columns: Any) -> Any:
+    """A table in an embedded DuckDB that a feed fills when a query runs: its columns as names and Arrow types."""
+    import pyarrow as pa
+
+    connection = embedded()
+    connection.con.register(FED, pa.schema(columns).empty_table())
+    return connection.table(FED)
+
+
+def fetch(table: Any, expression: Any, feed: Feed | None = None) -> list[tuple[Any, ...]]:
     """Run one expression where *table* lives. Plain rows: a data frame would cost a second of imports."""
     connection = table.get_backend()
     name = connection.name
-    if name not in ("duckdb", "postgres", "pyspark"):
-        return [tuple(row.values()) for row in connection.to_pyarrow(expression).to_pylist()]
+    if feed is not None:
+        return _fetch_fed(connection, expression, feed)
     connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
     query = connection.compile(expression)
     if name == "duckdb":
@@ -31,6 +66,51 @@ def fetch(table: Any, expression: Any) -> list[tuple[Any, ...]]:
         with connection.con.cursor() as cursor:
             return list(cursor.execute(query).fetchall())
     return [tuple(row) for row in connection._session.sql(query).collect()]
+
+
+def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]:
+    import ibis.expr.operations as ops
+
+    fields = expression.op().find(ops.Field)
+    wanted = dict.fromkeys(node.name for node in fields if isinstance(node.rel, ops.DatabaseTable))
+    # A cursor of its own: what is registered there is seen by this query alone.
+    with connection.con.cursor() as cursor:
+        cursor.register(FED, feed.reader(tuple(wanted)))
+        return list(cursor.execute(connection.compile(expression)).fetchall())
+
+
+def equal_bytes(text: Any, value: str) -> Any:
+    """Whether a text is that value byte by byte, whatever the engine's collation says; padding of a column is no part of it."""
+    import ibis
+
+    engine = text.get_backend().name
+    if engine == "pyspark":
+        return text.cast("binary") == ibis.literal(value, type="string").cast("binary")
+    as_bytes = _ENCODERS[engine]()
+    return as_bytes(text) == as_bytes(ibis.literal(value, type="string"))
+
+
+def _duckdb_encoder() -> Callable[[Any], Any]:
+    import ibis
+
+    @ibis.udf.scalar.builtin(name="encode", signature=(("string",), "binary"))
+    def encode(text):  # type: ignore[no-untyped-def]
+        """The bytes of a text."""
+
+    return encode  # type: ignore[no-any-return]
+
+
+def _postgres_encoder() -> Callable[[Any], Any]:
+    import ibis
+
+    @ibis.udf.scalar.builtin(name="convert_to", signature=(("string", "string"), "binary"))
+    def convert_to(text, encoding):  # type: ignore[no-untyped-def]
+        """The bytes of a text in an encoding."""
+
+    return lambda text: convert_to(text, "UTF8")
+
+
+_ENCODERS = {"duckdb": _duckdb_encoder, "postgres": _postgres_encoder}
 
 
 def listed_options(table: Any) -> dict[str, tuple[Option, ...]]:

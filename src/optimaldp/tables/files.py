@@ -1,44 +1,81 @@
-"""CSV and Parquet files, folders and globs, read by an embedded DuckDB."""
+"""CSV and Parquet files: one, a folder of them, or those that a pattern names."""
 
 from __future__ import annotations
 
 import glob
-import gzip
 import hashlib
 import os
 from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.sources import Source, wrap
+from optimaldp.tables.arrow_times import DatasetFeed, has_coarse_times, safe_schema
+from optimaldp.tables.celltext import Cell
+from optimaldp.tables.csv_files import open_csv
+from optimaldp.tables.engines import embedded, fed_table
+from optimaldp.tables.safety import without_engine_message
+from optimaldp.tables.schema import of_cell
+from optimaldp.tables.source import Source, wrap
+
+GLOB = "glob:"
+"""What a path starts with that is a pattern."""
 
 _ENDINGS: dict[str, tuple[str, ...]] = {
     "parquet": (".parquet", ".pq"),
-    "csv": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst"),
+    "csv": tuple(f"{kind}{packed}" for kind in (".csv", ".tsv", ".txt") for packed in ("", ".gz", ".zst", ".bz2")),
 }
-_SMALL = 64 * 2**20  # bytes: up to here the types of a CSV are found from every line, beyond from a sample
-_SAMPLE = 200_000  # lines
-_DELIMITERS = (",", ";", "\t", "|")
-_LONGEST_HEADER = 2**20
-# Without BOOLEAN: the engine would turn a column of yes and no into truth values, and smokes = 'yes' would not be typed.
-_CSV_TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 
-def open_path(text: str, types: dict[str, str] | None) -> Source:
-    """A file, a folder of files or a glob."""
-    paths = _paths(text)
+def open_path(text: str, delimiter: str | None = None, encoding: str | None = None, *, pattern: bool = False) -> Source:
+    """A file or a folder of files; a pattern only if that is said."""
+    paths = _matching(text) if pattern else _paths(text)
     words, kind = _words(text, paths), _format(text, paths)
+    if kind == "csv":
+        return _open_csv(paths, words, delimiter, encoding)
+    if delimiter is not None or encoding is not None:
+        field = "encoding" if delimiter is None else "delimiter"
+        raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
+    return _open_parquet(paths, words)
+
+
+def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str | None) -> Source:
     token = version_of(paths)
-    if kind == "parquet":
-        if types is not None:
-            raise TableError("types", types, "can be declared for CSV files only", "Parquet has types")
-        remedy = "check that every file is Parquet and that all have the same columns"
-        return wrap(lambda: _connect().read_parquet(paths), words, token=token, options={}, remedy=remedy)
-    if all(os.path.getsize(path) == 0 for path in paths):
-        raise TableError("data", text, "is empty: not even a header line", "a CSV starts with the names of its columns")
-    remedy = "check the delimiter, the quotes and the number of fields in every line, or declare types="
-    opened = wrap(lambda: _read_csv(paths, declared=types is not None), words, token=token, options={}, remedy=remedy)
-    return opened if types is None else _declare(opened, types)
+    files = without_engine_message(words, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
+    columns = dict.fromkeys(files.columns, of_cell(Cell("open")))
+    names = dict.fromkeys(files.columns, "string")
+    return wrap(lambda: fed_table(names), words, token=lambda: token, options={}, columns=columns, feed=files)
+
+
+def _open_parquet(paths: list[str], words: str) -> Source:
+    token = version_of(paths)
+    remedy = "check that every file is Parquet and that all have the same columns"
+    dataset = without_engine_message(words, "opened", lambda: _dataset_of_coarse_times(paths), remedy=remedy)
+    if dataset is not None:
+        return open_dataset(dataset, words, token=lambda: token)
+    exactly = [_unpatterned(path) for path in paths]
+    return wrap(lambda: embedded().read_parquet(exactly), words, token=lambda: token, options={}, remedy=remedy)
+
+
+def _dataset_of_coarse_times(paths: list[str]) -> Any:
+    """The files as an Arrow dataset, if the engine itself could fail on one of their points in time."""
+    import pyarrow.parquet as parquet
+
+    if not has_coarse_times(parquet.read_schema(paths[0])):
+        return None
+    import pyarrow.dataset as datasets
+
+    return datasets.dataset(paths, format="parquet", partitioning="hive")
+
+
+def open_dataset(dataset: Any, words: str, **more: Any) -> Source:
+    """An Arrow dataset that is streamed into the engine."""
+    schema = safe_schema(dataset.schema)
+    return wrap(lambda: fed_table(schema), words, options={}, feed=DatasetFeed(dataset), **more)
+
+
+def _unpatterned(path: str) -> str:
+    """A path that the engine takes for that file alone, though it looks for patterns in every path."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
 
 
 def version_of(paths: list[str]) -> str:
@@ -52,17 +89,23 @@ def version_of(paths: list[str]) -> str:
 
 def _paths(text: str) -> list[str]:
     if os.path.isdir(text):
-        found = [str(path) for path in sorted(Path(text).rglob("*")) if _ending(path.name) and path.is_file()]
-        if not found:
+        inside = [str(path) for path in sorted(Path(text).rglob("*")) if _ending(path.name) and path.is_file()]
+        if not inside:
             raise TableError("data", text, "is a folder without CSV or Parquet files")
-        return found
+        return inside
     if os.path.exists(text):
         return [text]
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
-    if not found:
-        rule = "matches no file" if glob.has_magic(text) else "does not exist"
-        raise TableError("data", text, rule, "give the path of a CSV or Parquet file")
-    return found
+    remedy = "give the path of a CSV or Parquet file"
+    if glob.has_magic(text):
+        remedy = f"if it is a pattern, write {GLOB}{text}, or say glob=True"
+    raise TableError("data", text, "does not exist", remedy)
+
+
+def _matching(text: str) -> list[str]:
+    paths = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    if not paths:
+        raise TableError("data", text, "matches no file", "give a pattern such as surveys/*.csv")
+    return paths
 
 
 def _ending(name: str) -> str | None:
@@ -73,7 +116,7 @@ def _format(text: str, paths: list[str]) -> str:
     kinds = {_ending(path) for path in paths}
     kind = kinds.pop()
     if kinds:
-        raise TableError("data", text, "holds files of several formats", "give a glob such as folder/*.parquet")
+        raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
     if kind is None:
         raise TableError("data", text, "is neither a CSV nor a Parquet file", "its name should end in .csv or .parquet")
     return kind
@@ -82,55 +125,3 @@ def _format(text: str, paths: list[str]) -> str:
 def _words(text: str, paths: list[str]) -> str:
     kind = "Parquet" if _ending(paths[0]) == "parquet" else "CSV"
     return f"{kind} file {text}" if paths == [text] else f"{kind} files {text}"
-
-
-def _connect() -> Any:
-    from optimaldp.tables.engines import embedded
-
-    return embedded()
-
-
-def _read_csv(paths: list[str], *, declared: bool) -> Any:
-    # The first line always holds the names, and it alone decides the delimiter. Were that left to the engine's guess, one
-    # person's odd line could change how all are read, and the first person of a file of text could become its header.
-    small = sum(os.path.getsize(path) for path in paths) <= _SMALL
-    sample = 1 if declared else -1 if small else _SAMPLE
-    settings: dict[str, Any] = {"all_varchar": True} if declared else {"auto_type_candidates": _CSV_TYPES}
-    dialect = {"header": True, "delim": _delimiter(paths[0]), "quote": '"', "escape": '"', "strict_mode": True}
-    return _connect().read_csv(paths, sample_size=sample, **dialect, **settings)
-
-
-def _delimiter(path: str) -> str:
-    """The delimiter that the header line holds most often, outside of quotes."""
-    header = _first_line(path)
-    unquoted = "".join(header.split('"')[::2])
-    return max(_DELIMITERS, key=unquoted.count)
-
-
-def _first_line(path: str) -> str:
-    if path.lower().endswith(".zst"):
-        return ""  # Python cannot look into it: a comma, then
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rb") as file:
-        return file.readline(_LONGEST_HEADER).decode("utf-8", "replace")
-
-
-def _declare(opened: Source, types: dict[str, str]) -> Source:
-    """Give types to the columns of a CSV that was read as text; cells that do not fit are NULL."""
-    asked = {opened.schema.find(name, field="types"): _declared_type(name, kind) for name, kind in types.items()}
-    cast = {name: opened.table[name].try_cast(dtype) for name, dtype in asked.items()}
-    return wrap(lambda: opened.table.mutate(**cast), opened.words, token=opened.token, options={})
-
-
-def _declared_type(name: str, kind: str) -> Any:
-    import ibis
-
-    from optimaldp.tables.schema import column_type
-
-    try:
-        dtype = ibis.dtype(kind)
-    except Exception:
-        dtype = None
-    if dtype is None or column_type(dtype).kind == "other":
-        raise TableError("types", kind, f"is not a type for column {name}", "for example int64, float64, boolean, date")
-    return dtype

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.sources import Source, wrap
+from optimaldp.tables.arrow_times import has_coarse_times
+from optimaldp.tables.celltext import Cell, cell_text
+from optimaldp.tables.engines import embedded
+from optimaldp.tables.files import open_dataset
+from optimaldp.tables.safety import without_engine_message
+from optimaldp.tables.schema import ColumnType, of_cell, unique_names
+from optimaldp.tables.source import Source, wrap
 from optimaldp.tables.tally import Option
 
 _NUMBERS = itertools.count()
@@ -16,11 +23,35 @@ _NUMBERS = itertools.count()
 def _open_pandas(frame: Any) -> Source:
     if type(frame).__name__ != "DataFrame":
         raise TableError("data", type(frame).__name__, "is not a table", "give a DataFrame")
-    named = frame.rename(columns=str)
-    # The engine guesses the type of an object column from some rows and fails on others: let it look at all.
-    setting = f"SET GLOBAL pandas_analyze_sample={max(1, len(frame))}"
+    words = "pandas table in memory"
+    names = unique_names(tuple(map(str, frame.columns)))
+    series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
+    table = without_engine_message(words, "opened", lambda: _arrow_table(series))
+    # A column of Python objects has no type. Its cells are text, each by itself, and the question says how they are read.
+    columns = {name: of_cell(Cell("open")) for name in names if _is_object(series[name])}
     # The categories of a pandas column often come from the data (astype("category")), so they are not public.
-    return _registered(named, "pandas table in memory", {}, setting)
+    return _open_arrow(table, words, columns=columns)
+
+
+def _is_object(series: Any) -> bool:
+    return str(series.dtype) == "object"
+
+
+def _arrow_table(series: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_column(column) for name, column in series.items()})
+
+
+def _arrow_column(series: Any) -> Any:
+    import pyarrow as pa
+
+    if not _is_object(series):
+        try:
+            return pa.array(series, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError):
+            pass  # a type that Arrow does not know: its cells as text
+    return pa.array([cell_text(value) for value in series], pa.string())
 
 
 def _open_polars(frame: Any) -> Source:
@@ -32,13 +63,74 @@ def _open_polars(frame: Any) -> Source:
         for name, dtype in frame.schema.items()
         if type(dtype).__name__ == "Enum"
     }
-    return _registered(frame, "polars table in memory", listed)
+    words = "polars table in memory"
+    return _open_arrow(without_engine_message(words, "opened", frame.to_arrow), words, options=listed)
 
 
 def _open_pyarrow(table: Any) -> Source:
+    words = "pyarrow table in memory"
     if not hasattr(table, "schema"):
         raise TableError("data", type(table).__name__, "is not a table", "give a pyarrow Table")
-    return _registered(table, "pyarrow table in memory", {})
+    if hasattr(table, "scanner"):
+        return without_engine_message(words, "opened", lambda: open_dataset(table, "pyarrow dataset"))
+    return _open_arrow(without_engine_message(words, "opened", lambda: _as_table(table)), words)
+
+
+def _as_table(table: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(table, pa.RecordBatchReader):
+        return table.read_all()
+    return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+
+
+def _open_arrow(
+    table: Any,
+    words: str,
+    *,
+    options: dict[str, tuple[Option, ...]] | None = None,
+    columns: dict[str, ColumnType] | None = None,
+) -> Source:
+    def token() -> str:
+        return without_engine_message(words, "read", lambda: _content_of(table))
+
+    if has_coarse_times(table.schema):
+        import pyarrow.dataset as datasets
+
+        return open_dataset(datasets.dataset(table), words, token=token, columns=columns)
+
+    def opened() -> Any:
+        connection = embedded()
+        connection.con.register("frame", table)
+        return connection.table("frame")
+
+    return wrap(opened, words, token=token, options=options or {}, columns=columns)
+
+
+class _Digest:
+    """A file that keeps nothing but the hash of what is written to it."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _content_of(table: Any) -> str:
+    """A token for what is in memory: a hash of all of it, whatever chunks it is in."""
+    import pyarrow as pa
+
+    digest, whole = _Digest(), table.combine_chunks().replace_schema_metadata(None)
+    with pa.ipc.new_stream(pa.PythonFile(digest, mode="w"), whole.schema) as writer:
+        writer.write_table(whole)
+    return digest.hash.hexdigest()[:32]
 
 
 def _open_spark(frame: Any) -> Source:
@@ -50,20 +142,6 @@ def _open_spark(frame: Any) -> Source:
         return ibis.pyspark.connect(frame.sparkSession).table(name)
 
     return wrap(opened, "Spark table", options={})
-
-
-def _registered(frame: Any, words: str, options: dict[str, tuple[Option, ...]], setting: str = "") -> Source:
-    def opened() -> Any:
-        from optimaldp.tables.engines import embedded
-
-        connection = embedded()
-        if setting:
-            connection.raw_sql(setting)
-        connection.con.register("frame", frame)
-        return connection.table("frame")
-
-    remedy = "columns should hold one type each"
-    return wrap(opened, words, options=options, remedy=remedy)
 
 
 OPENERS: dict[str, Callable[[Any], Source]] = {

@@ -40,12 +40,13 @@ class Reader:
         """Read a node that must be true or false."""
         term = self.read(node)
         if term.kind != "truth":
-            raise QuestionError("predicate", term.text, "is not true or false", "compare it with something")
+            remedy = "compare it with something, for example = 'yes'"
+            raise QuestionError("predicate", term.text, "is not true or false", remedy)
         return term
 
     def number(self, node: exp.Expr) -> Term:
         """Read a node that must be a number."""
-        term = self.read(node)
+        term = terms.read_as(self.read(node), "number")
         if not term.is_number:
             raise QuestionError("predicate", term.text, "is not a number", "arithmetic needs number columns")
         return term
@@ -105,7 +106,7 @@ class Reader:
     def _cast(self, node: exp.Cast) -> Term:
         """Only ``DATE '2024-01-31'`` and ``TIMESTAMP '…'``: any other cast could fail on some rows."""
         target, inner = node.to.this.name, node.this
-        if target not in ("DATE", "TIMESTAMP") or not (isinstance(inner, exp.Literal) and inner.is_string):
+        if target not in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ") or not (isinstance(inner, exp.Literal) and inner.is_string):
             raise QuestionError("predicate", _text(node), "casts a value, which could fail on some rows", _ALLOWED)
         return comparing.moment(self.read(inner), "date" if target == "DATE" else "time")
 
@@ -126,6 +127,7 @@ class Reader:
         term = self.read(node.this)
         if isinstance(node.expression, exp.Null):
             return Term("truth", lambda table: term.build(table).isnull(), _text(node))
+        term = terms.read_as(term, "truth")
         if isinstance(node.expression, exp.Boolean) and term.kind == "truth":
             wanted = bool(node.expression.this)
             return Term("truth", lambda table: (term.build(table) == wanted).fill_null(False), _text(node))
@@ -139,9 +141,11 @@ class Reader:
         if not _only(node, "this", "low", "high"):
             raise QuestionError("predicate", text, "uses a special BETWEEN, which is not allowed")
         value = self.read(node.this)
-        low = comparing.compare(">=", *comparing.sides(value, self.read(node.args["low"]), text), text)
-        high = comparing.compare("<=", *comparing.sides(value, self.read(node.args["high"]), text), text)
-        return comparing.joined("and", [low, high], text)
+        low, high = (comparing.sides(value, self.read(node.args[end]), text) for end in ("low", "high"))
+        if value.open and low[0].kind != high[0].kind:
+            raise QuestionError("predicate", text, "lies between different kinds of values", "write two of one kind")
+        ends = [comparing.compare(">=", *low, text), comparing.compare("<=", *high, text)]
+        return comparing.joined("and", ends, text)
 
     def _in(self, node: exp.In) -> Term:
         if not node.expressions or not _only(node, "this", "expressions"):

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import QuestionError
+from optimaldp.tables.celltext import Cell
+from optimaldp.tables.engines import equal_bytes
 from optimaldp.tables.people import People
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.readings import Numbered, numbered
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import Kind, Schema
 from optimaldp.tables.tally import Condition, Keys, Option, Tally, strides
-from optimaldp.tables.terms import Build, column_term, literal_term
+from optimaldp.tables.terms import Build, literal_term
 
 MOST_READINGS = 20
 MOST_CELLS = 2**62
@@ -107,22 +109,31 @@ def _column(schema: Schema, name: str | None, field: str, kinds: tuple[Kind, ...
     column = schema[own]
     if column.kind not in kinds:
         raise QuestionError(field, own, f"holds {column.words}", f"it cannot serve as {field}")
+    if field == "reduce_order" and column.open:
+        return lambda table: _ordered_text(table[own])
     return lambda table: column.value(table, own)
 
 
+def _ordered_text(text: Any) -> Any:
+    """Cells without a type in their order: numbers by size, then all other texts. Only DuckDB reads such cells."""
+    import ibis
+
+    number = Cell("number").value(text)
+    key = {"number": number.fill_null(float("inf")), "text": ibis.cases((number.isnull(), text), else_="")}
+    return ibis.cases((text.notnull(), ibis.struct(key)))
+
+
 def _part(schema: Schema, name: str, value: Option) -> Build:
+    """Whether a row belongs to a part. Text is compared byte by byte: no collation or padding makes two parts overlap."""
     own = schema.find(name, field="part")
     column = schema[own]
+    if column.open and not isinstance(value, bool):
+        value = str(value)
     if column.kind == "text" and isinstance(value, str):
-        literal = literal_term("text", value, "string", "")
-    elif column.kind == "whole" and isinstance(value, int) and not isinstance(value, bool):
-        literal = literal_term("whole", value, "int64", "")
-    elif column.kind == "truth" and isinstance(value, bool):
-        literal = literal_term("truth", value, "boolean", "")
-    else:
-        rule = f"is not a value of column {own}, which holds {column.words}"
-        raise QuestionError(
-            "part", value, rule, "a part is one value of a column of text, whole numbers or truth values"
-        )
-    term = column_term(own, column, own)
-    return lambda table: term.build(table) == literal.build(table)
+        return lambda table: equal_bytes(column.value(table, own), value)
+    whole = column.kind == "whole" and type(value) is int and -(2**63) <= value < 2**63
+    if whole or (column.kind == "truth" and isinstance(value, bool)):
+        literal = literal_term(column.kind, value, "int64" if whole else "boolean", "")
+        return lambda table: column.value(table, own) == literal.build(table)
+    rule = f"is not a value of column {own}, which holds {column.words}"
+    raise QuestionError("part", value, rule, "a part is one value of a column of text, whole numbers or truth values")

@@ -12,6 +12,7 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import stepping, terms
+from optimaldp.tables.celltext import Meaning
 from optimaldp.tables.comparing import moment, moment_literal
 from optimaldp.tables.predicates import parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
@@ -60,6 +61,7 @@ def _options(reading: Options, schema: Schema) -> Numbered:
     name = schema.find(reading.column)
     column = schema[name]
     options = _values(reading, name, column)
+    column = column.read_as(_meaning(options))
     literals = [_option_literal(option, name, column) for option in options]
     last = len(options)
 
@@ -72,6 +74,19 @@ def _options(reading: Options, schema: Schema) -> Numbered:
 
     listed = options if reading.values is None else None
     return Numbered(last + 1, terms.column_term(name, column, name).build, number, listed)
+
+
+def _meaning(options: tuple[Option, ...]) -> Meaning:
+    """How the cells of an open column are read beside these options."""
+    kinds: set[Meaning] = {_OPTION_MEANINGS[type(option)] for option in options}
+    if len(kinds) > 1:
+        raise QuestionError(
+            "options", options, "are of several kinds", "write all as text in quotes, or all as numbers"
+        )
+    return kinds.pop()
+
+
+_OPTION_MEANINGS: dict[type, Meaning] = {str: "text", int: "number", bool: "truth"}
 
 
 def _wide(value: Any) -> Any:
@@ -120,7 +135,7 @@ def _truth(option: Option) -> bool | None:
 
 def _bins(reading: Bins, schema: Schema) -> Numbered:
     name = schema.find(reading.column)
-    column = schema[name]
+    column = schema[name].read_as(_edge_meaning(reading.edges))
     edges = _edges(reading, name, column)
     last = len(edges) - 1
 
@@ -133,6 +148,13 @@ def _bins(reading: Bins, schema: Schema) -> Numbered:
         return ibis.cases((missing, last), *below, else_=last - 1)
 
     return Numbered(last + 1, key, lambda key: key.fill_null(last))
+
+
+def _edge_meaning(edges: tuple[Edge, ...]) -> Meaning:
+    """How the cells of an open column are read beside these edges."""
+    if any(isinstance(edge, datetime.datetime) for edge in edges):
+        return "time"
+    return "date" if any(isinstance(edge, datetime.date) for edge in edges) else "number"
 
 
 def _edges(reading: Bins, name: str, column: ColumnType) -> tuple[Edge, ...]:
@@ -182,7 +204,7 @@ def _beside(edge: Edge, value: Any, column: ColumnType) -> Any:
 
 def _steps(reading: Steps | Grid, schema: Schema) -> Numbered:
     name = schema.find(reading.column)
-    column = schema[name]
+    column = schema[name].read_as(_edge_meaning((reading.low, reading.high)))
     low, high = _edge(reading.low, name, column), _edge(reading.high, name, column)
     stepping.check(low, high, reading.step, name)
     if isinstance(reading, Grid):

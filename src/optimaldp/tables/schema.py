@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimaldp.errors import QuestionError
+from optimaldp.tables.celltext import Cell, Meaning
 from optimaldp.tables.tally import Option
 
 Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
@@ -35,14 +36,25 @@ class ColumnType:
     kind: Kind
     name: str
     options: tuple[Option, ...] | None = None
+    cell: Cell | None = None
+    """For columns that are stored as text: what a cell means."""
 
     @property
     def words(self) -> str:
         return _WORDS[self.kind]
 
+    @property
+    def open(self) -> bool:
+        """Whether the question says how a cell is read."""
+        return self.cell is not None and self.cell.meaning == "open"
+
+    def read_as(self, meaning: Meaning) -> ColumnType:
+        """An open column as the question reads it; any other column as it is."""
+        return of_cell(Cell(meaning)) if self.open else self
+
     def value(self, table: Any, name: str) -> Any:
         """The column of this type on an Ibis table."""
-        return table[name]
+        return table[name] if self.cell is None else self.cell.value(table[name])
 
     @property
     def largest_whole(self) -> float:
@@ -96,6 +108,24 @@ class Schema:
         if close:
             return f"did you mean {close[0]}? (text goes into single quotes)"
         return f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
+
+
+def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, each once (engines do not tell upper from lower case): a second "age" is "age_2"."""
+    used: dict[str, str] = {}
+    for place, name in enumerate(names):
+        own = wanted = name or f"column{place + 1}"
+        number = 2
+        while own.casefold() in used:
+            own, number = f"{wanted}_{number}", number + 1
+        used[own.casefold()] = own
+    return tuple(used.values())
+
+
+def of_cell(cell: Cell) -> ColumnType:
+    """The type of a column of text whose cells have a meaning; truth values list their options themselves."""
+    name = "int64" if cell.meaning == "whole" else "text" if cell.meaning == "open" else cell.meaning
+    return ColumnType(cell.kind, name, (False, True) if cell.meaning == "truth" else None, cell)
 
 
 def column_type(dtype: Any, options: tuple[Option, ...] | None = None) -> ColumnType:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import QuestionError
+from optimaldp.tables.celltext import Cell, Meaning
 from optimaldp.tables.schema import ColumnType, Kind
 
 Build = Callable[[Any], Any]
@@ -37,6 +38,10 @@ class Term:
     smallest: float = 0.0
     literal: Any = None
     zoned: bool = False
+    open: bool = False
+    """Whether it is text whose reading what it meets decides."""
+    constant: bool = False
+    """Whether no column is in it."""
 
     @property
     def is_number(self) -> bool:
@@ -49,7 +54,15 @@ def column_term(name: str, column: ColumnType, text: str) -> Term:
         return Term("whole", lambda table: column.value(table, name), text, column.largest_whole, 1.0)
     if column.kind == "real":
         return Term("real", lambda table: as_double(column.value(table, name)), text)
-    return Term(column.kind, lambda table: column.value(table, name), text, zoned=column.zoned)
+    return Term(column.kind, lambda table: column.value(table, name), text, zoned=column.zoned, open=column.open)
+
+
+def read_as(term: Term, meaning: Meaning) -> Term:
+    """Open text as what it means to the question; any other term as it is."""
+    if not term.open:
+        return term
+    cell = Cell(meaning)
+    return Term(cell.kind, lambda table: cell.value(term.build(table)), term.text)
 
 
 def as_double(value: Any) -> Any:
@@ -82,13 +95,13 @@ def number_term(value: int | float, text: str) -> Term:
         raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
     size = float(abs(value))
     if whole:
-        return Term("whole", _literal(int(value), "int64"), text, size, size or 1.0, int(value))
-    return Term("real", _literal(float(value), "float64"), text, size, size or 1.0, float(value))
+        return Term("whole", _literal(int(value), "int64"), text, size, size or 1.0, int(value), constant=True)
+    return Term("real", _literal(float(value), "float64"), text, size, size or 1.0, float(value), constant=True)
 
 
 def literal_term(kind: Kind, value: Any, dtype: str, text: str) -> Term:
     """Text, true, false, a date or a point in time that the caller wrote."""
-    return Term(kind, _literal(value, dtype), text, literal=value)
+    return Term(kind, _literal(value, dtype), text, literal=value, constant=True)
 
 
 def _literal(value: Any, dtype: str) -> Build:
@@ -168,21 +181,42 @@ def divided(left: Term, right: Term, text: str) -> Term:
     if right.literal == 0:
         raise QuestionError("predicate", text, "divides by zero")
     left, right = cut(real(left)), cut(real(right))
-    bounds = left.largest / right.smallest, left.smallest / right.largest
+    # A divisor that is always 0 (x * 0) gives NULL everywhere; its bounds do not matter.
+    bounds = (left.largest / right.smallest, left.smallest / right.largest) if right.largest else (0.0, 1.0)
     return _combined("real", lambda a, b: a / b.nullif(0.0), left, right, text, *bounds)
 
 
 def remainder(left: Term, right: Term, text: str) -> Term:
-    """Remainder of whole numbers (with the sign of the first); NULL where the divisor is zero."""
-    if right.literal is None or right.literal == 0 or not _whole(left, right):
-        rule = "takes the remainder of something else than a whole number by a fixed whole number"
-        raise QuestionError("predicate", text, rule, "write for example: number % 2 = 0")
+    """Remainder of whole numbers (with the sign of the first) by a fixed one; NULL where a number is not whole."""
+    if right.literal is None or right.literal == 0 or not _whole(right):
+        raise QuestionError(
+            "predicate", text, "takes the remainder by something else than a fixed whole number", _MODULO
+        )
+    left = left if left.kind == "whole" else _whole_part(left)
     if left.largest > 2.0**63:
         raise QuestionError("predicate", text, "takes the remainder of numbers that do not fit into 64 bits")
     # A divisor of -1 overflows on the smallest number; the remainder does not depend on the divisor's sign.
     divisor = number_term(abs(right.literal), right.text)
     size = max(1.0, float(divisor.literal))
     return _combined("whole", lambda a, b: a % b, long(left), divisor, text, size, 1.0)
+
+
+_MODULO = "write for example: number % 2 = 0"
+
+
+def _whole_part(term: Term) -> Term:
+    """The doubles that are whole numbers; NULL for the others, so that a missing value in a column of whole numbers (which some
+    libraries then store as doubles) changes nothing for the rest."""
+
+    def build(table: Any) -> Any:
+        import ibis
+
+        value = term.build(table)
+        small = ibis.cases((value.abs() < _WHOLE_DOUBLE, value))
+        near = small.cast("int64")
+        return ibis.cases((near.cast("float64") == small, near))
+
+    return Term("whole", build, term.text, _WHOLE_DOUBLE, 1.0)
 
 
 def negated(term: Term, text: str) -> Term:
@@ -237,4 +271,7 @@ def _safe(left: Term, right: Term, largest: float, smallest: float) -> tuple[Ter
 def _combined(
     kind: Kind, combine: Callable[[Any, Any], Any], left: Term, right: Term, text: str, largest: float, smallest: float
 ) -> Term:
-    return Term(kind, lambda table: combine(left.build(table), right.build(table)), text, largest, smallest)
+    constant = left.constant and right.constant
+    return Term(
+        kind, lambda table: combine(left.build(table), right.build(table)), text, largest, smallest, constant=constant
+    )

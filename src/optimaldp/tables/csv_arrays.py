@@ -1,0 +1,73 @@
+"""Cells of a CSV as Arrow arrays of text; bytes that are no text make their own cell NULL and nothing else."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any
+
+import numpy as np
+
+from optimaldp.errors import TableError
+from optimaldp.tables.csv_lines import Cells
+
+_UTF_8 = codecs.lookup("utf-8").name
+
+
+def known_encoding(name: str) -> str:
+    """The codec of that name, if ASCII means itself in it: only then can lines and cells be cut before they are decoded."""
+    try:
+        codec = codecs.lookup(name)
+        ascii_safe = codec.decode(bytes(range(128)))[0] == bytes(range(128)).decode("ascii")
+    except (LookupError, ValueError, TypeError, AttributeError):
+        ascii_safe = False
+    if not ascii_safe:
+        rule = "is not an encoding in which ASCII stays as it is"
+        raise TableError("encoding", name, rule, "utf-8, latin-1 or cp1252 for example; convert other files first")
+    return codec.name
+
+
+def text_array(cells: Cells, encoding: str) -> Any:
+    """The cells of one column as text."""
+    import pyarrow as pa
+
+    lengths = cells.end - cells.start
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    # Each byte of the result comes from its cell's start plus its distance from the cell's first byte.
+    source = np.repeat(cells.start - offsets[:-1], lengths) + np.arange(offsets[-1])
+    values = cells.data[source]
+    present = pa.py_buffer(np.packbits(lengths > 0, bitorder="little"))
+    buffers = [present, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(values)]
+    if len(values) == 0 or values.max() < 128:
+        array = pa.Array.from_buffers(pa.string(), len(lengths), buffers)
+    else:
+        array = decoded(pa.Array.from_buffers(pa.binary(), len(lengths), buffers), encoding)
+    return _undoubled(array) if cells.doubled else array
+
+
+def _undoubled(array: Any) -> Any:
+    """Two quotes inside of quotes are one; outside of quotes these lines have none."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring(array, pattern='""', replacement='"')
+
+
+def decoded(array: Any, encoding: str) -> Any:
+    """Bytes as text; what cannot be decoded is NULL."""
+    import pyarrow as pa
+
+    if encoding == _UTF_8:
+        try:
+            return array.cast(pa.string())
+        except pa.ArrowInvalid:
+            pass  # some cell is not UTF-8: look at each different one
+    dictionary = array.dictionary_encode()
+    words = pa.array([_decode(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
+    return words.take(dictionary.indices)
+
+
+def _decode(cell: bytes, encoding: str) -> str | None:
+    try:
+        return cell.decode(encoding)
+    except UnicodeError:
+        return None

@@ -1,0 +1,136 @@
+"""CSV files: the first line names the columns and is public; all other lines are records, read as text and in one pass.
+
+Nothing in the records decides how they are read: the delimiter comes from the first line or is declared, quotes, line ends and
+the text of NULL are fixed, the encoding is UTF-8 or declared, and every column is text. A question says how a cell is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from optimaldp.errors import TableError
+from optimaldp.tables.csv_rules import loose_column, split_line
+from optimaldp.tables.schema import unique_names
+
+DELIMITERS = (",", ";", "\t", "|")
+_CHUNK = 4 * 2**20  # bytes that are cut at a time: memory stays flat, arrays stay long
+_LONGEST_LINE = 64 * 2**20  # bytes: a line beyond is cut off there, so that it cannot exhaust the memory
+_LONGEST_HEADER = 2**20
+_BOM = b"\xef\xbb\xbf"
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+
+
+@dataclass(frozen=True)
+class CsvFiles:
+    """CSV files with one header: what is public about them, and how their records are read."""
+
+    paths: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    columns: tuple[str, ...]
+
+    def reader(self, wanted: Sequence[str]) -> Any:
+        """The records as a stream of Arrow batches with the *wanted* columns, read from the beginning."""
+        import pyarrow as pa
+
+        names = list(wanted) or [self.columns[0]]
+        places = [self.columns.index(name) for name in names]
+        schema = pa.schema([(name, pa.string()) for name in names])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, places))
+
+    def _batches(self, schema: Any, places: list[int]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        from optimaldp.tables import csv_arrays, csv_lines
+
+        mark = self.delimiter.encode()
+        for path in self.paths:
+            for text in _whole_lines(path):
+                lines = csv_lines.cut(text, mark, places)
+                if lines.records:
+                    arrays = [csv_arrays.text_array(cells, self.encoding) for cells in lines.columns]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                if lines.odd:
+                    cut = [split_line(line, mark) for line in lines.odd]
+                    loose = [pa.array(loose_column(cut, place), pa.binary()) for place in places]
+                    arrays = [csv_arrays.decoded(array, self.encoding) for array in loose]
+                    yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None) -> CsvFiles:
+    """Read the first line of each file; nothing else is looked at."""
+    from optimaldp.tables.csv_arrays import known_encoding
+
+    codec = known_encoding(encoding or "utf-8")
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        rule = "is not one character that can separate cells"
+        raise TableError("delimiter", delimiter, rule, f"for example one of {' '.join(map(repr, DELIMITERS))}")
+    headers = [_header(path, codec) for path in paths]
+    mark = delimiter or _most_used(headers[0])
+    names = [_names(header, mark, codec) for header in headers]
+    if any(other != names[0] for other in names):
+        different = paths[next(place for place, other in enumerate(names) if other != names[0])]
+        rule = f"has another first line than {paths[0]}"
+        raise TableError("data", different, rule, "files that are read as one table name the same columns")
+    return CsvFiles(tuple(paths), mark, codec, unique_names(names[0]))
+
+
+def _header(path: str, codec: str) -> str:
+    """The first line. It is public, so its text may be shown: what does not look like one line of names is refused unseen."""
+    with closing(_opened(path)) as file:
+        text = bytes(file.read(_LONGEST_HEADER))
+    line, newline, _ = text.removeprefix(_BOM).partition(b"\n")
+    line = line.removesuffix(b"\r")
+    remedy = "a CSV starts with a line that names its columns, and lines end with a line feed"
+    if not text:
+        raise TableError("data", path, "is empty: not even a header line", remedy)
+    if not newline and len(text) == _LONGEST_HEADER:
+        raise TableError("data", path, "has no end of line in its first million bytes", remedy)
+    if b"\r" in line or b"\0" in line:
+        raise TableError("data", path, "is not a text file with one record in each line", remedy)
+    try:
+        return line.decode(codec)
+    except UnicodeError:
+        pass
+    raise TableError("data", path, f"has a first line that is not {codec}", "declare the encoding, for example latin-1")
+
+
+def _most_used(header: str) -> str:
+    """The delimiter that the header holds most often, outside of quotes; a comma if it holds none."""
+    unquoted = "".join(header.split('"')[::2])
+    return max(DELIMITERS, key=unquoted.count)
+
+
+def _names(header: str, mark: str, codec: str) -> tuple[str, ...]:
+    return tuple(cell.decode(codec).strip() for cell in split_line(header.encode(codec), mark.encode()))
+
+
+def _opened(path: str) -> Any:
+    """The bytes of a file, unpacked."""
+    import pyarrow as pa
+
+    codec = next((codec for ending, codec in _COMPRESSED.items() if path.lower().endswith(ending)), None)
+    return pa.OSFile(path) if codec is None else pa.input_stream(path, compression=codec)
+
+
+def _whole_lines(path: str) -> Iterator[bytes]:
+    """The records of a file in pieces that end with the end of a line."""
+    with closing(_opened(path)) as file:
+        rest = bytes(file.read(_LONGEST_HEADER)).partition(b"\n")[2]
+        while True:
+            end = rest.rfind(b"\n") + 1
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+            piece = bytes(file.read(_CHUNK))
+            if not piece:
+                break
+            if len(rest) > _LONGEST_LINE:
+                next_end = piece.find(b"\n")
+                piece = piece[next_end:] if next_end >= 0 else b""
+            rest += piece
+    if rest:
+        yield rest + b"\n"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pyarrow
 import pytest
 
@@ -56,7 +57,9 @@ def test_the_same_question_on_the_same_data_is_free(table: OpenTable, survey: Pa
 
 
 def test_data_without_a_version_is_asked_anew(file: Path) -> None:
-    memory = odp.open(pyarrow.table({"smokes": ["yes", "no", "no"]}), budget=Budget(1), ledger=file)
+    connection = ibis.duckdb.connect()
+    connection.con.register("people", pyarrow.table({"smokes": ["yes", "no", "no"]}))
+    memory = odp.open((connection, "people"), budget=Budget(1), ledger=file)
     for _ in range(2):
         memory.ask(SMOKERS, epsilon=0.5)
     assert str(memory.remaining.epsilon) == "0"

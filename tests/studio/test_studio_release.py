@@ -76,7 +76,7 @@ def test_columns_come_from_the_schema(quiet_visit: Visit) -> None:
     assert [(column["name"], column["kind"]) for column in session["data"]["columns"]] == [
         ("name", "text"),
         ("smokes", "text"),
-        ("age", "whole"),
+        ("age", "text"),
     ]
     assert session["ledger"]["remaining"]["epsilon"] == "1"
     assert session["ledger"]["share"] == 0

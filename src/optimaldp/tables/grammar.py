@@ -106,7 +106,9 @@ class Reader:
     def _cast(self, node: exp.Cast) -> Term:
         """Only ``DATE '2024-01-31'`` and ``TIMESTAMP '…'``: any other cast could fail on some rows."""
         target, inner = node.to.this.name, node.this
-        if target not in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ") or not (isinstance(inner, exp.Literal) and inner.is_string):
+        if target not in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ") or not (
+            isinstance(inner, exp.Literal) and inner.is_string
+        ):
             raise QuestionError("predicate", _text(node), "casts a value, which could fail on some rows", _ALLOWED)
         return comparing.moment(self.read(inner), "date" if target == "DATE" else "time")
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.report import Row, at_most, best_time
 from optimaldp.preview import preview
-from optimaldp.privacy import Neighbours
-from optimaldp.questions import parse
 from optimaldp.questions.answering import Answering, answering
 from optimaldp.release import read_level, release_many
+
+from benchmarks.report import Row, at_most, best_time
+from optimaldp.privacy import Neighbours
+from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
 from optimaldp.tables.tally import Counted
 

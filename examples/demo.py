@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 import optimaldp as odp
+from optimaldp.asking.previewing import Preview
+from optimaldp.asking.result import Release
 from optimaldp.plots.preview import draw_errors
 from optimaldp.plots.style import describe, legend, panels, save
-from optimaldp.preview import Preview
-from optimaldp.release import Release
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"

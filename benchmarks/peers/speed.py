@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from optimaldp.questions.answering import answering
+from optimaldp.release import read_level
+
 from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
 from optimaldp.histograms import private_histogram
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
-from optimaldp.questions.answering import answering
-from optimaldp.release import read_level
 from optimaldp.sampling import SystemBits
 from optimaldp.tables.tally import Counted
 

@@ -5,29 +5,54 @@ Names load on first use, so that ``import optimaldp`` costs next to nothing.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what readers of types see: the functions, not the modules of the same names
+if TYPE_CHECKING:
+    # What readers of types see. Everything public is here, and nothing else: a name that does not exist is an error to them.
+    from optimaldp import channels as channels
+    from optimaldp import errors as errors
+    from optimaldp import graphs as graphs
+    from optimaldp import histograms as histograms
+    from optimaldp import interop as interop
+    from optimaldp import ledger as ledger
+    from optimaldp import questions as questions
+    from optimaldp.asking.previewing import Preview as Preview
+    from optimaldp.asking.previewing import epsilon_for as epsilon_for
+    from optimaldp.asking.previewing import preview as preview
+    from optimaldp.asking.releasing import release as release
+    from optimaldp.asking.result import Release as Release
+    from optimaldp.asking.session import open_table as open  # noqa: F401
+    from optimaldp.asking.simulate import release_many as release_many
+    from optimaldp.asking.verifying import verify as verify
+    from optimaldp.designing import baselines as baselines
     from optimaldp.designing import design as design
-    from optimaldp.preview import epsilon_for as epsilon_for
-    from optimaldp.preview import preview as preview
-    from optimaldp.questions.choices import compare as compare
-    from optimaldp.questions.choices import histogram as histogram
-    from optimaldp.questions.choices import winner as winner
-    from optimaldp.questions.quantiles import median as median
-    from optimaldp.questions.quantiles import quantile as quantile
-    from optimaldp.questions.thresholds import all_ as all_
-    from optimaldp.questions.thresholds import any_ as any_
-    from optimaldp.questions.thresholds import count as count
-    from optimaldp.questions.thresholds import majority as majority
-    from optimaldp.questions.thresholds import share as share
-    from optimaldp.release import release as release
-    from optimaldp.release import release_many as release_many
+    from optimaldp.designing import solve as solve
+    from optimaldp.designing.choosing import boost as boost
+    from optimaldp.designing.choosing import choose_boundary as choose_boundary
+    from optimaldp.designing.choosing import lexicographic as lexicographic
+    from optimaldp.histograms import private_histogram as private_histogram
+    from optimaldp.ledger import Budget as Budget
+    from optimaldp.mechanisms import Mechanism as Mechanism
+    from optimaldp.mechanisms import dominance as dominance
+    from optimaldp.privacy import Epsilon as Epsilon
+    from optimaldp.privacy import all_of as all_of
+    from optimaldp.privacy import directed as directed
+    from optimaldp.privacy import level as level
+    from optimaldp.questions.kinds.compare import compare as compare
+    from optimaldp.questions.kinds.histogram import histogram as histogram
+    from optimaldp.questions.kinds.keys import keys as keys
+    from optimaldp.questions.kinds.mean import mean as mean
+    from optimaldp.questions.kinds.quantile import median as median
+    from optimaldp.questions.kinds.quantile import quantile as quantile
+    from optimaldp.questions.kinds.threshold import all_ as all_
+    from optimaldp.questions.kinds.threshold import any_ as any_
+    from optimaldp.questions.kinds.threshold import count as count
+    from optimaldp.questions.kinds.threshold import majority as majority
+    from optimaldp.questions.kinds.threshold import share as share
+    from optimaldp.questions.kinds.winner import winner as winner
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> (module, attribute); an attribute of None means the module itself
 _NAMES: dict[str, tuple[str, str | None]] = {
@@ -39,7 +64,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "boost": ("optimaldp.designing.choosing", "boost"),
     "lexicographic": ("optimaldp.designing.choosing", "lexicographic"),
     "baselines": ("optimaldp.designing.baselines", None),
-    "verify": ("optimaldp.certify", "verify"),
+    "verify": ("optimaldp.asking.verifying", "verify"),
     "Mechanism": ("optimaldp.mechanisms", "Mechanism"),
     "dominance": ("optimaldp.mechanisms.dominance", None),
     "channels": ("optimaldp.channels", None),
@@ -51,50 +76,43 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "directed": ("optimaldp.privacy", "directed"),
     "Epsilon": ("optimaldp.privacy", "Epsilon"),
     "questions": ("optimaldp.questions", None),
-    "count": ("optimaldp.questions.thresholds", "count"),
-    "share": ("optimaldp.questions.thresholds", "share"),
-    "majority": ("optimaldp.questions.thresholds", "majority"),
-    "any_": ("optimaldp.questions.thresholds", "any_"),
-    "all_": ("optimaldp.questions.thresholds", "all_"),
-    "compare": ("optimaldp.questions.choices", "compare"),
-    "winner": ("optimaldp.questions.choices", "winner"),
-    "histogram": ("optimaldp.questions.choices", "histogram"),
-    "median": ("optimaldp.questions.quantiles", "median"),
-    "quantile": ("optimaldp.questions.quantiles", "quantile"),
+    "count": ("optimaldp.questions.kinds.threshold", "count"),
+    "share": ("optimaldp.questions.kinds.threshold", "share"),
+    "majority": ("optimaldp.questions.kinds.threshold", "majority"),
+    "any_": ("optimaldp.questions.kinds.threshold", "any_"),
+    "all_": ("optimaldp.questions.kinds.threshold", "all_"),
+    "compare": ("optimaldp.questions.kinds.compare", "compare"),
+    "winner": ("optimaldp.questions.kinds.winner", "winner"),
+    "histogram": ("optimaldp.questions.kinds.histogram", "histogram"),
+    "median": ("optimaldp.questions.kinds.quantile", "median"),
+    "quantile": ("optimaldp.questions.kinds.quantile", "quantile"),
     "ledger": ("optimaldp.ledger", None),
     "Budget": ("optimaldp.ledger", "Budget"),
-    "open": ("optimaldp.opened", "open_table"),
-    "release": ("optimaldp.release", "release"),
-    "release_many": ("optimaldp.release", "release_many"),
-    "preview": ("optimaldp.preview", "preview"),
-    "epsilon_for": ("optimaldp.preview", "epsilon_for"),
+    "open": ("optimaldp.asking.session", "open_table"),
+    "release": ("optimaldp.asking.releasing", "release"),
+    "release_many": ("optimaldp.asking.simulate", "release_many"),
+    "preview": ("optimaldp.asking.previewing", "preview"),
+    "epsilon_for": ("optimaldp.asking.previewing", "epsilon_for"),
+    "keys": ("optimaldp.questions.kinds.keys", "keys"),
+    "mean": ("optimaldp.questions.kinds.mean", "mean"),
+    "Release": ("optimaldp.asking.result", "Release"),
+    "Preview": ("optimaldp.asking.previewing", "Preview"),
 }
 
 __all__ = ["__version__", *_NAMES]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    try:
-        module, attribute = _NAMES[name]
-    except KeyError:
-        raise AttributeError(f"module 'optimaldp' has no attribute {name!r}") from None
-    loaded = import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        try:
+            module, attribute = _NAMES[name]
+        except KeyError:
+            raise AttributeError(f"module 'optimaldp' has no attribute {name!r}") from None
+        loaded = import_module(module)
+        value = loaded if attribute is None else getattr(loaded, attribute)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """``optimaldp.release`` is the function of that name, also after its module of the same name was imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _NAMES.get(name, ("", None))[1] is not None:
-            return  # the import system would put the module in the function's place
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -71,6 +71,10 @@ class QuestionError(InputError):
     """A question or predicate that cannot be asked, or not of this table."""
 
 
+class NoMarginError(QuestionError):
+    """A question whose error does not depend on a margin, so that there is no curve to show."""
+
+
 class TableError(InputError):
     """A source that cannot be opened or counted. The message never quotes a cell."""
 

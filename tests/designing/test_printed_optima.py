@@ -8,7 +8,7 @@ import pytest
 
 from optimaldp.certify import verify
 from optimaldp.designing import Status, solve
-from optimaldp.json_text import json_text, read_json_text
+from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.mechanisms.documents import read_given, read_mechanism, read_problem
 
 ZERO_GIVEN = {

@@ -12,10 +12,10 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
+from optimaldp.asking.result import Release
+from optimaldp.asking.session import OpenTable
 from optimaldp.errors import BudgetError, InputError, LedgerError, QuestionError
 from optimaldp.ledger import Budget, verify_ledger
-from optimaldp.opened import OpenTable
-from optimaldp.release import Release
 
 SMOKERS = "majority(smokes = 'yes')"
 
@@ -85,7 +85,7 @@ def test_the_spend_is_durable_before_the_draw(table: OpenTable, file: Path, monk
         seen.append(len(odp.ledger.open_ledger(file).history()))  # by another reader, before any bit was drawn
         raise RuntimeError("5 of 100")
 
-    monkeypatch.setattr(sys.modules["optimaldp.release"], "SystemBits", broken)
+    monkeypatch.setattr(sys.modules["optimaldp.asking.releasing"], "SystemBits", broken)
     with pytest.raises(odp.errors.OptimalDPError) as caught:
         table.ask(SMOKERS, epsilon=0.5)
     assert seen == [1]

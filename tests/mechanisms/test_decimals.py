@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.certify import verify
+from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.graphs import DatasetGraph, Preferences, line
-from optimaldp.json_text import json_text, read_json_text
 from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.mechanisms.decimals import printable, rounded_row
 from optimaldp.mechanisms.documents import mechanism_document, read_mechanism

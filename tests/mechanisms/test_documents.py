@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import optimaldp as odp
 from optimaldp.designing import Design
+from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.errors import CertificateError, InputError, LevelError, OptimalDPError, ProblemError
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
-from optimaldp.json_text import json_text, read_json_text
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, EventConstraint, Mechanism, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
 from optimaldp.mechanisms.documents import (

@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 
 import pytest
+from optimaldp.questions.answering import answering, draw_at_distance
+from optimaldp.release import read_level
 
 import optimaldp as odp
 from optimaldp.certify.questions import certified
@@ -13,8 +15,6 @@ from optimaldp.errors import MechanismError, QuestionError
 from optimaldp.laws.chain import Chain
 from optimaldp.privacy import ApproximateDP, Neighbours, level
 from optimaldp.privacy.balls import lower, precision, upper
-from optimaldp.questions.answering import answering, draw_at_distance
-from optimaldp.release import read_level
 from optimaldp.sampling import SystemBits, enumerate_bits
 from optimaldp.tables.tally import Counted
 

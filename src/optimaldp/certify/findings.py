@@ -1,14 +1,18 @@
-"""What a referee of releases says, and the only form in which a mechanism reaches a sampler."""
+"""What a referee says, and the only form in which a mechanism reaches a sampler.
+
+A *finding* is about one mechanism: whether it was passed, and in plain words what was checked. Only the referees of this package
+mint :class:`Certified`; a release draws from nothing else.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, final
 
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy.balls import Ball
 
-Mechanism = TypeVar("Mechanism")
+Mechanism = TypeVar("Mechanism", covariant=True)
 
 _AGREE = 100  # bits to which an enclosure that is shown must be known, counted from its own size
 
@@ -25,16 +29,32 @@ class Finding:
         return "certified" if self.private else f"not certified: {self.failure}"
 
 
-@dataclass(frozen=True)
+_MINT = object()
+
+
+@final
 class Certified(Generic[Mechanism]):
     """A mechanism with the finding that passed it: the only thing that a release samples from."""
 
-    mechanism: Mechanism
-    finding: Finding
+    __slots__ = ("finding", "mechanism")
 
-    def __post_init__(self) -> None:
-        if not self.finding.private:
-            raise NotCertifiedError(f"the mechanism is {self.finding}. Nothing was sampled and nothing was spent.")
+    def __init__(self, mechanism: Mechanism, finding: Finding, *, mint: object = None) -> None:
+        if mint is not _MINT:
+            raise NotCertifiedError(
+                "Only the referee certifies a mechanism. Nothing was sampled and nothing was spent."
+            )
+        if not finding.private:
+            raise NotCertifiedError(f"The mechanism is {finding}. Nothing was sampled and nothing was spent.")
+        self.mechanism = mechanism
+        self.finding = finding
+
+    def __repr__(self) -> str:
+        return f"Certified({self.mechanism!r})"
+
+
+def mint(mechanism: Mechanism, finding: Finding) -> Certified[Mechanism]:
+    """Certify what a referee of this package has passed; raises :class:`NotCertifiedError` otherwise."""
+    return Certified(mechanism, finding, mint=_MINT)
 
 
 def same(a: Ball, b: Ball, floor: Ball) -> bool:

@@ -30,7 +30,7 @@ def design(
     """
     from optimaldp.cli.files import read_json
     from optimaldp.designing import Status, solve
-    from optimaldp.json_text import json_text
+    from optimaldp.documents.json_text import json_text
     from optimaldp.mechanisms.documents import read_problem
 
     found = solve(read_problem(read_json(problem)))

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError
-from optimaldp.json_text import read_json_text
 
 
 def read_text(path: str) -> str:

@@ -25,8 +25,8 @@ def papers(
 
     Exit code 0 whether a paper is right or not: an erratum is a result.
     """
+    from optimaldp.documents.json_text import json_text
     from optimaldp.errors import InputError
-    from optimaldp.json_text import json_text
     from optimaldp.papers import NUMBERS, paper
     from optimaldp.progress import track
 

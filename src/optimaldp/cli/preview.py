@@ -2,65 +2,124 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.release import (
+from optimaldp.cli.options import (
+    AimOption,
     AsJson,
-    Asked,
+    By,
     DeltaOption,
-    EpsilonOption,
+    GroupsOption,
     LedgerFile,
     Levels,
     NeighboursOption,
     Part,
+    PublicGroups,
     Reduce,
     ReduceOrder,
     Types,
     Unit,
     Where,
+    read_groups,
 )
+from optimaldp.cli.release import PlanFile, _MaybeAsked, _MaybeEpsilon, needed
+from optimaldp.errors import InputError, QuestionError
 
-NotRead = Annotated[
-    str | None, typer.Option("--data", help="Accepted so that a release's options can stay; never opened.")
+Table = Annotated[
+    str | None, typer.Option("--data", help="A table to check the question against: its columns, never its rows.")
 ]
-Persons = Annotated[int | None, typer.Option("--n", help="The public number of persons, to show margins as shares.")]
+Persons = Annotated[int | None, typer.Option("--n", help="The public number of people, to show margins as shares.")]
 Picture = Annotated[str | None, typer.Option("--plot", help="Also draw a picture into this file (.png, .svg, .pdf).")]
+LevelSizes = Annotated[
+    str | None, typer.Option("--level-sizes", help='How many people have each level of their own: "0.1: 20, 1: 981".')
+]
 
 
 @app.command("preview")
 def preview_command(
-    question: Asked,
-    epsilon: EpsilonOption,
+    question: _MaybeAsked = None,
+    epsilon: _MaybeEpsilon = None,
     delta: DeltaOption = "0",
-    neighbours: NeighboursOption = "substitution",
+    neighbours: NeighboursOption = None,
     n: Persons = None,
+    level_sizes: LevelSizes = None,
+    aim: AimOption = None,
     plot: Picture = None,
     as_json: AsJson = False,
-    data: NotRead = None,
+    data: Table = None,
     unit: Unit = None,
     reduce: Reduce = None,
     reduce_order: ReduceOrder = None,
-    levels: Levels = None,
     where: Where = None,
+    by: By = None,
+    groups: GroupsOption = None,
+    public_groups: PublicGroups = False,
+    levels: Levels = None,
     ledger: LedgerFile = None,
     part: Part = None,
     types: Types = None,
+    plan: PlanFile = None,
 ) -> None:
-    """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no table and spends nothing."""
-    from optimaldp.preview import preview
+    """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no row and spends nothing."""
+    if plan is not None:
+        from optimaldp.asking.plans import preview_plan, read_plan
 
-    made = preview(question, epsilon=epsilon, delta=delta, neighbours=neighbours, n=n)
+        shown = preview_plan(read_plan(plan))
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        return
+    from optimaldp.asking.checking import check_request
+    from optimaldp.asking.previewing import preview_of
+
+    if levels is not None and level_sizes is None:
+        remedy = 'a preview reads no table: say how many people have each level, --level-sizes "0.1: 20, 1: 981"'
+        raise QuestionError("levels", levels, "is a column, which a preview does not read", remedy)
+    requests = [
+        check_request(
+            one,
+            epsilon=needed(epsilon, "epsilon"),
+            delta=delta,
+            neighbours=neighbours,
+            unit=unit,
+            reduce=reduce,
+            reduce_order=reduce_order,
+            where=where,
+            by=by,
+            groups=read_groups(groups),
+            public_groups=public_groups,
+            aim=aim,
+            personal=level_sizes is not None,
+            data=data,
+            types=types,
+            ledger=ledger,
+            part=part,
+        )
+        for one in needed(question, "question")
+    ]
+    made = [preview_of(request, n=n, level_sizes=_sizes(level_sizes)) for request in requests]
     if plot is not None:
         from optimaldp.plots.style import save
 
-        save(made.plot(), plot)
+        save(made[0].plot(), plot)
     if as_json or not sys.stdout.isatty():
-        typer.echo(made.to_json(indent=2))
+        documents = [one.to_document() for one in made]
+        typer.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2, ensure_ascii=False))
         return
     from rich.console import Console
 
-    Console().print(made)
+    for one in made:
+        Console().print(one)
+
+
+def _sizes(text: str | None) -> dict[Any, int] | None:
+    """``"0.1: 20, 1: 981"``."""
+    if text is None:
+        return None
+    pairs = [part.split(":") for part in text.split(",")]
+    if any(len(pair) != 2 or not pair[1].strip().isdecimal() for pair in pairs):
+        raise InputError("level-sizes", text, "does not say level: people", 'write "0.1: 20, 1: 981"')
+    return {level.strip(): int(people) for level, people in pairs}

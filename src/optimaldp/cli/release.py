@@ -1,128 +1,164 @@
-"""``optimaldp release``: one private answer about a table."""
+"""``optimaldp release``: private answers about a table."""
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.options import (
+    AimOption,
+    AsJson,
+    Asked,
+    By,
+    Data,
+    DeltaOption,
+    EpsilonOption,
+    GroupsOption,
+    LedgerFile,
+    Levels,
+    NeighboursOption,
+    Part,
+    PublicGroups,
+    Reduce,
+    ReduceOrder,
+    Types,
+    Unit,
+    Where,
+    plain,
+    read_groups,
+    read_types,
+)
+from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
-    from optimaldp.release import Release
+    from optimaldp.asking.result import Release
 
-Data = Annotated[
-    str, typer.Option("--data", help="A CSV or Parquet path, duckdb:///file.db?table=t, or any Ibis URL with a table.")
+Proof = Annotated[
+    bool, typer.Option("--proof", help="Show the proof: what was checked exactly, what rests on a theorem.")
 ]
-Asked = Annotated[str, typer.Option("--question", help="For example \"share(smokes = 'yes') >= 0.3\".")]
-EpsilonOption = Annotated[str, typer.Option("--epsilon", help="The privacy level: 0.5, 'ln(2)'. There is no default.")]
-DeltaOption = Annotated[str, typer.Option("--delta", help="The delta of the level.")]
-NeighboursOption = Annotated[
-    str,
-    typer.Option(
-        "--neighbours",
-        help="substitution: one record replaced, the number of persons is public; add-remove: one person more or less.",
-    ),
+After = Annotated[
+    float | None,
+    typer.Option("--after", help="Answer this many seconds after the question, so that the time tells nothing."),
 ]
-Unit = Annotated[str | None, typer.Option("--unit", help="The column that identifies a person; else each row is one.")]
-Reduce = Annotated[
-    str | None,
-    typer.Option("--reduce", help="How several rows of a person become one value: any, all, most-frequent, first."),
+PlanFile = Annotated[
+    str | None, typer.Option("--plan", help="A plan file (TOML) with source, unit, neighbours, budget and questions.")
 ]
-ReduceOrder = Annotated[str | None, typer.Option("--reduce-order", help="The column whose order 'first' follows.")]
-Levels = Annotated[str | None, typer.Option("--levels", help="A public column with each person's own epsilon.")]
-Where = Annotated[str | None, typer.Option("--where", help="Only rows with this SQL condition speak for their person.")]
-LedgerFile = Annotated[
-    str | None,
-    typer.Option("--ledger", help="A ledger that pays for the answer; make one with: optimaldp ledger create."),
-]
-Part = Annotated[
-    str | None,
-    typer.Option("--part", help="Ask and charge only this disjoint part, a SQL condition that the ledger declares."),
-]
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        help="Declare the type of a CSV column, age=int64, instead of finding it in the data; may be repeated. "
-        "Then all other columns are text, and a cell that does not fit is NULL.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer with its certificate as JSON.")]
+_MaybeData = Annotated[str | None, Data.__metadata__[0]]  # type: ignore[attr-defined]
+_MaybeAsked = Annotated[list[str] | None, Asked.__metadata__[0]]  # type: ignore[attr-defined]
+_MaybeEpsilon = Annotated[str | None, EpsilonOption.__metadata__[0]]  # type: ignore[attr-defined]
 
 
 @app.command("release")
 def release_command(
-    data: Data,
-    question: Asked,
-    epsilon: EpsilonOption,
+    data: _MaybeData = None,
+    question: _MaybeAsked = None,
+    epsilon: _MaybeEpsilon = None,
     delta: DeltaOption = "0",
-    neighbours: NeighboursOption = "substitution",
+    neighbours: NeighboursOption = None,
     unit: Unit = None,
     reduce: Reduce = None,
     reduce_order: ReduceOrder = None,
-    levels: Levels = None,
     where: Where = None,
+    by: By = None,
+    groups: GroupsOption = None,
+    public_groups: PublicGroups = False,
+    levels: Levels = None,
+    aim: AimOption = None,
     ledger: LedgerFile = None,
     part: Part = None,
     types: Types = None,
+    plan: PlanFile = None,
+    after: After = None,
+    proof: Proof = False,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question about a table privately and print the answer, which may be published."""
-    from optimaldp.release import release
+    """Answer questions about a table privately and print the answers, which may be published."""
+    if plan is not None:
+        from optimaldp.asking.plans import read_plan, release_plan
+
+        _print(release_plan(read_plan(plan)), as_json=as_json, proof=proof, several=True)
+        return
+    from optimaldp.asking.releasing import release
 
     made = release(
-        _source(data, types),
-        question,
-        epsilon=epsilon,
+        needed(data, "data"),
+        list(needed(question, "question")),
+        epsilon=needed(epsilon, "epsilon"),
         delta=delta,
         neighbours=neighbours,
         unit=unit,
         reduce=reduce,
         reduce_order=reduce_order,
-        levels=levels,
         where=where,
+        by=by,
+        groups=read_groups(groups),
+        public_groups=public_groups,
+        levels=levels,
+        aim=aim,
         part=part,
         ledger=ledger,
+        types=read_types(types),
+        answer_after=after,
     )
+    _print(made, as_json=as_json, proof=proof, several=len(made) > 1)
+
+
+def needed(value: Any, name: str) -> Any:
+    """An option that may be left out only when there is a plan."""
+    if value:
+        return value
+    raise InputError(name, value, "is missing", f"name it with --{name}, or name a --plan")
+
+
+def _print(made: list[Release], *, as_json: bool, proof: bool, several: bool) -> None:
+    for warning in dict.fromkeys(text for one in made for text in one.warnings):
+        print(f"optimaldp: note: {warning}", file=sys.stderr)
     if as_json:
-        typer.echo(made.to_json(indent=2))
+        documents = [one.to_document() for one in made]
+        typer.echo(json.dumps(documents if several else documents[0], indent=2, ensure_ascii=False))
     elif sys.stdout.isatty():
-        _show(made)
+        for one in made:
+            show(one, proof=proof)
     else:
-        typer.echo(_plain(made))
+        for one in made:
+            typer.echo(plain(one.answer))
 
 
-def _source(data: str, types: list[str] | None) -> Any:
-    """The source as it was typed, or opened with its declared types."""
-    if not types:
-        return data
-    from optimaldp.errors import InputError
-    from optimaldp.tables import open_source
-
-    declared = dict(text.split("=", 1) for text in types if "=" in text)
-    if len(declared) < len(types):
-        raise InputError("type", types, "does not say name=type once for each column", "write --type age=int64")
-    return open_source(data, types=declared)
-
-
-def _plain(made: Release) -> str:
-    """The bare answer for a pipe: a text, or a histogram as JSON."""
-    import json
-
-    return made.answer if isinstance(made.answer, str) else json.dumps(made.answer, ensure_ascii=False)
-
-
-def _show(made: Release) -> None:
+def show(made: Release, *, proof: bool) -> None:
+    """The four things to know; with *proof* everything behind them."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    console.print(Text(_plain(made), style="bold"))
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in made.details():
-        if name != "answer":
+    console.print(Text(made.question, style="dim"))
+    if isinstance(made.answer, dict):
+        console.print(answer_table(made.answer))
+    else:
+        console.print(Text(plain(made.answer), style="bold"))
+    for sentence in made.sentences()[1:]:
+        console.print(Text(sentence))
+    if made.recorded:
+        console.print(Text("This answer was already in the ledger: nothing was spent.", style="dim"))
+    if proof:
+        table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        for name, value in made.proof():
             table.add_row(Text(name.replace("_", " "), style="dim"), Text(value))
-    console.print(table)
+        console.print(table)
+
+
+def answer_table(answer: dict[str, Any]) -> Any:
+    """Answers by group or counts by option; counts with bars."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    numbers = [value for value in answer.values() if isinstance(value, int)]
+    most = max(numbers, default=0) or 1
+    for name, value in answer.items():
+        bar = "█" * round(40 * value / most) if isinstance(value, int) else ""
+        table.add_row(str(name), plain(value) if isinstance(value, str) else str(value), bar)
+    return table

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
     from optimaldp.certify import Verdict
@@ -26,15 +27,31 @@ def verify_command(
     ] = False,
 ) -> None:
     """Check a mechanism: privacy on every edge, and optimality from its certificate. Exit code 0 if private, else 1."""
+    from optimaldp.asking.verifying import verify_document as verify_release
     from optimaldp.certify.graphs.files import verify_document
     from optimaldp.cli.files import read_json
 
-    verdict, examined = verify_document(read_json(mechanism))
+    document = read_json(mechanism)
+    if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):
+        _verify_releases(document if isinstance(document, list) else [document], verify_release, source=mechanism)
+    verdict, examined = verify_document(document)
     if as_json or not sys.stdout.isatty():
         typer.echo(json.dumps(verdict.to_document(), ensure_ascii=False))
     else:
         _show(verdict, examined)
     raise typer.Exit(0 if verdict.private else 1)
+
+
+def _verify_releases(documents: list[Any], verify_document: Any, *, source: str) -> NoReturn:
+    """Releases, one object or a list of them: re-examined from their documents alone."""
+    for document in documents:
+        if not isinstance(document, dict) or not {"question", "answer"} <= set(document):
+            rule = "is neither a mechanism (with edges) nor a release (with question and answer)"
+            raise InputError("file", source, rule, "give what design --output or release --json wrote")
+    reports = [verify_document(document) for document in documents]
+    shown = [report.to_document() for report in reports]
+    typer.echo(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=2))
+    raise typer.Exit(0 if all(report.holds for report in reports) else 1)
 
 
 def _show(verdict: Verdict, mechanism: Mechanism) -> None:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import InputError, LevelError, MissingExtraError, NotCertifiedError, OptimalDPError
-from optimaldp.privacy import ApproximateDP, Bound, Level, Neighbours, read_neighbours
+from optimaldp.privacy import ApproximateDP, Bound, Level, Neighbours
 from optimaldp.privacy.balls import ball, precision, upper
 from optimaldp.sampling import SystemBits, choose
 
@@ -94,14 +94,16 @@ def question_measurement(
     >>> asked([900, 100, 0]), asked.map(1)
     ('a', 1.0)
     """
-    from optimaldp.questions.answering import answering
-    from optimaldp.questions.base import as_question
-    from optimaldp.release import read_level, sealed
-    from optimaldp.tables.tally import Counted
+    from optimaldp.asking.preparing import withhold_details
+    from optimaldp.asking.request import read_request
+    from optimaldp.certify.questions import certify
+    from optimaldp.laws.setting import Setting, Table
 
     library = _library()
-    asked, level, relation = as_question(question), read_level(epsilon, delta), read_neighbours(neighbours)
-    prepared = answering(asked, level, relation)
+    request = read_request(question, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    asked, level, relation = request.question, request.level, request.neighbours
+    known = persons if relation is Neighbours.SUBSTITUTION else None
+    prepared = certify(asked.mechanism(Setting(level, relation, known))).mechanism
     open_total = relation is Neighbours.ADD_REMOVE
     space = _count_vectors(library) if open_total else _counts_of(library, asked, _read_persons(persons))
 
@@ -110,7 +112,9 @@ def question_measurement(
         given = [max(0, count) for count in counts] if open_total else list(counts)
         if not open_total and sum(given) != persons:
             raise InputError("counts", "the input", "does not add up to the public number of persons")
-        return sealed(lambda: prepared.draw(Counted.of(asked.cells(given)), SystemBits()))
+        asked.read_counts(given)
+        table = Table({cell: count for cell, count in enumerate(given) if count})
+        return withhold_details(lambda: prepared.draw(table, SystemBits()))
 
     return _measurement(library, space, level.forward[0], draw)
 
@@ -130,11 +134,12 @@ def _count_vectors(library: Any) -> tuple[Any, Any]:
 def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any]:
     def member(counts: Any) -> bool:
         try:
-            return sum(question.cells(counts)) == persons
+            question.read_counts(counts)
+            return sum(counts) == persons
         except (OptimalDPError, TypeError):
             return False
 
-    words = f"counts of {persons} persons in {question.size()} cells"
+    words = f"counts of {persons} people for {question}"
     return library.user_domain(words, member), library.user_distance("persons whose record is replaced")
 
 

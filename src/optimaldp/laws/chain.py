@@ -1,61 +1,53 @@
-"""The mechanism of a question at its distance: no graph, one closed form.
+"""Yes/no at a distance: the greatest private mechanism with a balanced boundary, in closed form.
 
-All answers' regions touch, so the boundary graph is one chain ``(answer, 0), (answer, 1), ...`` for each answer, with the heads
-joined. At the heads stands randomised response; t steps inside, every prefix sum along the preference (the true answer first,
-then the others in their public order) has been raised t times by the step function F (papers 000 Thm 3-5, 001 Thm 2-4, with the
-corrected F of erratum 001-1).
+The tables of one answer that touch tables of the other form the boundary; there each answer is wrong with probability
+``(1 - delta) / (e^epsilon + 1)``. One move further inside, the right answer's probability is raised once by the step function F
+(papers 000 Thm 3-5, 001 Thm 2-4, with the corrected F of erratum 001-1), so a table whose answer changes after ``flips`` moves is
+raised ``flips - 1`` times (erratum 000-1: distances are counted from the boundary, not from the other side of it).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from fractions import Fraction
 
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision, working_bits
-from optimaldp.questions.conditions import Moves
+from optimaldp.privacy.trajectory import Number
+
+Moves = int | float  # math.inf: no number of moves is enough
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Randomised response over *answers* at the boundary, the unique optimum with that boundary inside.
-
-    **Guarantee.** Two positions ``(answer, distance)`` of neighbouring tables are (epsilon, delta)-close in all events.
+    """The probability of the wrong one of two answers, by the number of moves to the boundary.
 
     >>> from optimaldp.privacy import level
-    >>> chain = Chain(level("ln(2)"), 2)
-    >>> [round(float(chain.enclosures(0, distance)[1]), 4) for distance in range(3)]
-    [0.3333, 0.1667, 0.0833]
+    >>> [str(Chain(level("ln(2)")).error(distance)) for distance in range(3)]
+    ['1/3', '1/6', '1/12']
     """
 
     level: ApproximateDP
-    answers: int
 
-    def enclosures(self, truth: int, distance: Moves) -> list[Ball]:
-        """The probability of each answer, in the answers' order, at the current precision."""
-        beyond = [self.left(rank, distance) for rank in range(self.answers + 1)]
-        along = [before - after for before, after in pairwise(beyond)]  # the true answer first
-        return [*along[1 : truth + 1], along[0], *along[truth + 1 :]]
-
-    def error(self, distance: Moves) -> Ball:
-        """The probability of a wrong answer at the current precision."""
-        return self.left(1, distance)
-
-    def left(self, rank: int, distance: Moves) -> Ball:
-        """What the *rank* most preferred answers leave to the others: ``1 - F^t(1 - head)``, the head being the boundary's."""
-        if rank in (0, self.answers) or distance == math.inf:
-            return Ball(1 if rank == 0 else 0)
+    def error(self, distance: Moves) -> Number:
+        """Exact at a rational level and a moderate distance, else enclosed at the current precision."""
+        if distance == math.inf:
+            return Fraction(0) if self.level.is_rational else Ball(0)
+        if self.level.is_rational:
+            return self._walked(self._head(self.level.epsilon.exact_ratio, 1 - self.level.delta), distance)
         with precision(max(working_bits(), 64) + self._lost_bits):
-            head = (self.answers - rank) * (
-                ball(1 - self.level.delta) / (self.level.epsilon.exp() + (self.answers - 1))
-            )
-            # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.
-            walked = self.level.sides(1 - head, max(distance, 1))[1]
+            return self._walked(self._head(self.level.epsilon.exp(), ball(1 - self.level.delta)), distance)
+
+    def _head(self, ratio: Number, rest: Number) -> Number:
+        return rest / (ratio + 1)
+
+    def _walked(self, head: Number, distance: Moves) -> Number:
+        # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.
+        walked = self.level.sides(1 - head, max(distance, 1))[1]
         return walked if distance else head
 
-    @cached_property
+    @property
     def _lost_bits(self) -> int:
         """A head of about ``e^-epsilon`` is subtracted from 1 and must come back as sharp as it was: ``log2 e < 1.5``."""
         return math.ceil(1.5 * float(self.level.epsilon))

@@ -47,7 +47,7 @@ class Mechanism(Result):
     @staticmethod
     def from_json(text: str) -> Mechanism:
         """Read what :meth:`to_json` wrote, exactly."""
-        from optimaldp.json_text import read_json_text
+        from optimaldp.documents.json_text import read_json_text
         from optimaldp.mechanisms.documents import read_mechanism
 
         return read_mechanism(read_json_text(text))[0]

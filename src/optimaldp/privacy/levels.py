@@ -294,6 +294,12 @@ def level(epsilon: Any = None, delta: Any = 0, *, mu: Any = None) -> Level:
     return ApproximateDP(bound, bound)
 
 
+def approximate(epsilon: Epsilon, delta: Fraction = Fraction(0)) -> ApproximateDP:
+    """The plain (epsilon, delta)-DP of numbers that are read already."""
+    bound = (Bound(epsilon, delta),)
+    return ApproximateDP(bound, bound)
+
+
 def all_of(*levels: Level) -> ApproximateDP:
     """Several (epsilon, delta) promises at once: the smallest of their step functions."""
     if not levels:

@@ -1,27 +1,37 @@
-"""Questions about a table: the true answer and its distance to another answer, from a few counts.
-
-The function ``optimaldp.winner`` is not repeated here, because ``optimaldp.laws.winner`` is the package with its mechanism.
-"""
+"""Questions about a table: what is true, how far that is from another answer, and how it is answered privately."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy import Neighbours, read_neighbours
 from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.choices import Compare, Histogram, Winner, compare, histogram
-from optimaldp.questions.quantiles import Quantile, median, quantile
+from optimaldp.questions.kinds.compare import Compare, compare
+from optimaldp.questions.kinds.histogram import Histogram, histogram
+from optimaldp.questions.kinds.mean import Average, MeanThreshold, mean
+from optimaldp.questions.kinds.quantile import Quantile, median, quantile
+from optimaldp.questions.kinds.several import Several
+from optimaldp.questions.kinds.threshold import PeopleWho, Threshold, all_, any_, count, majority, share
+from optimaldp.questions.kinds.two_groups import MeanDifference, ShareDifference
+from optimaldp.questions.kinds.winner import Winner, winner
 from optimaldp.questions.text import parse
-from optimaldp.questions.thresholds import Both, Quantity, Threshold, all_, any_, count, majority, share
+
+if TYPE_CHECKING:
+    from optimaldp.laws.quantile import quantile_probabilities
+    from optimaldp.laws.winner import winner_probabilities
 
 __all__ = [
-    "Both",
+    "Average",
     "Compare",
     "Histogram",
+    "MeanDifference",
+    "MeanThreshold",
+    "PeopleWho",
     "Quantile",
-    "Quantity",
     "Question",
+    "Several",
+    "ShareDifference",
     "Threshold",
     "Winner",
     "all_",
@@ -32,12 +42,15 @@ __all__ = [
     "flips",
     "histogram",
     "majority",
+    "mean",
     "median",
     "parse",
     "quantile",
     "quantile_probabilities",
     "share",
+    "winner",
     "winner_probabilities",
+    "yes_probability",
 ]
 
 
@@ -46,23 +59,35 @@ def flips(
 ) -> int | float:
     """The least number of neighbour moves that change the true answer; ``math.inf`` if nothing can.
 
-    *counts* as the question's tally orders them: (yes, no) for a condition, one for each option or bin (everybody else may be
-    left out or come last), (yes yes, yes no, no yes, no no) for two conditions. This is a calculation about counts that the
-    caller already knows: of private counts the result is private too.
+    *counts* in the order of the question: (yes, no) for a condition, (yes, no, outside) with ``among``, one for each option or
+    bin (everybody else may be left out or come last), one for each value of a mean's grid (people without a value may come
+    last), (A yes, A no, B yes, B no, outside) for two groups. This is a calculation about counts that the caller already knows:
+    of private counts the result is private too.
 
     >>> flips("winner(vote, ['a', 'b'])", [10, 7]), flips("count(x > 1) >= 5", [2, 9], neighbours="add-remove")
     (2, 3)
     """
-    return as_question(question).flips(counts, read_neighbours(neighbours))
+    asked = as_question(question)
+    return asked.flips(asked.read_counts(counts), read_neighbours(neighbours))
 
 
-def __getattr__(name: str) -> Any:
-    if name == "winner_probabilities":  # its arithmetic loads on first use
-        from optimaldp.laws.winner import winner_probabilities
+if not TYPE_CHECKING:
 
-        return winner_probabilities
-    if name == "quantile_probabilities":
-        from optimaldp.laws.quantile import quantile_probabilities
+    def __getattr__(name: str) -> Any:
+        # Their arithmetic loads on first use.
+        if name == "winner_probabilities":
+            from optimaldp.laws.winner import winner_probabilities
 
-        return quantile_probabilities
-    raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")
+            return winner_probabilities
+        if name == "quantile_probabilities":
+            from optimaldp.laws.quantile import quantile_probabilities
+
+            return quantile_probabilities
+        raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")
+
+
+def yes_probability(question: Question | str, by_level: Sequence[tuple[Any, int, int]], *, aim: str = "typical") -> Any:
+    """The probability of "yes" where people have levels of their own: ``by_level`` lists (epsilon, yes, no)."""
+    from optimaldp.questions.personal import yes_probability_of
+
+    return yes_probability_of(as_question(question), by_level, aim)

@@ -1,44 +1,91 @@
-"""What every question is: public text, public answers, and two functions of a few counts."""
+"""What every question is: public text, public answers, the counts it needs, what is true, and how it is answered.
+
+A kind of question owns itself: one module in :mod:`optimaldp.questions.kinds` says how it is written, what it counts, what is
+true, how far a table is from another answer, and which mechanism answers it. Nothing else needs to know that it exists.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import QuestionError
+from optimaldp.errors import NoMarginError, QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.setting import Cells, Setting
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.conditions import Moves
-from optimaldp.tables.tally import Option, Tally
+from optimaldp.tables.tally import Condition, Keys, Option, Reading, Tally
+
+if TYPE_CHECKING:
+    from optimaldp.questions.accuracy import Accuracy
+    from optimaldp.questions.mechanism import Mechanism
 
 YES_NO = ("yes", "no")
+NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is protected'
+
+Spec = dict[str, Any]
+"""A question in plain public numbers: what the referee reads, so that it needs none of this code."""
 
 
 class Question(ABC):
-    """An immutable question with finitely many public answers. ``str(question)`` is its text and parses back to it."""
+    """An immutable question with public answers. ``str(question)`` is its text and parses back to it."""
+
+    among: str | None = None
+    """A condition: only the people who satisfy it are asked. Who they are is private."""
 
     @property
     @abstractmethod
-    def tally(self) -> Tally:
-        """Which counts of persons it needs."""
+    def readings(self) -> tuple[Reading, ...]:
+        """What is read of each person's record, without *among*."""
+
+    @property
+    def tally(self) -> Tally | Keys:
+        """Which counts of people it needs."""
+        asked = () if self.among is None else (Condition(self.among),)
+        return Tally((*self.readings, *asked))
 
     @property
     @abstractmethod
-    def answers(self) -> tuple[str, ...] | None:
-        """The public answers in their public order; ``None`` until the column's type has listed the options."""
+    def answers(self) -> Sequence[str] | None:
+        """The public answers in their public order; ``None`` where they are not a list that is known beforehand."""
 
     @abstractmethod
-    def truth(self, counts: Sequence[int]) -> int:
+    def fold(self, cells: Cells) -> Any:
+        """The counts that :meth:`truth` and :meth:`flips` take, from the cells of the tally."""
+
+    @abstractmethod
+    def read_counts(self, counts: Sequence[int]) -> Any:
+        """The same from a list that a caller made up, in the documented order."""
+
+    @abstractmethod
+    def truth(self, counts: Any) -> int:
         """The position of the true answer. Private."""
 
     @abstractmethod
-    def flips(self, counts: Sequence[int], neighbours: Neighbours) -> Moves:
+    def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change the true answer; ``math.inf`` if none can. Private."""
 
-    def distance(self, counts: Sequence[int], neighbours: Neighbours) -> Moves:
-        """The distance to the boundary of the true answer's own region: flips - 1 (erratum 000-1). Private."""
-        return self.flips(counts, neighbours) - 1
+    def distance(self, counts: Any, neighbours: Neighbours) -> Moves:
+        """What a chain counts: the flips, or a number never above them that one move changes by at most one. Private."""
+        return self.flips(counts, neighbours)
+
+    @abstractmethod
+    def mechanism(self, setting: Setting) -> Mechanism:
+        """How it is answered at this setting: public, and not yet examined by the referee."""
+
+    @abstractmethod
+    def spec(self) -> Spec:
+        """The question in plain numbers, for the referee."""
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        """How often the answer is right by margin, and how far off a wrong one is: public, for previews."""
+        raise NoMarginError("question", str(self), "has no margin", "its error does not depend on one")
+
+    def small_twin(self) -> Question:
+        """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""
+        return self
 
     def with_options(self, options: tuple[Option, ...]) -> Question:
         """The same question with the options that the column's type lists."""
@@ -48,41 +95,73 @@ class Question(ABC):
         """What a reader must know about who is counted: public sentences."""
         return ()
 
-    def cells(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """*counts* checked: non-negative integers in the order of the tally; a last "everybody else" may be left out."""
-        given = tuple(map(_whole, counts))
-        wanted = self.size()
-        if self.leaves_out_allowed and len(given) == wanted - 1:
-            given = (*given, 0)
-        if len(given) != wanted:
-            raise QuestionError("counts", len(given), f"is not the {wanted} counts that {self} needs")
-        return given
+    where_is_among = False
+    """Whether ``where`` would be misread as "among" when each row is a person."""
 
-    leaves_out_allowed = False
-
-    @abstractmethod
-    def size(self) -> int:
-        """How many counts the tally gives."""
+    needs_a_filter = False
+    """Whether the question says nothing about the whole table when its number of people is public."""
 
     def __repr__(self) -> str:
         return f"Question({str(self)!r})"
 
 
-def _whole(count: Any) -> int:
-    """A count as Python's own integer: numpy's are counts too."""
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+@dataclass(frozen=True)
+class Valued:
+    """{place: people} of those who have a value, and people without one. Private."""
+
+    values: dict[int, int]
+    without: int
+
+    @staticmethod
+    def of(cells: dict[int, int], last: int) -> Valued:
+        """From cells of which the last one holds those without a value."""
+        return Valued(
+            {place: people for place, people in cells.items() if people and place != last}, cells.get(last, 0)
+        )
+
+    def __repr__(self) -> str:
+        return "Valued(private)"
+
+
+def outside_last(cells: Cells, size: int, among: str | None) -> dict[int, int]:
+    """Cells of (reading, among?) as cells of the reading alone: people who are not among those asked join the last cell."""
+    if among is None:
+        return {cell: people for cell, people in cells.items() if people}
+    folded: dict[int, int] = {}
+    for cell, people in cells.items():
+        own, not_among = divmod(cell, 2)
+        place = size - 1 if not_among else own
+        folded[place] = folded.get(place, 0) + people
+    return folded
+
+
+def whole_numbers(counts: Sequence[int]) -> tuple[int, ...]:
+    """Counts as Python's own integers: numpy's are counts too. No message quotes one."""
+    if any(isinstance(count, bool) or not isinstance(count, Integral) or count < 0 for count in counts):
         raise QuestionError("counts", "the list", "does not hold whole numbers of 0 or more only")
-    return int(count)
+    return tuple(int(count) for count in counts)
 
 
-def as_question(given: Any) -> Question:
+def counts_for(question: Question, counts: Sequence[int], *, wanted: int, least: int | None = None) -> tuple[int, ...]:
+    """Checked counts, *wanted* of them; the last ones may be left out down to *least*."""
+    known = whole_numbers(counts)
+    if not (wanted if least is None else least) <= len(known) <= wanted:
+        raise QuestionError("counts", len(known), f"is not the number of counts that {question} needs ({wanted})")
+    return (*known, *[0] * (wanted - len(known)))
+
+
+def among_text(among: str | None) -> str:
+    return "" if among is None else f" among {among}"
+
+
+def as_question(asked: Any) -> Question:
     """A question from itself or from its text."""
-    if isinstance(given, Question):
-        return given
-    if isinstance(given, str):
+    if isinstance(asked, Question):
+        return asked
+    if isinstance(asked, str):
         from optimaldp.questions.text import parse
 
-        return parse(given)
+        return parse(asked)
     raise QuestionError(
-        "question", given, "is not a question", "write odp.share(\"smokes = 'yes'\") >= 0.3, or the same as text"
+        "question", asked, "is not a question", "write odp.share(\"smokes = 'yes'\") >= 0.3, or the same as text"
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -11,10 +12,13 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import read_number
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.tables.tally import Option
+from optimaldp.tables.tally import Edge, Option, Step
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _OPENING = {"(": ")", "[": "]"}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DURATION = re.compile(r"\s*(\d{1,9})\s*(seconds?|minutes?|hours?|days?|weeks?)\s*", re.IGNORECASE)
+_UNITS = {"second": "seconds", "minute": "minutes", "hour": "hours", "day": "days", "week": "weeks"}
 
 
 def end_of_quoted(text: str, start: int) -> int:
@@ -52,22 +56,28 @@ def end_of_group(text: str, start: int) -> int:
     raise QuestionError("question", text, "has brackets that do not match", "close every ( and [ that was opened")
 
 
-def split_arguments(text: str) -> list[str]:
-    """Split at the commas that stand outside of quotes and brackets."""
+def top_level_words(text: str, separator: str) -> list[str]:
+    """Split at a comma, or at a word such as ``among``, that stands outside of quotes and brackets.
+
+    >>> top_level_words("x IN (1, 2), 'a, b'", ","), top_level_words("among_us = 1 AMONG \"among\"", "among")
+    (['x IN (1, 2)', "'a, b'"], ['among_us = 1', '"among"'])
+    """
+    if not text.strip():
+        return []
+    word = re.compile(rf"\b{separator}\b" if separator.isalpha() else re.escape(separator), re.IGNORECASE)
     parts, begin, position = [], 0, 0
     while position < len(text):
         character = text[position]
         if character in "'\"":
             position = end_of_quoted(text, position)
-            continue
-        if character in _OPENING:
+        elif character in _OPENING:
             position = end_of_group(text, position)
-            continue
-        if character == ",":
+        elif match := word.match(text, position):
             parts.append(text[begin:position].strip())
-            begin = position + 1
-        position += 1
-    return [*parts, text[begin:].strip()] if text.strip() else []
+            begin = position = match.end()
+        else:
+            position += 1
+    return [*parts, text[begin:].strip()]
 
 
 def check_predicate(predicate: Any) -> str:
@@ -77,7 +87,14 @@ def check_predicate(predicate: Any) -> str:
     text = predicate.strip()
     if end_of_group(f"({text})", 0) != len(text) + 2:
         raise QuestionError("predicate", predicate, "has brackets that do not match")
+    if len(top_level_words(text, "among")) > 1:
+        raise QuestionError("predicate", predicate, "holds the word among", 'write a column of that name as "among"')
     return text
+
+
+def check_among(condition: Any) -> str | None:
+    """The condition behind ``among``, or ``None``."""
+    return None if condition is None else check_predicate(condition)
 
 
 def check_column(column: Any) -> str:
@@ -140,19 +157,85 @@ def read_list(text: str) -> list[str]:
     """The parts of ``[a, b, c]``."""
     if not text.startswith("[") or end_of_group(text, 0) != len(text):
         raise QuestionError("list", text, "is not a list in brackets", "write ['a', 'b'] or [0, 10, 20]")
-    return split_arguments(text[1:-1])
+    return top_level_words(text[1:-1], ",")
 
 
-def check_edges(edges: Iterable[Any]) -> tuple[Fraction, ...]:
-    """Public bin edges: at least two, rising."""
+def check_edges(edges: Iterable[Any]) -> tuple[Edge, ...]:
+    """Public bin edges, numbers or dates: at least two, rising."""
     if isinstance(edges, (str, bytes)):
         raise QuestionError("bins", edges, "is one text", "give a list of edges: [0, 18, 65, 100]")
-    given = tuple(read_number(edge, name="bins", error=QuestionError) for edge in edges)
-    if len(given) < 2 or any(a >= b for a, b in pairwise(given)):
-        shown = [fraction_text(edge) for edge in given]
+    checked = tuple(read_edge(edge, "bins") for edge in edges)
+    same_kind = len({type(edge) for edge in checked}) == 1
+    if len(checked) < 2 or not same_kind or any(a >= b for a, b in pairwise(checked)):  # type: ignore[operator]
+        shown = [write_edge(edge) for edge in checked]
         raise QuestionError("bins", shown, "is not a rising list of at least two edges", "write bins=[0, 18, 65, 100]")
-    return given
+    return checked
 
 
-def write_numbers(numbers: Iterable[Fraction]) -> str:
-    return "[" + ", ".join(fraction_text(number) for number in numbers) + "]"
+def read_edge(value: Any, field: str) -> Edge:
+    """A number, a date or a point in time; as text a date stands in quotes: ``'2020-01-31'``."""
+    if isinstance(value, (datetime.datetime, datetime.date)):
+        return value
+    if isinstance(value, str) and value[:1] in ("'", '"') and len(value) > 1:
+        value = value[1:-1]
+    if isinstance(value, str) and _DATE.match(value):
+        try:
+            whole_day = len(value) == len("2020-01-31")
+            return datetime.date.fromisoformat(value) if whole_day else datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise QuestionError(field, value, "is not a date", "write '2020-01-31' or '2020-01-31 12:30'") from None
+    return read_number(value, name=field, error=QuestionError)
+
+
+def write_edge(edge: Edge) -> str:
+    """An edge as it stands in the text of a question."""
+    return fraction_text(edge) if isinstance(edge, Fraction) else f"'{edge}'"
+
+
+def edge_text(edge: Edge) -> str:
+    """An edge as an answer is printed."""
+    return fraction_text(edge) if isinstance(edge, Fraction) else str(edge)
+
+
+def read_step(value: Any, field: str = "step") -> Step:
+    """A positive number, or a length of time such as ``'1 day'``, ``'2 weeks'`` or ``'12 hours'``."""
+    if isinstance(value, datetime.timedelta):
+        step: Step = value
+    else:
+        text = value[1:-1] if isinstance(value, str) and value[:1] in ("'", '"') else value
+        match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+        step = _duration(match) if match else read_number(text, name=field, error=QuestionError)
+    if step <= (datetime.timedelta(0) if isinstance(step, datetime.timedelta) else 0):
+        raise QuestionError(field, value, "is not positive", "write step=1, or step='1 day' for dates")
+    return step
+
+
+def _duration(match: re.Match[str]) -> datetime.timedelta:
+    return int(match[1]) * datetime.timedelta(**{_UNITS[match[2].lower().rstrip("s")]: 1})
+
+
+def write_step(step: Step) -> str:
+    """A step as it stands in the text of a question."""
+    if isinstance(step, Fraction):
+        return fraction_text(step)
+    seconds = int(step.total_seconds())
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
+        if seconds % length == 0:
+            number = seconds // length
+            return f"'{number} {unit}{'' if number == 1 else 's'}'"
+    raise AssertionError("a step is a whole number of seconds")
+
+
+def read_range(value: Any, read: Callable[[Any, str], Edge] = read_edge) -> tuple[Edge, Edge]:
+    """The two ends of ``range=[low, high]``."""
+    parts = read_list(value) if isinstance(value, str) else list(value)
+    if len(parts) != 2:
+        raise QuestionError("range", value, "does not hold two ends", "write range=[0, 100]")
+    low, high = (read(part, "range") for part in parts)
+    if type(low) is not type(high) or not low < high:  # type: ignore[operator]
+        raise QuestionError("range", value, "does not rise", "write range=[low, high] with low below high")
+    return low, high
+
+
+def write_edges(edges: Iterable[Edge]) -> str:
+    return "[" + ", ".join(map(write_edge, edges)) + "]"

@@ -13,8 +13,8 @@ from fractions import Fraction
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.questions.base import Question
-from optimaldp.questions.choices import Compare
-from optimaldp.questions.thresholds import Threshold
+from optimaldp.questions.kinds.compare import Compare
+from optimaldp.questions.kinds.threshold import Threshold
 
 Error = Callable[[int], float]
 

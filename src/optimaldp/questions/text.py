@@ -3,132 +3,86 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.questions.base import Question
-from optimaldp.questions.choices import compare, histogram, winner
-from optimaldp.questions.literals import end_of_group, read_column, read_list, read_option, split_arguments
-from optimaldp.questions.quantiles import median, quantile
-from optimaldp.questions.thresholds import Threshold, all_, any_, majority, threshold
+from optimaldp.questions.comparing import Quantity, Shifted
+from optimaldp.questions.forms import forms, read_call
+from optimaldp.questions.literals import end_of_group
 
 _HEAD = re.compile(r"\s*([A-Za-z_]+)\s*\(")
-_COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*([^\s<>=]\S*)\s*")
-_AND = re.compile(r"\s*(?:and|&)\s+", re.IGNORECASE)
+_COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*")
+_NUMBER = re.compile(r"[^\s<>=&|()]+")
+_MARGIN = re.compile(r"\s*\+\s*([^\s<>=&|()]+)")
+_JOIN = re.compile(r"\s*(and|or|&|\|)\s+", re.IGNORECASE)
 _LONGEST = 1_000_000  # characters: 10,000 options fit, an attack does not
-
-_EXAMPLES = {
-    "count": "count(age >= 65) >= 100",
-    "share": "share(smokes = 'yes') >= 0.3",
-    "majority": "majority(smokes = 'yes')",
-    "any": "any(age > 110)",
-    "all": "all(age >= 18)",
-    "compare": "compare(vote, 'a', 'b')",
-    "winner": "winner(vote, ['a', 'b', 'c'])",
-    "median": "median(age, bins=[18, 30, 45, 100])",
-    "quantile": "quantile(age, 0.9, bins=[18, 30, 45, 100])",
-    "histogram": "histogram(vote, ['a', 'b', 'c'])",
-}
 
 
 def parse(text: str) -> Question:
     """Read a question from its text.
 
-    >>> parse("share(smokes = 'yes') >= .30")
-    Question("share(smokes = 'yes') >= 0.3")
+    >>> parse("share(smokes = 'yes' among age >= 18) >= .30")
+    Question("share(smokes = 'yes' among age >= 18) >= 0.3")
     """
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise QuestionError("question", text, "is not the text of a question")
     question, position = _one(text, 0)
-    joined = _AND.match(text, position)
-    if joined and isinstance(question, Threshold):
-        second, position = _one(text, joined.end())
-        if not isinstance(second, Threshold):
-            raise QuestionError(
-                "question", text, "joins something that is no threshold", "only two thresholds can be joined"
-            )
-        question = question & second
+    joined = [question]
+    words = set()
+    while match := _JOIN.match(text, position):
+        words.add("and" if match[1].lower() in ("and", "&") else "or")
+        following, position = _one(text, match.end())
+        joined.append(following)
     if text[position:].strip():
-        raise QuestionError(
-            "question", text, f"goes on after its end with {text[position:].strip()[:40]!r}", _way_out(text)
-        )
-    return question
+        rule = f"goes on after its end with {text[position:].strip()[:40]!r}"
+        raise QuestionError("question", text, rule, _way_out(text))
+    if not words:
+        return question
+    if len(words) > 1:
+        raise QuestionError("question", text, "mixes and with or", "join up to three thresholds by one of them")
+    from optimaldp.questions.kinds.several import joined_by
+
+    return joined_by(words.pop(), joined)
 
 
 def _one(text: str, start: int) -> tuple[Question, int]:
     """One question that starts at *start*, and the position behind it."""
+    made, position = _head(text, start)
+    if isinstance(made, Question):
+        return made, position
+    comparison = _COMPARISON.match(text, position)
+    if comparison is None or not isinstance(made, Quantity):
+        raise QuestionError("question", text, "does not compare its number with a bound", _way_out(text))
+    bound, position = _right_side(text, comparison.end())
+    return made.compared(comparison[1], bound), position
+
+
+def _right_side(text: str, start: int) -> tuple[Any, int]:
+    """A number, or another quantity with a margin."""
+    if _HEAD.match(text, start):
+        other, position = _head(text, start)
+        margin = _MARGIN.match(text, position)
+        if not isinstance(other, Quantity):
+            raise QuestionError("question", text, "compares with something that is no number", _way_out(text))
+        return (other, position) if margin is None else (Shifted(other, margin[1]), margin.end())
+    number = _NUMBER.match(text, start)
+    if number is None:
+        raise QuestionError("question", text, "does not compare its number with a bound", _way_out(text))
+    return number[0], number.end()
+
+
+def _head(text: str, start: int) -> tuple[Any, int]:
     head = _HEAD.match(text, start)
-    if head is None or head[1].lower() not in _EXAMPLES:
-        raise QuestionError(
-            "question", text, "does not begin with a known question", f"known are: {', '.join(_EXAMPLES)}"
-        )
-    word = head[1].lower()
+    form = forms().get(head[1].lower()) if head else None
+    if head is None or form is None:
+        known = ", ".join(forms())
+        raise QuestionError("question", text, "does not begin with a known question", f"known are: {known}")
     end = end_of_group(text, head.end() - 1)
-    inside = text[head.end() : end - 1]
-    if word in ("count", "share"):
-        return _compared(text, word, inside, end)
-    if word in _CONDITIONS:
-        return _CONDITIONS[word](inside), end
-    return _OF_COLUMNS[word](text, split_arguments(inside)), end
-
-
-def _compared(text: str, word: str, inside: str, end: int) -> tuple[Question, int]:
-    comparison = _COMPARISON.match(text, end)
-    if comparison is None:
-        raise QuestionError("question", text, f"does not compare its {word} with a number", _way_out(text))
-    return threshold(word, inside, comparison[1], comparison[2]), comparison.end()
-
-
-def _compare(text: str, parts: list[str]) -> Question:
-    if len(parts) != 3:
-        raise QuestionError("question", text, "needs a column and two options", _way_out(text))
-    return compare(read_column(parts[0]), read_option(parts[1]), read_option(parts[2]))
-
-
-def _winner(text: str, parts: list[str]) -> Question:
-    return winner(*_column_and_options(text, parts))
-
-
-def _histogram(text: str, parts: list[str]) -> Question:
-    return histogram(*_column_and_options(text, parts))
-
-
-def _column_and_options(text: str, parts: list[str]) -> tuple[str, list[str | int | bool] | None]:
-    if len(parts) not in (1, 2):
-        raise QuestionError("question", text, "needs a column and a list of options", _way_out(text))
-    options = [read_option(part) for part in read_list(parts[1])] if len(parts) == 2 else None
-    return read_column(parts[0]), options
-
-
-def _median(text: str, parts: list[str]) -> Question:
-    if len(parts) != 2:
-        raise QuestionError("question", text, "needs a column and bins", _way_out(text))
-    return median(read_column(parts[0]), bins=_bins(text, parts[1]))
-
-
-def _quantile(text: str, parts: list[str]) -> Question:
-    if len(parts) != 3:
-        raise QuestionError("question", text, "needs a column, a share and bins", _way_out(text))
-    return quantile(read_column(parts[0]), parts[1], bins=_bins(text, parts[2]))
-
-
-def _bins(text: str, part: str) -> list[str]:
-    named = re.fullmatch(r"(?:bins\s*=\s*)?(\[.*\])", part, re.DOTALL)
-    if named is None:
-        raise QuestionError("question", text, "has no bins=[...]", _way_out(text))
-    return read_list(named[1])
+    return form.read(read_call(text, form, text[head.end() : end - 1])), end
 
 
 def _way_out(text: str) -> str:
     head = _HEAD.match(text)
-    return "write for example " + _EXAMPLES.get(head[1].lower() if head else "", _EXAMPLES["share"])
-
-
-_CONDITIONS: dict[str, Callable[[str], Question]] = {"majority": majority, "any": any_, "all": all_}
-_OF_COLUMNS: dict[str, Callable[[str, list[str]], Question]] = {
-    "compare": _compare,
-    "winner": _winner,
-    "histogram": _histogram,
-    "median": _median,
-    "quantile": _quantile,
-}
+    form = forms().get(head[1].lower() if head else "") or forms()["share"]
+    return f"write for example {form.example}"

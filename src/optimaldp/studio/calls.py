@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.errors import InputError
-from optimaldp.json_text import json_text, read_json_text
 from optimaldp.studio.errors import describe
 from optimaldp.studio.settings import TABLE_CALLS
 

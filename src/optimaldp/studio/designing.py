@@ -9,14 +9,14 @@ import numpy as np
 
 import optimaldp as odp
 from optimaldp.designing import Design
+from optimaldp.documents.json_text import json_text
 from optimaldp.graphs import DatasetGraph
-from optimaldp.json_text import json_text
 from optimaldp.mechanisms.documents import problem_document, read_problem
 
 MOST_DRAWN = 400  # laying out more datasets takes longer than looking at them is worth
 
 _SNIPPET = """import optimaldp as odp
-from optimaldp.json_text import read_json_text
+from optimaldp.documents.json_text import read_json_text
 from optimaldp.mechanisms.documents import read_problem
 
 problem = read_problem(read_json_text({text}))

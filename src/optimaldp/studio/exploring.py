@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import optimaldp as odp
-from optimaldp.errors import InputError
-from optimaldp.preview import Preview, least_margin, seen
+from optimaldp.asking.previewing import Preview, display_float
+from optimaldp.asking.promise import read_level
+from optimaldp.asking.result import epsilon_means, percent_up
+from optimaldp.errors import InputError, QuestionError
+from optimaldp.laws.balanced import enclosed_error
 from optimaldp.privacy import ApproximateDP, Epsilon, read_neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.questions.accuracy import least_margin
 from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.choices import Winner
-from optimaldp.questions.personal import PersonalLevels, check_personal
-from optimaldp.release import read_level
+from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.studio.calls import read_fields
 
 LIMITS = {"at most 5 %": Fraction(5, 100), "at most 1 %": Fraction(1, 100), "0": Fraction(0)}
@@ -79,28 +80,15 @@ def attacker(bound: ApproximateDP) -> dict[str, Any]:
     with precision(128):
         ratio = bound.epsilon.exp()
         after = min(1.0, float(((ratio + ball(bound.delta)) / (ratio + 1)).mid()))
-    words = (
-        f"Before: an attacker who knows everybody else guesses one person's yes or no with 50 %; "
-        f"after seeing the answer: at most {_percent_up(after)} %."
-    )
-    return {"before": 0.5, "after": after, "words": words}
-
-
-def _percent_up(chance: float) -> str:
-    """Rounded up, because it is said to be the most; but never to a certainty that it is not."""
-    for digits in range(1, 12):
-        shown = math.ceil(chance * 10 ** (digits + 2)) / 10**digits
-        if shown < 100 or chance == 1:
-            return f"{shown:.{digits}f}"
-    return "100"
+    return {"before": 0.5, "after": after, "percent": percent_up(after), "words": epsilon_means(bound)}
 
 
 def phases(question: Question, bound: ApproximateDP, made: Preview) -> dict[str, Any]:
     """tau of every prefix of the answers, and the steps of growth, decay and certainty in words."""
     exact = dict(made.reliable)["0"]
-    if isinstance(question, Winner):
+    if not isinstance(question, Threshold):
         return {"tau": [], "exact_from": exact, "words": [_end_words(exact)]}
-    answers = len(question.answers or ())
+    answers = 2
     with precision(192):
         rest = ball(1 - bound.delta) / (bound.epsilon.exp() + (answers - 1))
         tau = [float(bound.transition(1 - (answers - k) * rest)) for k in range(1, answers)]
@@ -146,20 +134,20 @@ def _read_groups(rows: Any, most: Any) -> Groups | None:
 
 def _by_group(question: Question, made: Preview, groups: Groups) -> dict[str, Any]:
     """The curve of personal levels, at its worst: those who could change the answer are the ones with the strictest levels."""
-    check_personal(question, made.neighbours)
+    if not isinstance(question, Threshold):
+        raise QuestionError("groups", str(question), "has no curve by level here", "ask a count, share or majority")
     if made.level.delta > 0:
         shown = str(float(made.level.delta))
         raise InputError(
             "groups", f"delta {shown}", "has no curve by margin", "use delta 0 to compare levels per group"
         )
-    chain = PersonalLevels(groups[0])
 
     def error(margin: int) -> Ball:
         with precision(192):
-            return chain.error(margin, groups[1])
+            return enclosed_error(groups[0], groups[1], margin)
 
     reliable = {name: least_margin(error, limit) for name, limit in LIMITS.items()}
-    series = {BY_GROUP: [seen(error(margin)) for margin in made.margins]}
+    series = {BY_GROUP: [display_float(error(margin)) for margin in made.margins]}
     named = [f"error {name} from a margin of {margin}" for name, margin in reliable.items() if margin is not None]
     return {
         "error": series | {name: list(errors) for name, errors in made.series},

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from optimaldp.errors import InputError, QuestionError
+from optimaldp.asking.request import Request
+from optimaldp.errors import InputError, NoMarginError
 from optimaldp.studio.calls import read_fields
 
 _OPTIONS = ("where", "reduce", "reduce_order", "levels", "part")
@@ -38,50 +40,48 @@ class Steward:
 
     def check(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Whether a question can be asked of this table, and its preview. Reads no row and spends nothing."""
+        from optimaldp.asking.cautions import cautions
         from optimaldp.studio.exploring import preview
+        from optimaldp.tables import open_source
 
         given = read_fields(body, ("question", "epsilon"), ("delta", "n", *_OPTIONS))
-        question = self._checked(given)
-        neighbours = self._open().ledger.opening.neighbours
+        request = self._checked(given)
         asked = {name: given[name] for name in ("epsilon", "delta", "n") if name in given}
+        question, neighbours = str(request.question), str(request.neighbours)
         try:
-            shown = preview({"question": str(question), "neighbours": str(neighbours)} | asked)
-        except QuestionError as error:
-            if "no margin" not in str(error):
-                raise
-            shown = {"question": str(question), "error": None, "sentences": [], "notes": [str(error)]}
-        return {"preview": shown, "persons": self._persons(given), "ledger": self._book()}
+            shown = preview({"question": question, "neighbours": neighbours} | asked)
+        except NoMarginError as error:
+            shown = {"question": question, "error": None, "sentences": [], "notes": [str(error)]}
+        notes = list(cautions(request, open_source(self._required()).schema))
+        return {"preview": shown, "persons": self._persons(given), "ledger": self._book(), "cautions": notes}
 
     def release(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Spend, sample, record: one private answer."""
         given = read_fields(body, ("question", "epsilon", "confirm"), ("delta", *_OPTIONS))
         if given.pop("confirm") is not True:
             raise InputError("confirm", body.get("confirm"), "is not true", "confirm the spend")
-        table = self._open()
-        before = len(table.history())
-        made = table.ask(given.pop("question"), **given)
-        fresh = any(line.question.startswith(made.question) for line in list(table.history())[before:])
+        made = self._open().ask(given.pop("question"), **given)
         document: dict[str, Any] = made.to_document()
-        return document | {"level": str(made.level), "spent": fresh, "ledger": self._book()}
+        more = {"level": str(made.level), "spent": not made.recorded, "sentences": made.sentences()}
+        return document | more | {"proof": made.proof(), "ledger": self._book()}
 
     def close(self) -> None:
         """Let go of the ledger."""
         if self._table is not None:
             self._table.close()
 
-    def _checked(self, given: Mapping[str, Any]) -> Any:
-        """The question, its predicates and columns checked against the schema; listed options filled in."""
-        from optimaldp.questions.base import as_question
-        from optimaldp.release import read_level
-        from optimaldp.tables import People, check, open_source
+    def _checked(self, given: Mapping[str, Any]) -> Request:
+        """The request, its conditions and columns checked against the schema; listed options filled in."""
+        from optimaldp.asking.checking import check_request
+        from optimaldp.tables import open_source
 
-        read_level(given["epsilon"], given.get("delta", 0))
-        question, opened = as_question(given["question"]), open_source(self._required())
-        options = {name: given.get(name) for name in ("where", "reduce", "reduce_order", "levels")}
-        check(opened, question.tally, People(unit=self._open().ledger.opening.unit, **options))
-        column = getattr(question.tally.readings[0], "column", None)
-        listed = opened.schema[column].options if column is not None and question.answers is None else None
-        return question if listed is None else question.with_options(listed)
+        options = {name: given.get(name) for name in ("where", "reduce", "reduce_order", "part")}
+        opened, book = open_source(self._required()), self._open().ledger
+        asked = {"epsilon": given["epsilon"], "delta": given.get("delta", 0), "ledger": book, "data": opened}
+        request = check_request(given["question"], **asked, **options)
+        column = getattr(request.question, "column", None)
+        listed = opened.schema[column].options if column is not None and request.question.answers is None else None
+        return request if listed is None else replace(request, question=request.question.with_options(listed))
 
     def _persons(self, given: Mapping[str, Any]) -> str:
         opening = self._open().ledger.opening

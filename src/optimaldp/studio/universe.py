@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
 
+from optimaldp.asking.previewing import preview
 from optimaldp.errors import InputError
-from optimaldp.preview import preview
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
-from optimaldp.questions.answering import hypothetical
 from optimaldp.questions.base import Question
-from optimaldp.questions.choices import Winner
-from optimaldp.questions.thresholds import Threshold
+from optimaldp.questions.kinds.compare import Compare
+from optimaldp.questions.kinds.threshold import Threshold
+from optimaldp.questions.kinds.winner import Winner
 
 MOST_DATASETS = 128  # a larger universe is a blot on the screen
 _CHAIN = 8  # steps of a chain that are drawn
@@ -42,9 +44,11 @@ def small_view(
 
 def kinds(question: Question) -> str:
     """One letter for each way in which a person can count: y and n, or a, b, c … for options and bins; none if too many."""
-    if isinstance(question, Threshold):
+    if isinstance(question, Threshold) and question.among is None:
         return "yn"
-    size = question.size() - question.leaves_out_allowed
+    if not isinstance(question, (Compare, Winner)) or question.answers is None or question.among is not None:
+        return ""
+    size = len(question.answers)
     return _VALUES[:size] if size <= len(_VALUES) else ""
 
 
@@ -65,13 +69,15 @@ def _of_counts(
 ) -> dict[str, Any]:
     """The row that a release would sample from at these made-up counts."""
     with precision(96):
-        row = [float(p.mid()) for p in hypothetical(question, level, neighbours, counts)()]
+        mechanism = question.mechanism(Setting(level, neighbours, sum(counts)))
+        law = mechanism.law(Table({cell: people for cell, people in enumerate(counts) if people}))
+        row = [float(p) if isinstance(p, Fraction) else float(p.mid()) for p in law.probabilities()]
     answers = question.answers or ()
-    moves = question.flips(question.cells(counts), neighbours)
+    moves = question.flips(question.read_counts(counts), neighbours)
     distance = None if moves == float("inf") else int(moves) - 1
     return {
         "row": dict(zip(answers, row)),
-        "truth": answers[question.truth(question.cells(counts))],
+        "truth": answers[question.truth(question.read_counts(counts))],
         "distance": distance,
     }
 
@@ -130,7 +136,7 @@ def _personal_view(question: Question, groups: Groups) -> dict[str, Any] | None:
     graph = odp.graphs.values(2, len(levels), levels=levels, names=["y", "n"])
 
     def truth(name: str) -> str:
-        return "yes" if question.truth((name.count("y"), name.count("n"))) == 0 else "no"
+        return "yes" if question.truth((name.count("y"), name.count("n"), 0)) == 0 else "no"
 
     if len({truth(name) for name in graph.names}) < 2:
         return None

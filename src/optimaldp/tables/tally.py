@@ -19,9 +19,13 @@ Edge = Fraction | datetime.date | datetime.datetime
 Step = Fraction | datetime.timedelta
 
 
+EVERY_RECORD = "*"
+"""The condition that every record satisfies: it tells who has a record at all."""
+
+
 @dataclass(frozen=True)
 class Condition:
-    """Whether a SQL condition holds: yes is 0, no is 1. Where it is NULL it does not hold."""
+    """Whether a SQL condition holds: yes is 0, no is 1. Where it is NULL it does not hold. ``*`` holds for every record."""
 
     text: str
 

@@ -2,7 +2,7 @@
 
 With delta > 0 every option that is not top loses ``tau = delta / (K e^epsilon)`` (or all it has), and the tops share
 the gain: far from a tie the answer is then always right. That is (epsilon, delta)-DP for any epsilon-DP mechanism
-underneath.
+underneath. Of two options both tails are cut instead, which errs less.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def draw_winner(
     bits = source if source is not None else SystemBits()
     if claim.options == 1:
         return 0
-    if claim.mode is WinnerMode.PERMUTE_AND_FLIP:
+    if claim.mode is WinnerMode.PERMUTE_AND_FLIP and claim.options > 2:
         return _draw_permute_and_flip(checked, claim, bits)
     # Losers first: the thresholds are then sums of small numbers, and the likeliest answer takes what is left.
     order = sorted(range(len(checked)), key=lambda index: checked[index])
@@ -91,7 +91,15 @@ def draw_winner(
 def exact_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Fraction]:
     """The lattice distribution at a rational ``e^epsilon``, exactly."""
     x = _rational_decay(claim.epsilon)
-    return _truncate(counts, lattice_probabilities(counts, lambda moves: x**moves), claim.bound.delta * x)
+    plain = lattice_probabilities(counts, lambda moves: x**moves)
+    return _with_delta(counts, plain, claim.bound.delta, x)
+
+
+def claimed_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Number]:
+    """The distribution that is drawn: fractions where the level and the mode have them, else balls at the current precision."""
+    return (
+        exact_probabilities(counts, claim) if _has_exact_form(counts, claim) else enclosed_probabilities(counts, claim)
+    )
 
 
 def enclosed_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Ball]:
@@ -103,7 +111,28 @@ def enclosed_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Ba
         plain = continuum_probabilities(counts, power)
     else:
         plain = permute_and_flip_probabilities(counts, power, claim.neighbours)
-    return _truncate(counts, plain, ball(claim.bound.delta) * power(1)) if claim.bound.delta else plain
+    return _with_delta(counts, plain, ball(claim.bound.delta), power(1)) if claim.bound.delta else plain
+
+
+def _with_delta(counts: Sequence[int], plain: Sequence[Number], delta: Number, decay: Number) -> list[Number]:
+    """Use delta: for two options by cutting both tails, for more by taking a little from every loser."""
+    if len(counts) == 2:
+        return _cut_tails(counts, plain, delta, decay)
+    return _truncate(counts, plain, delta * decay)
+
+
+def _cut_tails(counts: Sequence[int], plain: Sequence[Number], delta: Number, decay: Number) -> list[Number]:
+    """``(P - beta) / (1 - 2 beta)`` within 0 and 1, with ``beta = delta / (e^epsilon - 1 + 2 delta)``.
+
+    With ``rho = delta / (E - 1)`` this is ``Q = (1 + 2 rho) P - rho``, so ``Q' <= E Q + (E - 1) rho``: (epsilon, delta)-DP for
+    any epsilon-DP law of two answers. In a tie both have 1/2, and keep it.
+    """
+    if counts[0] == counts[1] or (isinstance(decay, Fraction) and decay == 1):
+        return list(plain)
+    loser = counts.index(min(counts))
+    beta = delta * decay / (1 - decay + 2 * delta * decay)
+    kept = _positive_part((plain[loser] - beta) / (1 - 2 * beta))
+    return [kept, 1 - kept] if loser == 0 else [1 - kept, kept]
 
 
 def ball_power(epsilon: Epsilon) -> Callable[[Height], Ball]:

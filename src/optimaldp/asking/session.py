@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
+from optimaldp.asking.previewing import Preview, preview
+from optimaldp.asking.releasing import Asked, release
+from optimaldp.asking.result import Release
 from optimaldp.errors import InputError
+from optimaldp.laws.setting import Aim
 from optimaldp.ledger import Budget, History, Ledger, Remaining, open_ledger
 from optimaldp.ledger.agreement import AS_STORED
 from optimaldp.ledger.opening import is_server, ledger_exists
 from optimaldp.ledger.people import Part, read_parts
+from optimaldp.questions.base import Question
+from optimaldp.tables import Source, check, open_source
+from optimaldp.tables.people import People
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Option, Tally
 
 if TYPE_CHECKING:
     from optimaldp.ledger.composition import Rule
     from optimaldp.ledger.naming import NamedGroup, NamedPart
-    from optimaldp.preview import Preview
     from optimaldp.privacy import Neighbours
-    from optimaldp.questions.base import Question
-    from optimaldp.release import Release
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,43 +34,56 @@ class OpenTable:
 
     source: Any = field(compare=False)
     ledger: Ledger
-    words: str
+    description: str
     """What the source is, in public words."""
+    types: Mapping[str, str] | None = None
+
+    @overload
+    def ask(self, question: Asked, **options: Any) -> Release: ...
+
+    @overload
+    def ask(self, question: Sequence[Asked], **options: Any) -> list[Release]: ...
 
     def ask(
         self,
-        question: Question | str,
+        question: Asked | Sequence[Asked],
         *,
         epsilon: Any,
         delta: Any = 0,
-        part: str | None = None,
+        part: Any = None,
         reduce: str | None = None,
         reduce_order: str | None = None,
-        levels: str | None = None,
         where: str | None = None,
-    ) -> Release:
+        by: str | None = None,
+        groups: Iterable[Option] | None = None,
+        public_groups: bool = False,
+        levels: str | None = None,
+        aim: str | Aim | None = None,
+        answer_after: float | None = None,
+    ) -> Release | list[Release]:
         """Answer *question* privately and pay for it.
 
         **Guarantee.** The spend is durable before anything is sampled, and everything that was asked of this ledger, in whatever
         process, keeps the budget together. The same question at the same level on unchanged data gives the recorded
         answer at no cost. A refusal (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
         """
-        from optimaldp.release import release
-
-        opening = self.ledger.opening
         return release(
             self.source,
-            question,
+            question,  # type: ignore[arg-type]
             epsilon=epsilon,
             delta=delta,
-            neighbours=opening.neighbours,
-            unit=opening.unit,
             reduce=reduce,
             reduce_order=reduce_order,
-            levels=levels,
             where=where,
-            part=self._condition(part),
+            by=by,
+            groups=groups,
+            public_groups=public_groups,
+            levels=levels,
+            aim=aim,
+            part=part,
             ledger=self.ledger,
+            types=self.types,
+            answer_after=answer_after,
         )
 
     def preview(
@@ -76,13 +94,11 @@ class OpenTable:
         delta: Any = 0,
         n: int | None = None,
         margins: Sequence[int] | None = None,
+        **options: Any,
     ) -> Preview:
         """How often the answer would be wrong, by margin: public, reads no data and spends nothing."""
-        from optimaldp.preview import preview
-
-        return preview(
-            question, epsilon=epsilon, delta=delta, n=n, neighbours=self.ledger.opening.neighbours, margins=margins
-        )
+        neighbours = self.ledger.opening.neighbours
+        return preview(question, epsilon=epsilon, delta=delta, n=n, neighbours=neighbours, margins=margins, **options)
 
     @property
     def remaining(self) -> Remaining:
@@ -94,7 +110,7 @@ class OpenTable:
         return self.ledger.remaining(part=part, group=group)
 
     def history(self) -> History:
-        """Questions, levels, answers, times and certificates, in order."""
+        """Questions, levels, answers, times and statements, in order."""
         return self.ledger.history()
 
     def close(self) -> None:
@@ -108,16 +124,11 @@ class OpenTable:
         self.close()
 
     def __repr__(self) -> str:
-        return f"OpenTable({self.words}, {self.ledger.opening.dataset!r}, {self.remaining!r}, {self.ledger.opening.neighbours})"
+        opening = self.ledger.opening
+        return f"OpenTable({self.description}, {opening.dataset!r}, {self.remaining!r}, {opening.neighbours})"
 
     def _repr_html_(self) -> str:
         return self.remaining._repr_html_() + self.history()._repr_html_()
-
-    def _condition(self, part: str | None) -> str | None:
-        """A part by its value (``north``) or by its whole condition (``region = 'north'``)."""
-        if part is None:
-            return None
-        return str(self.ledger.part(part))
 
 
 def open_table(
@@ -129,18 +140,18 @@ def open_table(
     neighbours: str | Neighbours | None = None,
     unit: str | None = AS_STORED,
     composition: str | Rule | None = None,
-    parts: Mapping[str, Sequence[str]] | None = None,
+    parts: Mapping[str, Sequence[str | int]] | None = None,
     unit_has_one_part: bool | None = None,
     groups: Mapping[str, Mapping[Any, Budget]] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> OpenTable:
     """Open *source* for questions that are paid from *ledger* (a file, or ``postgresql://host/database?ledger=name``).
 
     The first time, *budget* is needed and the ledger is made; *dataset* is the steward's name for the data (the ledger's own
     name if it is left out). Later the ledger remembers everything, and what is given must agree with it. *parts* declares
     disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs (with a
-    *unit* say *unit_has_one_part* too). *groups* are budgets of people with a level of
-    their own, ``{"trust": {0.1: Budget(0.5)}}``.
+    *unit* say *unit_has_one_part* too). *groups* are budgets of people with a level of their own, ``{"trust": {0.1:
+    Budget(0.5)}}``. *types* declares how cells of a CSV are read, ``{"cost": "number 1,234.5"}``.
 
     >>> import pathlib, tempfile, pyarrow
     >>> survey = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
@@ -151,11 +162,9 @@ def open_table(
     >>> table.remaining
     Remaining(epsilon 2, delta 9e-07; 1 of 3 spent in 1 entry)
     """
-    from optimaldp.tables import open_source
-
     if ledger is None:
         raise InputError("ledger", None, "is missing", "name a file that keeps the budget: ledger='survey.ledger'")
-    opened = open_source(source)
+    opened = open_source(source, types=None if types is None else dict(types))
     declared = None if parts is None else read_parts(parts)
     _check_parts(declared or (), opened)
     if budget is not None and dataset is None and not ledger_exists(ledger):
@@ -170,18 +179,17 @@ def open_table(
         parts=declared,
         unit_has_one_part=unit_has_one_part,
         groups=groups,
-        settings=settings,
+        settings=None if types is None else {"types": dict(types)},
     )
+    remembered = dict(book.opening.settings).get("types")
     # The source as it was given: it is opened again for every question, so that changed data has a new version.
-    return OpenTable(source, book, opened.describe())
+    return OpenTable(source, book, opened.describe(), types or remembered)
 
 
-def _check_parts(parts: tuple[Part, ...], opened: Any) -> None:
+def _check_parts(parts: tuple[Part, ...], opened: Source) -> None:
     """Whether the table has the column of the parts, before a ledger remembers it for ever."""
-    from optimaldp.tables import Condition, Tally, check
-
     for part in parts:
-        check(opened, Tally((Condition(str(part)),)))
+        check(opened, Tally((Condition(EVERY_RECORD),)), People(part=(str(part.column), part.value)))
 
 
 def _name_of(ledger: str | os.PathLike[str]) -> str:

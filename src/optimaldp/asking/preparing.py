@@ -1,0 +1,137 @@
+"""From counted people to mechanisms that the referee has passed: the last public step before a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from optimaldp.asking.inside_groups import setting_inside
+from optimaldp.asking.request import Groups, Request
+from optimaldp.certify.findings import Certified
+from optimaldp.certify.questions import certify
+from optimaldp.errors import LevelError, OptimalDPError, ReleaseError, TableError
+from optimaldp.laws.setting import Table
+from optimaldp.privacy import ApproximateDP, Epsilon, approximate
+from optimaldp.privacy.epsilon import ZERO
+from optimaldp.questions.base import Question
+from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.sampling import BitSource
+from optimaldp.tables.tally import Counted, Keys
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, repr=False)
+class Prepared:
+    """A request with its counted people and a certified mechanism for each group. The tables are private."""
+
+    request: Request
+    question: Question
+    parts: tuple[tuple[str | None, Certified[Mechanism], Table], ...]
+    losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
+    """With people's own levels: each level as it is written, and what its people lose."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.parts[0][1].mechanism
+
+    @property
+    def spent(self) -> ApproximateDP:
+        """What the release costs, without a delta that is not used."""
+        level = self.request.level
+        return level if self.mechanism.spent.delta else approximate(level.epsilon)
+
+    def checks(self) -> tuple[str, ...]:
+        """What the referee checked, in words."""
+        return self.parts[0][1].finding.checks
+
+    def draw(self, source: BitSource) -> Answer:
+        """The private answer, or one for each group."""
+        drawn = {name: certified.mechanism.draw(table, source) for name, certified, table in self.parts}
+        return drawn.get(None, drawn)
+
+    def __repr__(self) -> str:
+        return "Prepared(private)"
+
+
+def prepare(request: Request, counted: Counted, weightless: frozenset[Epsilon] = frozenset()) -> Prepared:
+    """Choose and certify the mechanism: by public things alone, though the people have been counted already.
+
+    *weightless*: the levels of people whose own budget is used up, who are not asked any more.
+    """
+    question = request.question if counted.options is None else request.question.with_options(counted.options)
+    if request.groups is not None:
+        return Prepared(request, question, _by_group(request, question, counted, request.groups))
+    losses = _losses(counted, request.level.epsilon, weightless)
+    by_level = _by_level(counted, dict(losses))
+    setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
+    table = Table(counted.keys if isinstance(request.tally, Keys) else counted.cells, by_level)  # type: ignore[arg-type]
+    return Prepared(request, question, ((None, certify(question.mechanism(setting)), table),), losses)
+
+
+def _by_group(
+    request: Request, question: Question, counted: Counted, groups: Groups
+) -> tuple[tuple[str, Certified[Mechanism], Table], ...]:
+    own = question.tally
+    assert not isinstance(own, Keys)
+    inside: dict[int, dict[int, int]] = {}
+    for cell, people in counted.cells.items():
+        group, place = divmod(cell, own.size)
+        inside.setdefault(group, {})[place] = people
+    made = []
+    for value, name in zip(groups.values, groups.names):
+        table = Table(inside.get(groups.place(value), {}))
+        made.append((name, certify(question.mechanism(setting_inside(request, table.people))), table))
+    return tuple(made)
+
+
+def _losses(counted: Counted, most: Epsilon, weightless: frozenset[Epsilon]) -> tuple[tuple[Epsilon, Epsilon], ...]:
+    """Each level that people have, and what they lose: nobody more than *most*, and nothing who is not asked any more."""
+    written = [_read_level(text) for text, _ in counted.by_level or ()]
+    return tuple((own, ZERO if own in weightless else min(own, most)) for own in written)
+
+
+def _by_level(counted: Counted, losses: Mapping[Epsilon, Epsilon]) -> tuple[tuple[Epsilon, Mapping[int, int]], ...]:
+    """The people by what they lose, in rising order. The levels are public, the counts are not."""
+    merged: dict[Epsilon, dict[int, int]] = {}
+    for text, cells in counted.by_level or ():
+        inside = merged.setdefault(losses[_read_level(text)], {})
+        for cell, people in cells.items():
+            inside[cell] = inside.get(cell, 0) + people
+    return tuple(sorted(merged.items(), key=lambda item: item[0]))
+
+
+def levels_of(counted: Counted) -> tuple[Epsilon, ...]:
+    """The levels that people have: public."""
+    return tuple(own for own, _ in _losses(counted, ZERO, frozenset()))
+
+
+def _read_level(text: str) -> Epsilon:
+    try:
+        return Epsilon.read(text, name="levels")
+    except LevelError:
+        pass  # the message quotes the cell: leave this block before raising another
+    raise TableError("levels", "a value of the column", "is not a privacy level", "write 0.5, 'ln(2)' or 'inf'")
+
+
+def withhold_details(work: Callable[[], Result]) -> Result:
+    """Run what has seen data; an unforeseen error leaves without its message, its cause and its frames' variables."""
+    try:
+        return work()
+    except OptimalDPError as error:
+        failure: Exception = error.with_traceback(None)
+    except Exception as error:
+        failure = ReleaseError(type(error).__name__)
+    failure.__context__ = None
+    failure.__cause__ = None
+    raise failure
+
+
+def personal_costs(prepared: Prepared) -> dict[Epsilon, ApproximateDP] | None:
+    """What the people of each level lose, for a ledger; with delta wherever it is used."""
+    if not prepared.losses:
+        return None
+    delta = prepared.spent.delta
+    return {own: approximate(lost, Fraction(0) if lost.is_zero else delta) for own, lost in prepared.losses}

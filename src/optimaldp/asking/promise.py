@@ -1,0 +1,38 @@
+"""The level that a release can promise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.errors import LevelError
+from optimaldp.privacy import ApproximateDP, level
+from optimaldp.privacy.numbers import fraction_text
+
+_SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
+_LARGEST = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
+
+
+def read_level(epsilon: Any, delta: Any = 0) -> ApproximateDP:
+    """A level that a release can promise: a finite epsilon, and a delta below 1."""
+    made = level(epsilon, delta)
+    if not isinstance(made, ApproximateDP) or not made.is_single:
+        raise LevelError("epsilon", str(made), "is not a single (epsilon, delta)", "write epsilon=1, delta=1e-6")
+    if made.epsilon.infinite:
+        raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
+    if float(made.epsilon) > _LARGEST:
+        raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
+    for name, zeros in (("epsilon", _leading_zeros(made)), ("delta", _bits_below_one(made.delta))):
+        if zeros > _SMALLEST_BITS:
+            raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")
+    if made.delta >= 1:
+        raise LevelError("delta", fraction_text(made.delta), "promises nothing", "a release needs a delta below 1")
+    return made
+
+
+def _leading_zeros(made: ApproximateDP) -> int:
+    return 0 if made.epsilon.is_zero else made.epsilon.leading_zeros()
+
+
+def _bits_below_one(number: Fraction) -> int:
+    return max(0, number.denominator.bit_length() - number.numerator.bit_length()) if number else 0

@@ -1,0 +1,260 @@
+"""The one place where table, mechanism, referee, ledger and sampler meet: a question in, one private answer out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
+
+from optimaldp.asking.cautions import cautions
+from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prepare, withhold_details
+from optimaldp.asking.request import Request, read_request
+from optimaldp.asking.result import Release, now
+from optimaldp.asking.statements import meaning_of_answer, statement
+from optimaldp.asking.waiting import Clock
+from optimaldp.errors import QuestionError
+from optimaldp.laws.setting import Aim
+from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.privacy.epsilon import ZERO
+from optimaldp.questions.base import Question
+from optimaldp.sampling import SystemBits
+from optimaldp.tables import Source, check, count, open_source
+from optimaldp.tables.people import People
+from optimaldp.tables.tally import Counted, Option
+
+if TYPE_CHECKING:
+    from optimaldp.ledger import Ledger
+
+Asked = Question | str
+LedgerPlace = "Ledger | str | os.PathLike[str]"
+
+
+@overload
+def release(source: Any, question: Asked, **options: Any) -> Release: ...
+
+
+@overload
+def release(source: Any, question: Sequence[Asked], **options: Any) -> list[Release]: ...
+
+
+def release(
+    source: Any,
+    question: Asked | Sequence[Asked],
+    *,
+    epsilon: Any,
+    delta: Any = 0,
+    neighbours: str | Neighbours | None = None,
+    unit: str | None = None,
+    reduce: str | None = None,
+    reduce_order: str | None = None,
+    where: str | None = None,
+    by: str | None = None,
+    groups: Iterable[Option] | None = None,
+    public_groups: bool = False,
+    levels: str | None = None,
+    aim: str | Aim | None = None,
+    part: Any = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    answer_after: float | None = None,
+) -> Release | list[Release]:
+    """Answer *question* about the table *source* privately.
+
+    **Guarantee.** The answer is (epsilon, delta)-differentially private for the stated neighbours and people, drawn exactly,
+    from a mechanism that the referee has passed; nothing else that was computed from the data leaves, not even in an error. With
+    *levels* (a column with each person's own epsilon, public) nobody loses more than their own level.
+
+    The order: check the question and the level, count, certify, sample. With a *ledger* the spend is durable before the draw, and
+    *part* (a value of the column by which the ledger declares disjoint parts) asks and charges the people of that part alone.
+    Several questions in a list are each answered at this level and charged together, all or nothing. *by* and *groups* answer
+    once for every public group, in one spend. *answer_after* gives the answer that many seconds after the question, so that
+    the time it took tells nothing.
+
+    >>> import pyarrow
+    >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
+    >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
+    Release('no', (1, 1e-06)-DP, substitution, certified)
+    """
+    clock = Clock(answer_after)
+    several = not isinstance(question, (Question, str))
+    people = People(unit, reduce, reduce_order, where, None, levels)
+    asked = [
+        _Asked(one, epsilon, delta, neighbours, people, by, groups, public_groups, aim, part)
+        for one in (question if several else [question])  # type: ignore[list-item]
+    ]
+    if several and not asked:
+        raise QuestionError("question", [], "is an empty list", "ask at least one question")
+    opened = open_source(source, types=None if types is None else dict(types))
+    made = _release(opened, asked) if ledger is None else _with_ledger(opened, asked, ledger)
+    clock.wait()
+    return made if several else made[0]
+
+
+class _Asked:
+    """What the user wrote; a ledger may still complete it."""
+
+    def __init__(
+        self,
+        question: Asked,
+        epsilon: Any,
+        delta: Any,
+        neighbours: str | Neighbours | None,
+        people: People,
+        by: str | None,
+        groups: Iterable[Option] | None,
+        public_groups: bool,
+        aim: str | Aim | None,
+        part: Any,
+    ) -> None:
+        self._question, self._people, self._part = question, people, part
+        self._neighbours = neighbours
+        self._options = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "by": by,
+            "groups": None if groups is None else list(groups),
+            "public_groups": public_groups,
+            "aim": aim,
+        }
+
+    def without_ledger(self) -> Request:
+        if self._part is not None:
+            rule = "means nothing without a ledger that declares it"
+            raise QuestionError("part", str(self._part), rule, "ask without a part, or name the ledger")
+        return self._request(self._neighbours or Neighbours.SUBSTITUTION, self._people)
+
+    def with_ledger(self, book: Ledger) -> Request:
+        """The ledger's own unit and neighbours where nothing else was said; its part by column and value."""
+        opening = book.opening
+        people = self._people if self._people.unit is not None else replace(self._people, unit=opening.unit)
+        if self._part is not None:
+            part = book.part(self._part)
+            people = replace(people, part=(str(part.column), part.value))
+        request = self._request(self._neighbours or opening.neighbours, people)
+        if people.part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
+            rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
+            raise QuestionError("part", str(self._part), rule, "ask without a part")
+        return request
+
+    def _request(self, neighbours: str | Neighbours, people: People) -> Request:
+        return read_request(self._question, neighbours=neighbours, people=people, **self._options)  # type: ignore[arg-type]
+
+
+def _release(opened: Source, asked: Sequence[_Asked]) -> list[Release]:
+    requests = [one.without_ledger() for one in asked]
+    for request in requests:
+        check(opened, request.tally, request.people)
+    made = []
+    for request in requests:
+        prepared = withhold_details(lambda: prepare(request, count(opened, request.tally, request.people)))  # noqa: B023
+        made.append(_drawn(opened, prepared))
+    return made
+
+
+def _drawn(opened: Source, prepared: Prepared, dataset: str | None = None) -> Release:
+    """Draw, and say what was drawn."""
+    answer = withhold_details(lambda: prepared.draw(SystemBits()))
+    return _made(answer, opened, prepared, dataset)
+
+
+def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
+    request = prepared.request
+    return Release(
+        answer,
+        str(prepared.question),
+        request.level,
+        request.neighbours,
+        statement(prepared),
+        meaning_of_answer(request, dataset),
+        prepared.spent,
+        time=now(),
+        warnings=cautions(request, opened.schema),
+    )
+
+
+def _with_ledger(opened: Source, asked: Sequence[_Asked], ledger: Ledger | str | os.PathLike[str]) -> list[Release]:
+    """Spend first, then draw: a crash may lose budget, never privacy."""
+    from optimaldp.ledger import Ledger, open_ledger
+
+    if isinstance(ledger, Ledger):
+        return _spend_and_draw(opened, [one.with_ledger(ledger) for one in asked], ledger)
+    with open_ledger(ledger) as book:
+        return _spend_and_draw(opened, [one.with_ledger(book) for one in asked], book)
+
+
+def _spend_and_draw(opened: Source, requests: Sequence[Request], book: Ledger) -> list[Release]:
+    for request in requests:
+        check(opened, request.tally, request.people)
+    version = opened.version()
+    known = [_recorded(book, request, version) for request in requests]
+    fresh = [request for request, recorded in zip(requests, known) if recorded is None]
+    released = iter(_paid(opened, fresh, book, version) if fresh else [])
+    return [recorded if recorded is not None else next(released) for recorded in known]
+
+
+def _paid(opened: Source, requests: Sequence[Request], book: Ledger, version: str | None) -> list[Release]:
+    from optimaldp.ledger import Charge
+
+    agreed = {"neighbours": requests[0].neighbours, "unit": requests[0].people.unit}
+    book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
+    ready = [withhold_details(lambda: _prepared(opened, request, book)) for request in requests]  # noqa: B023
+    charges = [
+        Charge(
+            **_charge(one.request) | {"used": one.spent, "personal": personal_costs(one), "data_version": version},
+        )
+        for one in ready
+    ]
+    reservations = book.reserve_together(charges, **agreed)
+    answers = [withhold_details(lambda: one.draw(SystemBits())) for one in ready]  # noqa: B023
+    made = [_made(answer, opened, one, book.opening.dataset) for answer, one in zip(answers, ready)]
+    book.record_together([(held, one.answer, one.statement) for held, one in zip(reservations, made)])
+    return made
+
+
+def _prepared(opened: Source, request: Request, book: Ledger) -> Prepared:
+    counted = count(opened, request.tally, request.people)
+    return prepare(request, counted, _weightless(book, request, counted))
+
+
+def _weightless(book: Ledger, request: Request, counted: Counted) -> frozenset[Epsilon]:
+    """The levels whose people have no budget of their own left: they are not asked, and the others still are."""
+    column = request.people.levels
+    if column is None:
+        return frozenset()
+    askable = book.askable(column, levels_of(counted), level=request.level, part=_part_text(request))
+    return frozenset(own for own, may in askable.items() if not may)
+
+
+def _part_text(request: Request) -> Any:
+    return None if request.people.part is None else request.people.part[1]
+
+
+def _charge(request: Request) -> dict[str, Any]:
+    return {
+        "question": request.text,
+        "level": request.level,
+        "part": _part_text(request),
+        "levels": request.people.levels,
+    }
+
+
+def _recorded(book: Ledger, request: Request, version: str | None) -> Release | None:
+    """The answer that the ledger already holds for this very question, level, people and data: it costs nothing."""
+    same = book.opening.neighbours is request.neighbours and book.opening.unit == request.people.unit
+    if not same or version is None:
+        return None
+    found = book.answered(request.text, request.level, version, part=_part_text(request))
+    if found is None:
+        return None
+    return Release(
+        found.answer,
+        str(request.question),
+        request.level,
+        request.neighbours,
+        dict(found.statement or {}),
+        meaning_of_answer(request, book.opening.dataset),
+        approximate(ZERO),
+        recorded=True,
+        time=now(),
+    )

@@ -1,0 +1,151 @@
+"""A release: the private answer, who is protected and how well, how reliable it is, and the proof behind it."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy.balls import precision
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Statement = dict[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Result):
+    """A private answer that may be published, with what is proven about it. Nothing else in it was computed from the data."""
+
+    answer: Any
+    question: str
+    level: ApproximateDP
+    neighbours: Neighbours
+    statement: Statement
+    """What is promised and proven, in plain words and numbers: all of it public."""
+    meaning: dict[str, Any] = field(default_factory=dict)
+    """What else changes the meaning of the answer: where, among, unit, reduce, by, and the dataset's name."""
+    spent: ApproximateDP | None = None
+    """What was really charged: without a delta that was not used; nothing for a recorded answer."""
+    recorded: bool = False
+    """Whether the answer was already in the ledger, so that asking again cost nothing."""
+    time: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def certificate(self) -> Statement:
+        """The statement under the name that it has in files."""
+        return self.statement
+
+    @property
+    def low(self) -> Any:
+        """The lower edge of the bin that was answered."""
+        return self.answer.low
+
+    @property
+    def high(self) -> Any:
+        """The upper edge of the bin that was answered."""
+        return self.answer.high
+
+    def summary(self) -> str:
+        return f"Release({self.answer!r}, {self.level}, {self.neighbours}, certified)"
+
+    def to_document(self) -> dict[str, Any]:
+        from optimaldp import __version__
+
+        spent = self.spent or self.level
+        return {
+            "format": "optimaldp release 2",
+            "answer": self.answer,
+            "question": self.question,
+            "epsilon": str(self.level.epsilon),
+            "delta": fraction_text(self.level.delta),
+            "neighbours": str(self.neighbours),
+            "certificate": {name: value for name, value in self.statement.items() if name != "mechanism_document"},
+            **{name: self.meaning.get(name) for name in ("where", "among", "unit", "reduce", "by", "dataset")},
+            **{name: value for name, value in self.meaning.items() if name in _MORE and value is not None},
+            "time": self.time,
+            "version": __version__,
+            "spent": {"epsilon": str(spent.epsilon), "delta": fraction_text(spent.delta)},
+            "mechanism": self.statement.get("mechanism_document"),
+        }
+
+    def sentences(self) -> list[str]:
+        """The four things to know: the answer, who is protected, what epsilon means for one of them, and how far to trust it."""
+        return [
+            _answer_sentence(self.answer),
+            f"Protected: {self.statement['protected']}; {self.neighbours.words}.",
+            self.statement["epsilon_means"],
+            self.statement["reliable"],
+        ]
+
+    def proof(self) -> list[tuple[str, str]]:
+        """What was checked exactly, and what rests on which theorem."""
+        skip = ("protected", "epsilon_means", "reliable", "mechanism_document")
+        return [(name, _in_words(value)) for name, value in self.statement.items() if name not in skip]
+
+    def details(self) -> list[tuple[str, str]]:
+        return [("question", self.question), *zip(_HEADS, self.sentences()), *self.proof()]
+
+    def plot(self) -> Figure:
+        """How reliable the answer is, by margin; of counts, the counts themselves."""
+        from optimaldp.plots.releases import draw_release
+
+        return draw_release(self)
+
+    def to_frame(self) -> Any:
+        """One row for each answer, as a pandas table."""
+        from optimaldp.extras import pandas
+
+        answers = self.answer if isinstance(self.answer, dict) else {"answer": self.answer}
+        return pandas().DataFrame({"name": list(answers), "value": list(answers.values())})
+
+
+_MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")
+_HEADS = ("answer", "protected", "what epsilon means", "reliable")
+
+
+def _answer_sentence(answer: Any) -> str:
+    if isinstance(answer, dict):
+        return "; ".join(f"{name}: {value}" for name, value in answer.items())
+    return str(answer)
+
+
+def _in_words(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def epsilon_means(level: ApproximateDP) -> str:
+    """What a level means for one person, in one sentence with a number.
+
+    >>> epsilon_means(approximate(Epsilon.read("ln(3)")))
+    'Whoever knows everybody else and guesses one person's yes or no with 50 % before is right with at most 75 % after.'
+    """
+    with precision(128):
+        ratio = level.epsilon.exp()
+        after = min(1.0, float(((ratio + float(level.delta)) / (ratio + 1)).mid()))
+    return (
+        "Whoever knows everybody else and guesses one person's yes or no with 50 % before "
+        f"is right with at most {percent_up(after)} % after."
+    )
+
+
+def percent_up(chance: float) -> str:
+    """A chance in percent, rounded up, because it is said to be the most; but never to a certainty that it is not."""
+    from decimal import ROUND_CEILING, Decimal
+
+    for digits in range(12):
+        step = Decimal(1).scaleb(-digits)
+        shown = (Decimal(repr(chance)) * 100 - Decimal("1e-12")).quantize(step, rounding=ROUND_CEILING)
+        if (digits and shown < 100) or chance == 1:
+            return format(shown.normalize(), "f")
+    return "100"
+
+
+def now() -> str:
+    """The time of a release, to the second: when it was asked is public."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,81 @@
+"""What a release says about itself: plain sentences first, then the proof, then every number that its law depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optimaldp.asking.preparing import Prepared
+from optimaldp.asking.request import Request
+from optimaldp.asking.result import Statement, epsilon_means
+from optimaldp.privacy import Neighbours
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.mechanism import Mechanism
+
+
+def statement(prepared: Prepared) -> Statement:
+    """The public statement of a release."""
+    request, mechanism = prepared.request, prepared.mechanism
+    return {
+        "protected": request.protected(),
+        "epsilon_means": epsilon_means(request.level),
+        "reliable": reliability(mechanism),
+        "mechanism": mechanism.name,
+        "neighbours": request.neighbours.words,
+        "checked": list(prepared.checks()),
+        "theorem": mechanism.proof,
+        "optimal": mechanism.optimality,
+        "delta_used": fraction_text(prepared.spent.delta),
+        "notes": request.notes(),
+        **_personal(prepared),
+        "mechanism_document": mechanism_document(mechanism, request),
+    }
+
+
+def _personal(prepared: Prepared) -> dict[str, Any]:
+    if not prepared.losses:
+        return {}
+    return {
+        "levels": [str(own) for own, _ in prepared.losses],
+        "aim": str(prepared.request.aim),
+        "public": "each person's level, and how many people have it, are treated as public",
+    }
+
+
+def reliability(mechanism: Mechanism) -> str:
+    """From which margin on the answer is reliable, and how far off a wrong one is: one sentence."""
+    return mechanism.reliability()
+
+
+def mechanism_document(mechanism: Mechanism, request: Request) -> dict[str, Any]:
+    """The mechanism's name and every public number that its law depends on."""
+    setting = mechanism.setting
+    document: dict[str, Any] = {"name": mechanism.name, **mechanism.parameters()}
+    document |= {"epsilon": str(setting.level.epsilon), "delta": fraction_text(setting.level.delta)}
+    document |= {"neighbours": str(setting.neighbours)}
+    if setting.neighbours is Neighbours.SUBSTITUTION and setting.people is not None:
+        document["people"] = {"n": setting.people, "public": True}
+    if setting.levels:
+        document["levels"] = [[str(epsilon), people] for epsilon, people in setting.levels]
+        document["aim"] = str(setting.aim)
+    if setting.public_groups:
+        document["public_groups"] = True
+    return document
+
+
+def meaning_of_answer(request: Request, dataset: str | None) -> dict[str, Any]:
+    """What else changes the meaning of the answer."""
+    people, groups = request.people, request.groups
+    return {
+        "where": people.where,
+        "among": request.question.among,
+        "unit": people.unit,
+        "reduce": people.reduce,
+        "order": people.reduce_order,
+        "levels": people.levels,
+        "aim": None if people.levels is None else str(request.aim),
+        "part": None if people.part is None else {"column": people.part[0], "value": people.part[1]},
+        "by": None if groups is None else groups.column,
+        "groups": None if groups is None else list(groups.names),
+        "public_groups": request.public_groups or None,
+        "dataset": dataset,
+    }

@@ -1,0 +1,5 @@
+"""The referee of releases: from a mechanism as it will be drawn to a finding, and to the only thing that can be sampled."""
+
+from optimaldp.certify.questions.referee import certify, examine_release
+
+__all__ = ["certify", "examine_release"]

@@ -1,0 +1,65 @@
+"""Whether two laws are close in every event, exactly where their numbers are rational and rigorously where they are balls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from optimaldp.privacy import ApproximateDP, Epsilon, approximate
+from optimaldp.privacy.balls import Ball, ball
+from optimaldp.privacy.trajectory import Number, to_ball
+
+_SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
+_GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
+
+
+def stand_in(level: ApproximateDP) -> ApproximateDP:
+    """A level next to the real one at which ``e^(-epsilon/2)`` is rational, so that every sum is exact; never a stricter one.
+
+    A larger epsilon is chosen because a mechanism whose proof needs epsilon to be large enough keeps its proof there.
+    """
+    if level.epsilon.is_zero:
+        return level
+    root = Fraction(float((-level.epsilon.ball() / 2).exp()))
+    parts = -(-_GRID // (1 - root)) if root < 1 else 10**9
+    below = max(1, root * parts // 1) if root < 1 else parts - 1
+    rational = min(Fraction(int(below), int(parts)), root if root > 0 else Fraction(1, _GRID))
+    if root.numerator * _GRID < root.denominator:  # a large epsilon: 1/60 is small enough to be told from 0
+        rational = Fraction(1, _GRID)
+    return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
+
+
+def ratio_of(level: ApproximateDP) -> Number:
+    """``e^epsilon``: a fraction where it is one, else a ball at the current precision."""
+    exact = level.epsilon.exact_ratio
+    return exact if exact is not None else level.epsilon.exp()
+
+
+def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Fraction) -> bool:
+    """``P(S) <= ratio Q(S) + delta`` for every event S, both ways: the sum of the positive parts decides about all events."""
+    if isinstance(ratio, Fraction) and all(isinstance(p, (Fraction, int)) for row in (first, second) for p in row):
+        return all(
+            sum((max(Fraction(0), p - ratio * q) for p, q in zip(*rows)), Fraction(0)) <= delta
+            for rows in ((first, second), (second, first))
+        )
+    balls = [[to_ball(p) for p in row] for row in (first, second)]
+    return all(_close_balls(rows[0], rows[1], to_ball(ratio), delta) for rows in (balls, balls[::-1]))
+
+
+def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Fraction) -> bool:
+    slack = Ball(2) ** -_SLACK
+    excess = Ball(0)
+    for p, q in zip(first, second):
+        over = p - ratio * q
+        if over <= 0 or over.abs_upper() <= slack * p.abs_upper():
+            continue  # the bound is kept, or met with equality to 80 bits of its own size
+        excess = excess + over.max(Ball(0))
+    return bool(excess <= ball(delta) + (slack * ball(delta) if delta else Ball(0)))
+
+
+def is_distribution(row: Sequence[Number]) -> bool:
+    """Whether no probability is negative and their sum is one."""
+    if all(isinstance(p, (Fraction, int)) for p in row):
+        return min(row) >= 0 and sum(row) == 1
+    total = sum((to_ball(p) for p in row), Ball(0))
+    return bool(total.overlaps(Ball(1))) and all(bool(to_ball(p).upper() >= 0) for p in row)

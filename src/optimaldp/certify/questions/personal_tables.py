@@ -1,0 +1,108 @@
+"""Small tables of people with levels of their own: each person is compared at their own level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from optimaldp.certify.findings import Finding
+from optimaldp.certify.questions.laws_compared import close, is_distribution
+from optimaldp.certify.questions.scripted import draws_follow
+from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.laws.setting import Table
+from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.privacy.balls import precision
+from optimaldp.privacy.trajectory import Number
+
+_BITS = 192
+_SIZES = ((1, 1), (2, 1), (1, 2), (2, 2))
+State = tuple[Mapping[int, int], ...]
+
+
+def examine_personal(mechanism: Any) -> Finding:
+    """Every table of up to two people of the strictest and of the loosest level, and everybody who could change."""
+    levels = [epsilon for epsilon, _ in mechanism.setting.levels]
+    pair = (levels[0], levels[-1])
+    cells = watched_cells(mechanism.cells, 4)
+    with precision(_BITS):
+        for real in (False, True):
+            used = pair if real else _rational(pair)
+            for sizes in _SIZES if not real else _SIZES[-1:]:
+                failure = _Tables(_resized(mechanism, used, sizes), used, cells).failure()
+                if failure:
+                    return Finding(False, (), failure)
+        small = _resized(mechanism, pair, (2, 1))
+        states = (({cells[0]: 2}, {cells[-1]: 1}), ({cells[-1]: 2}, {cells[0]: 1}))
+        if not all(draws_follow(small, _table(state, pair)) for state in states):
+            return Finding(False, (), "the sampler does not follow the law that was examined")
+    return Finding(
+        True,
+        (
+            "every table of up to two people of the strictest and two of the loosest level, and everybody who could "
+            "change: all events at that person's own level",
+            "the sampler gives each answer exactly where its law says so, by scripted bits",
+            f"for all other tables, by theorem: {mechanism.proof}",
+        ),
+    )
+
+
+def _rational(levels: tuple[Epsilon, Epsilon]) -> tuple[Epsilon, Epsilon]:
+    """Levels next to the real ones whose ``e^epsilon`` is rational; different where the real ones are."""
+    ratios = [
+        1 + Fraction(int(60 * (float(level.exp()) - 1)) + 1, 60) if not level.is_zero else Fraction(1)
+        for level in levels
+    ]
+    ratios = [min(ratio, Fraction(3600)) for ratio in ratios]
+    if levels[0] != levels[1] and ratios[0] == ratios[1]:
+        ratios[1] += Fraction(1, 60)
+    return Epsilon(Fraction(0), ratios[0]), Epsilon(Fraction(0), ratios[1])
+
+
+def _resized(mechanism: Any, levels: tuple[Epsilon, Epsilon], sizes: tuple[int, int]) -> Any:
+    setting = mechanism.setting
+    level = approximate(levels[1], setting.level.delta)
+    changed = replace(setting, level=level, people=sum(sizes), levels=tuple(zip(levels, sizes)))
+    return replace(mechanism, setting=changed)
+
+
+def _table(state: State, levels: Sequence[Epsilon]) -> Table:
+    total: dict[int, int] = {}
+    for cells in state:
+        for cell, people in cells.items():
+            total[cell] = total.get(cell, 0) + people
+    return Table(total, tuple(zip(levels, state)))
+
+
+class _Tables:
+    def __init__(self, mechanism: Any, levels: tuple[Epsilon, Epsilon], cells: Sequence[int]) -> None:
+        self.mechanism, self.levels, self.cells = mechanism, levels, cells
+        self.rows: dict[Any, list[Number]] = {}
+
+    def failure(self) -> str:
+        sizes = [people for _, people in self.mechanism.setting.levels]
+        ratios: list[Number] = [
+            level.exact_ratio if level.exact_ratio is not None else level.exp() for level in self.levels
+        ]
+        for state in product(*(list(tables_of(size, self.cells)) for size in sizes)):
+            for place, other in self._neighbours(state):
+                delta = Fraction(0) if self.levels[place].is_zero else self.mechanism.setting.level.delta
+                if not close(self._row(state), self._row(other), ratios[place], delta):
+                    return "two small tables that differ in one person are not close at that person's own level"
+        return ""
+
+    def _neighbours(self, state: State) -> Iterator[tuple[int, State]]:
+        for place, own in enumerate(state):
+            for changed in neighbours_of(own, self.cells, Neighbours.SUBSTITUTION):
+                yield place, (*state[:place], changed, *state[place + 1 :])
+
+    def _row(self, state: State) -> list[Number]:
+        name = tuple(map(key, state))
+        if name not in self.rows:
+            row = self.mechanism.law(_table(state, self.levels)).probabilities()
+            if not is_distribution(row):
+                raise ArithmeticError("the law of a small table is no distribution")
+            self.rows[name] = row
+        return self.rows[name]

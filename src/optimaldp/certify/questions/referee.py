@@ -1,0 +1,218 @@
+"""The referee of releases: it takes a mechanism as it will be drawn, and looks at it from outside.
+
+Tables in, the law of the printed answer out. It knows what a neighbour is, and what each kind of question means, by itself; it
+chooses its tables from public numbers alone, so nothing that it says depends on data. What it cannot try, all tables of all
+sizes, rests on the theorem that the mechanism names, and the finding says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, Self
+
+from optimaldp.certify.findings import Certified, Finding, mint
+from optimaldp.certify.questions.keys import examine_keys
+from optimaldp.certify.questions.laws_compared import close, is_distribution, ratio_of, stand_in
+from optimaldp.certify.questions.lines import check_lines
+from optimaldp.certify.questions.meanings import Meaning, meaning_of
+from optimaldp.certify.questions.noise import examine_noise
+from optimaldp.certify.questions.personal_tables import examine_personal
+from optimaldp.certify.questions.scripted import follows_its_law
+from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.laws.law import Law
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy.balls import precision
+from optimaldp.privacy.trajectory import Number
+
+BITS = 192
+_WORK = 1500  # neighbouring pairs of small tables that are compared
+
+
+class Examined(Protocol):
+    """A mechanism as the referee sees it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def setting(self) -> Setting: ...
+
+    @property
+    def answers(self) -> Sequence[str]: ...
+
+    @property
+    def cells(self) -> int:
+        """Into how many cells a record can fall."""
+        ...
+
+    @property
+    def proof(self) -> str: ...
+
+    def spec(self) -> Mapping[str, Any]: ...
+
+    def at(self, level: ApproximateDP) -> Self: ...
+
+    def small_twin(self) -> Self:
+        """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
+        ...
+
+    def law(self, table: Table) -> Law: ...
+
+    def moves(self, table: Table) -> int | float:
+        """The least number of neighbour moves that change the answer, as the question counts them."""
+        ...
+
+    def draw(self, table: Table, source: Any) -> Any: ...
+
+
+@lru_cache(maxsize=512)
+def certify(mechanism: Any) -> Certified[Any]:
+    """The mechanism with the finding that passed it, or :class:`NotCertifiedError`. The same one is examined once."""
+    return mint(mechanism, examine_release(mechanism))
+
+
+def examine_release(mechanism: Any) -> Finding:
+    """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
+    if mechanism.setting.personal and mechanism.listed and mechanism.name not in _REFEREES:
+        return examine_personal(mechanism)
+    if (special := _REFEREES.get(mechanism.name)) is None:
+        return examine(mechanism)
+    own = special(mechanism)
+    if not own.private or not mechanism.listed:
+        return own
+    outside = examine(mechanism)
+    return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
+
+
+def examine(mechanism: Examined) -> Finding:
+    """Look at a mechanism with a finite list of answers, whose law can be read."""
+    checks: list[str] = []
+    for look in (_small_tables, _public_size, _sampler):
+        failure, words = look(mechanism)
+        if failure:
+            return Finding(False, tuple(checks), failure)
+        checks += words
+    return Finding(True, (*checks, f"for all other tables, by theorem: {mechanism.proof}"))
+
+
+def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
+    twin = mechanism.small_twin()
+    with precision(BITS):
+        failure, total = _Small(twin.at(stand_in(twin.setting.level))).failure()
+    if failure:
+        return failure, []
+    cells = "all its cells" if twin.cells <= 5 else "its first, second, middle and last cells"
+    smaller = "" if twin is mechanism else f" of the same mechanism with {len(twin.answers)} answers"
+    return "", [
+        f"every table of up to {total} people over {cells}{smaller} and every neighbour: all events, exactly",
+        "the true answer and the number of people who must change, against a search of the referee's own",
+    ]
+
+
+class _Small:
+    """All small tables of one mechanism at a level with rational numbers."""
+
+    def __init__(self, mechanism: Examined) -> None:
+        self.mechanism = mechanism
+        self.relation = mechanism.setting.neighbours
+        self.cells = watched_cells(mechanism.cells, 5)
+        self.ratio = ratio_of(mechanism.setting.level)
+        self.meaning: Meaning | None = meaning_of(mechanism.spec())
+        self.rows: dict[tuple[tuple[int, int], ...], list[Number]] = {}
+
+    def failure(self) -> tuple[str, int]:
+        pairs, total = 0, 0
+        for total in range(5):
+            tables = list(tables_of(total, self.cells))
+            if pairs + len(tables) * len(self.cells) ** 2 > _WORK:
+                return self._searched(total - 1), total - 1
+            for table in tables:
+                for other in neighbours_of(table, self.cells, self.relation):
+                    pairs += 1
+                    if not close(self.row(table), self.row(other), self.ratio, self.mechanism.setting.level.delta):
+                        return "two small tables that differ in one person are not close", total
+        return self._searched(total), total
+
+    def row(self, table: Mapping[int, int]) -> list[Number]:
+        name = key(table)
+        if name not in self.rows:
+            row = self.mechanism.law(Table(dict(table))).probabilities()
+            if len(row) != len(self.mechanism.answers) or not is_distribution(row):
+                raise ArithmeticError("the law of a small table is no distribution")
+            self.rows[name] = row
+        return self.rows[name]
+
+    def _searched(self, most: int) -> str:
+        """The truth is likeliest, and as far from another answer as a breadth-first search finds."""
+        if self.meaning is None:
+            return ""
+        reach = most if self.relation is Neighbours.SUBSTITUTION else most + 1
+        known = {key(t): t for total in range(reach + 1) for t in tables_of(total, self.cells)}
+        truths = {name: self.meaning(table) for name, table in known.items()}
+        steps = self._distances(known, truths)
+        whole = self.mechanism.cells == len(self.cells)
+        for name, table in known.items():
+            row = self.row(table)
+            if self.mechanism.name not in _NOT_LIKELIEST and any(row[truths[name]] < p for p in row):
+                return "the true answer of a small table is not the likeliest one"
+            # Under add-remove a shorter way may lead through larger tables: what was searched is exact up to the border.
+            border = self.relation is Neighbours.ADD_REMOVE and sum(table.values()) + steps.get(name, 99) > reach
+            if whole and not border and self.mechanism.moves(Table(table)) != steps.get(name, float("inf")):
+                return "the number of people who must change is not what a search finds"
+        return ""
+
+    def _distances(self, known: Mapping[Any, Mapping[int, int]], truths: Mapping[Any, int]) -> dict[Any, int]:
+        """Breadth-first: how many moves lead from each table to one with another true answer."""
+        near: dict[Any, set[Any]] = {name: set() for name in known}
+        for name, table in known.items():
+            for other in neighbours_of(table, self.cells, self.relation):
+                if (there := key(other)) in near:
+                    near[name].add(there)
+                    near[there].add(name)
+        distances: dict[Any, int] = {}
+        for start in known:
+            seen, front, steps = {start}, [start], 0
+            while front and start not in distances:
+                steps += 1
+                front = [there for here in front for there in near[here] if there not in seen]
+                seen.update(front)
+                if any(truths[there] != truths[start] for there in front):
+                    distances[start] = steps
+        return distances
+
+
+# Where smoothing may make a wrong bin likelier than the true one on a tiny table: the law itself is derived again instead.
+_NOT_LIKELIEST = ("smoothed rank",)
+
+
+def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
+    if len(mechanism.answers) > 12:  # the laws of very many answers are derived again by a referee of their own
+        return "", []
+    with precision(BITS):
+        failure, people = check_lines(mechanism, meaning_of(mechanism.spec()))
+    size = f"{people:,} people"
+    return failure, [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
+
+
+def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
+    if follows_its_law(mechanism.small_twin()):
+        return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
+    return "the sampler does not follow the law that was examined", []
+
+
+def _quantile(mechanism: Any) -> Finding:
+    from optimaldp.certify.quantile import examine as examine_quantile
+
+    return examine_quantile(mechanism.chosen)
+
+
+_REFEREES: dict[str, Callable[[Any], Finding]] = {
+    "smoothed rank": _quantile,
+    "flip": _quantile,
+    "flip+": _quantile,
+    "lattice noise": examine_noise,
+    "independent noise": examine_noise,
+    "kept keys": examine_keys,
+}

@@ -1,0 +1,93 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from optimaldp.errors import InputError
+from optimaldp.questions.literals import read_list, read_option
+
+Data = Annotated[
+    str, typer.Option("--data", help="A CSV or Parquet path, duckdb:///file.db?table=t, or any Ibis URL with a table.")
+]
+Asked = Annotated[
+    list[str], typer.Option("--question", help="For example \"share(smokes = 'yes') >= 0.3\"; may be repeated.")
+]
+EpsilonOption = Annotated[str, typer.Option("--epsilon", help="The privacy level: 0.5, 'ln(2)'. There is no default.")]
+DeltaOption = Annotated[str, typer.Option("--delta", help="The delta of the level.")]
+NeighboursOption = Annotated[
+    str | None,
+    typer.Option(
+        "--neighbours",
+        help="substitution (unless a ledger says otherwise): one record replaced, the number of people is public; "
+        "add-remove: one person more or less.",
+    ),
+]
+Unit = Annotated[str | None, typer.Option("--unit", help="The column that identifies a person; else each row is one.")]
+Reduce = Annotated[
+    str | None,
+    typer.Option(
+        "--reduce", help="How the rows of a person become one: any, all, most-frequent, first, mean, max, min."
+    ),
+]
+ReduceOrder = Annotated[str | None, typer.Option("--reduce-order", help="The column whose order 'first' follows.")]
+Levels = Annotated[str | None, typer.Option("--levels", help="A public column with each person's own epsilon.")]
+AimOption = Annotated[
+    str | None,
+    typer.Option("--aim", help="With --levels: 'typical' (least average error) or 'every table' (least worst error)."),
+]
+Where = Annotated[str | None, typer.Option("--where", help="Only rows with this SQL condition speak for their person.")]
+By = Annotated[str | None, typer.Option("--by", help="Answer once for each public group: a column.")]
+GroupsOption = Annotated[
+    str | None, typer.Option("--groups", help="The groups of --by: a,b,c or ['a', 'b']; '(other)' is everybody else.")
+]
+PublicGroups = Annotated[
+    bool,
+    typer.Option(
+        "--public-groups", help="Declare that it is public who is in which group (of --by, or of two groups)."
+    ),
+]
+LedgerFile = Annotated[
+    str | None,
+    typer.Option("--ledger", help="A ledger that pays for the answer; make one with: optimaldp ledger create."),
+]
+Part = Annotated[
+    str | None,
+    typer.Option("--part", help="Ask and charge only this part: a value of the column by which the ledger has parts."),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        help="How the cells of a CSV column are read: age=number, cost='number 1,234.5', day='date %d/%m/%Y'; may be repeated.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def read_types(types: list[str] | None) -> dict[str, str] | None:
+    """``name=type`` for each column."""
+    if not types:
+        return None
+    declared = dict(text.split("=", 1) for text in types if "=" in text)
+    if len(declared) < len(types):
+        raise InputError("type", types, "does not say name=type once for each column", "write --type age=number")
+    return {name: kind.strip("\"'") for name, kind in declared.items()}
+
+
+def read_groups(groups: str | None) -> list[Any] | None:
+    """``a,b,c``, or a list as in a question."""
+    if groups is None:
+        return None
+    text = groups.strip()
+    if text.startswith("["):
+        return [read_option(part) for part in read_list(text)]
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def plain(answer: Any) -> str:
+    """The bare answer for a pipe: a text, or JSON for everything else."""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Every file format, in one place; each file says which version of its format it has, and meanings never change."""

@@ -1,0 +1,86 @@
+"""The law of one answer: what is drawn is what it says, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.sampling import BitSource, choose_by_ends
+
+
+@dataclass(frozen=True)
+class Law:
+    """Probabilities of finitely many answers along a drawing order, or the sums of them.
+
+    Numbers are ``Fraction`` at a rational level and balls elsewhere, at the precision of the moment. The likeliest answer stands
+    last and takes what the others leave, so that the sums are sums of small numbers and none of them is lost by subtracting.
+
+    >>> from fractions import Fraction
+    >>> Law((1, 0), row=lambda: [Fraction(1, 4)]).probabilities()
+    [Fraction(3, 4), Fraction(1, 4)]
+    """
+
+    order: Sequence[int]
+    """Which answer stands at each place."""
+    row: Callable[[], Sequence[Number]] | None = None
+    """The probabilities at all places, or at all but the last, which then takes what they leave."""
+    sums: Callable[[int], Number] | None = None
+    """Where there are very many answers: the probability of the places 0 to i, instead of the row."""
+
+    @property
+    def size(self) -> int:
+        return len(self.order)
+
+    def end(self, place: int) -> Number:
+        """The probability of the answers at the places 0 to *place*, which is not the last one."""
+        if self.sums is not None:
+            return self.sums(place)
+        return sum(self._row()[1 : place + 1], start=self._row()[0])
+
+    def _row(self) -> Sequence[Number]:
+        assert self.row is not None
+        return self.row()
+
+    def probabilities(self) -> list[Number]:
+        """The probability of each answer, in the answers' own order."""
+        if self.size == 1:
+            return [Fraction(1)]
+        if self.row is not None:
+            along = list(self.row())
+            along += [1 - sum(along[1:], start=along[0])] if len(along) < self.size else []
+        else:
+            assert self.sums is not None
+            ends = [self.sums(place) for place in range(self.size - 1)]
+            along = [ends[0], *(after - before for before, after in pairwise(ends)), 1 - ends[-1]]
+        by_answer = dict(zip(self.order, along))
+        return [by_answer[answer] for answer in range(self.size)]
+
+    def draw(self, source: BitSource) -> int:
+        """An answer with exactly these probabilities."""
+        if self.size == 1:
+            return self.order[0]
+        return self.order[choose_by_ends(lambda place: to_ball(self.end(place)), self.size, source)]
+
+
+def law_of(probabilities: Callable[[], Sequence[Number]], last: int, size: int) -> Law:
+    """A law from its probabilities; *last* is the answer that takes what the others leave."""
+    order = (*(answer for answer in range(size) if answer != last), last)
+
+    def row() -> list[Number]:
+        whole = probabilities()
+        return [whole[answer] for answer in order[:-1]]
+
+    return Law(order, row)
+
+
+def two_answers(truth: int, error: Callable[[], Number]) -> Law:
+    """The law of a yes/no answer that is wrong with probability *error*."""
+    return Law((1 - truth, truth), lambda: [error()])
+
+
+def certain(answer: int, size: int) -> Law:
+    """The law of an answer that is the same in every neighbouring table."""
+    return law_of(lambda: [Fraction(int(place == answer)) for place in range(size)], answer, size)

@@ -1,0 +1,149 @@
+"""How often an answer is right, by margin, and how far off a wrong one is: public numbers, next to other mechanisms.
+
+The margin is hypothetical: "if 13 or more people would have to answer differently". That of the actual table is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Chain
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.trajectory import to_ball
+from optimaldp.questions.rivals import Rival, rivals, winner_counts, winner_rivals
+
+if TYPE_CHECKING:
+    from optimaldp.questions.base import Question
+
+_BITS = 192
+MOST_PEOPLE = 10**12  # no table has more people
+
+Error = Callable[[int], Ball]
+LIMITS = (("at most 5 %", Fraction(5, 100)), ("at most 1 %", Fraction(1, 100)), ("0", Fraction(0)))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Ours and others' probability of a wrong answer by margin."""
+
+    error: Error
+    others: tuple[Rival, ...]
+    notes: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    """How far off a wrong answer is, in sentences."""
+    unit: str = "people"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def reliable(self) -> tuple[tuple[str, int | None], ...]:
+        """From which margin on the error is at most 5 %, 1 % and 0; ``None`` where no margin is enough."""
+        return tuple((name, least_margin(self.error, limit)) for name, limit in LIMITS)
+
+    def sentence(self) -> str:
+        """One sentence for a release: from when on it is reliable, and how far off it can be."""
+        margin = least_margin(self.error, LIMITS[0][1])
+        if margin is None:
+            first = "At this level the answer is not reliable at any margin."
+        elif margin == 1:
+            first = "Right in at least 95 % of cases at every table."
+        else:
+            first = f"Right in at least 95 % of cases where {margin} or more people would have to change to change the truth."
+        return " ".join([first, *self.off])
+
+
+def least_margin(error: Error, limit: Fraction) -> int | None:
+    """The least margin from which on the error is at most *limit*, or ``None``: errors never rise with the margin."""
+
+    def enough(margin: int) -> bool:
+        return bool(error(margin) <= ball(limit))
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > MOST_PEOPLE:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def at_distance(question: Question, setting: Setting) -> Accuracy:
+    """Two answers at a distance: the closed form by the number of flips."""
+    chain = Chain(setting.level)
+
+    def error(margin: int) -> Ball:
+        with precision(_BITS):
+            return to_ball(chain.error(margin - 1))
+
+    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)))
+
+
+def of_winner(question: Any, setting: Setting) -> Accuracy:
+    """Two options lead, nobody else has a vote."""
+    options = len(question.known_options())
+    mechanism = question.mechanism(setting)
+
+    def error(margin: int) -> Ball:
+        if options == 1:
+            return Ball(0)
+        votes = winner_counts(options, margin, setting.neighbours)
+        with precision(_BITS):
+            table = Table({cell: people for cell, people in enumerate(votes) if people})
+            row = [to_ball(p) for p in mechanism.law(table).probabilities()]
+            return sum(row[1:], start=Ball(0))
+
+    others = tuple(winner_rivals(setting.level, setting.neighbours, options)) if options > 1 else ()
+    note = "for the winner: two options lead, nobody else has a vote"
+    return Accuracy(error, others, (note,), _trailing(error, setting) if options > 1 else ())
+
+
+def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:
+    """By how many votes the announced option trails at most, with 95 %: the margin whose error is 5 %, in votes."""
+    margin = least_margin(error, Fraction(5, 100))
+    if margin is None:
+        return ()
+    votes = 2 * margin if str(setting.neighbours) == "substitution" else margin
+    return (f"With 95 % the announced option trails the leader by fewer than {votes} votes.",)
+
+
+def of_mean(question: Any, setting: Setting) -> Accuracy:
+    """The margin in people, each of whom goes to the far end of the range; ours at that many whole people."""
+    from optimaldp.laws.signed import sides_at
+
+    def error(margin: int) -> Ball:
+        with precision(_BITS):
+            return to_ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
+
+    people = setting.people
+    off: tuple[str, ...] = ()
+    margin = least_margin(error, Fraction(5, 100))
+    if people and margin is not None:
+        width = question.high - question.low
+        away = float(width * margin / people)
+        off = (
+            f"For {people:,} people that is certain when the mean is at least {away:.2g} away from the bound, "
+            f"and already much nearer where few values lie at the far end of the range.",
+        )
+    note = "a margin of m: m people would have to go to the far end of the range"
+    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,), off)
+
+
+def of_quantile(question: Any, setting: Setting) -> Accuracy:
+    """Errors of a quantile depend on how people are spread over the bins: see the accuracy of the law."""
+    from optimaldp.questions.rank_accuracy import rank_accuracy
+
+    return rank_accuracy(question, setting)
+
+
+def refuse_options(question: Question) -> int:
+    """How many answers there are; refused where only a table could tell."""
+    if question.answers is None:
+        remedy = "a preview reads no table: write the options out"
+        raise QuestionError("options", None, f"is needed by {question}", remedy)
+    return len(question.answers)

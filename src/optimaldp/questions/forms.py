@@ -1,0 +1,101 @@
+"""How a kind of question is written: ``word(arguments, name=value among condition)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.questions import kinds
+from optimaldp.questions.literals import read_column, read_list, read_option, top_level_words
+from optimaldp.tables.tally import Option
+
+_NAMED = re.compile(r"([A-Za-z_]+)\s*=(?!=)\s*(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question's head: its word, what stands in the brackets, and the condition behind ``among``."""
+
+    text: str
+    word: str
+    inside: str
+    among: str | None
+    example: str
+    arguments: tuple[str, ...] = field(default=())
+    named: dict[str, str] = field(default_factory=dict)
+
+    def column(self) -> str:
+        if not self.arguments:
+            raise self.error("names no column")
+        return read_column(self.arguments[0])
+
+    def options(self, position: int) -> list[Option] | None:
+        """The list of options at a position; ``None`` where there is none."""
+        if len(self.arguments) <= position:
+            return None
+        return [read_option(part) for part in read_list(self.arguments[position])]
+
+    def only(self, *, arguments: range, named: tuple[str, ...] = ()) -> None:
+        """Refuse too many or too few arguments, and unknown names."""
+        if len(self.arguments) not in arguments or set(self.named) - set(named):
+            raise self.error("does not have the parts that it needs")
+
+    def error(self, rule: str) -> QuestionError:
+        return QuestionError("question", self.text, rule, f"write for example {self.example}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A word, an example of its use, and the function that makes a question (or a number to be compared) of a call."""
+
+    word: str
+    example: str
+    read: Callable[[Call], Any]
+    condition: bool = False
+    """Whether a SQL condition stands in the brackets instead of arguments."""
+
+
+@cache
+def forms() -> dict[str, Form]:
+    """Every word that begins a question."""
+    modules = sorted(module.name for module in iter_modules(kinds.__path__))
+    listed = [form for name in modules for form in import_module(f"{kinds.__name__}.{name}").FORMS]
+    return {form.word: form for form in sorted(listed, key=lambda form: form.word)}
+
+
+def read_call(text: str, form: Form, inside: str) -> Call:
+    """The parts of what stands in the brackets."""
+    body, among = split_among(inside)
+    bare = Call(text, form.word, body, among, form.example)
+    if form.condition:
+        return bare
+    arguments: list[str] = []
+    named: dict[str, str] = {}
+    for part in top_level_words(body, ","):
+        match = _NAMED.fullmatch(part)
+        if match is None:
+            if named:
+                raise bare.error("has an argument without a name behind one with a name")
+            arguments.append(part)
+        elif match[1].lower() in named:
+            raise bare.error(f"names {match[1]} twice")
+        else:
+            named[match[1].lower()] = match[2].strip()
+    return Call(text, form.word, body, among, form.example, tuple(arguments), named)
+
+
+def split_among(inside: str) -> tuple[str, str | None]:
+    """The text before ``among`` and the condition behind it; the word counts outside of quotes and brackets only."""
+    parts = top_level_words(inside, "among")
+    if len(parts) > 2:
+        raise QuestionError("question", inside, "says among twice", "join the two conditions with AND")
+    body = parts[0] if parts else ""
+    if len(parts) == 2 and not parts[1]:
+        raise QuestionError("among", inside, "is followed by no condition", "write among age >= 18")
+    return body, parts[1] if len(parts) == 2 else None

@@ -1,0 +1,111 @@
+"""Which of two options do more people have?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.privacy import Neighbours
+from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
+from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.literals import (
+    answer_text,
+    check_among,
+    check_column,
+    check_options,
+    read_option,
+    write_column,
+    write_option,
+)
+from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.tables.tally import Option, Options
+
+if TYPE_CHECKING:
+    from optimaldp.questions.accuracy import Accuracy
+
+Counts = tuple[int, int, int]
+"""(first, second, everybody else)."""
+
+
+@dataclass(frozen=True, repr=False)
+class Compare(Question):
+    """Which of two options do more people have? A tie goes to the second.
+
+    >>> compare("vote", "Clinton", "Dole").flips((5, 2, 9), Neighbours.SUBSTITUTION)
+    2
+    """
+
+    column: str
+    first: Option
+    second: Option
+    among: str | None = None
+
+    @property
+    def readings(self) -> tuple[Options, ...]:
+        return (Options(self.column, (self.first, self.second)),)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return answer_text(self.first), answer_text(self.second)
+
+    def fold(self, cells: Cells) -> Counts:
+        own = outside_last(cells, 3, self.among)
+        return own.get(0, 0), own.get(1, 0), own.get(2, 0)
+
+    def read_counts(self, counts: Sequence[int]) -> Counts:
+        first, second, others = counts_for(self, counts, wanted=3, least=2)
+        return first, second, others
+
+    def truth(self, counts: Counts) -> int:
+        return 0 if counts[0] > counts[1] else 1
+
+    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+        lead = counts[0] - counts[1]
+        if neighbours is Neighbours.ADD_REMOVE:
+            return lead if lead > 0 else 1 - lead
+        if sum(counts) == 0:
+            return math.inf
+        # A replaced person of the leader's moves the lead by two; in a tie without voters somebody else comes, by one.
+        return (lead + 1) // 2 if lead > 0 else -lead // 2 + 1
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        if not setting.personal:
+            return AtDistance(self, setting)
+        return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        from optimaldp.questions.accuracy import at_distance
+
+        return at_distance(self, setting)
+
+    def spec(self) -> Spec:
+        return {"kind": "compare", "among": self.among is not None}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return (
+            f"a tie goes to {answer_text(self.second)}",
+            "people with another value or none count for neither and are protected",
+        )
+
+    def __str__(self) -> str:
+        options = f"{write_option(self.first)}, {write_option(self.second)}"
+        return f"compare({write_column(self.column)}, {options}{among_text(self.among)})"
+
+
+def compare(column: str, first: Option, second: Option, *, among: str | None = None) -> Compare:
+    """Do more people have *first* in *column* than *second*? A tie goes to *second*."""
+    check_options((first, second))
+    return Compare(check_column(column), first, second, check_among(among))
+
+
+def _read(call: Call) -> Compare:
+    call.only(arguments=range(3, 4))
+    return compare(call.column(), read_option(call.arguments[1]), read_option(call.arguments[2]), among=call.among)
+
+
+FORMS = [Form("compare", "compare(vote, 'a', 'b')", _read)]

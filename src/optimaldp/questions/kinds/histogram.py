@@ -1,0 +1,167 @@
+"""How many people have each option, or lie in each bin: the whole histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.law import Law
+from optimaldp.laws.setting import Cells, Setting, Table
+from optimaldp.privacy import ApproximateDP, Neighbours, approximate
+from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
+from optimaldp.questions.binning import Binning, read_binning
+from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.kinds.of_options import OfOptions
+from optimaldp.questions.kinds.quantile import named_bins
+from optimaldp.questions.literals import answer_text, check_among, check_column, check_options, write_column
+from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.sampling import BitSource
+from optimaldp.tables.tally import Option, Reading
+
+EVERYONE_ELSE = "(everyone else)"
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram(OfOptions):
+    """How many people have each option: the whole histogram, with everybody else as one more protected bin."""
+
+    binning: Binning | None = None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:  # type: ignore[override]
+        return super().readings if self.binning is None else (self.binning.reading(self.column),)
+
+    @property
+    def answers(self) -> tuple[str, ...] | None:
+        if self.binning is not None:
+            return (*(str(self.binning.name(place)) for place in range(self.binning.bins)), EVERYONE_ELSE)
+        return None if self.options is None else (*map(answer_text, self.options), EVERYONE_ELSE)
+
+    def _size(self) -> int:
+        return self.binning.bins + 1 if self.binning is not None else len(self.known_options()) + 1
+
+    def fold(self, cells: Cells) -> tuple[int, ...]:
+        own = outside_last(cells, self._size(), self.among)
+        return tuple(own.get(cell, 0) for cell in range(self._size()))
+
+    def read_counts(self, counts: Sequence[int]) -> tuple[int, ...]:
+        return counts_for(self, counts, wanted=self._size(), least=self._size() - 1)
+
+    def truth(self, counts: Any) -> int:
+        raise QuestionError("question", str(self), "has no single true answer")
+
+    def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
+        raise QuestionError("question", str(self), "has no flips", "a histogram changes with every person")
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        if setting.personal:
+            raise QuestionError("levels", str(self), "cannot honour personal levels here", "use odp.sanitise")
+        return NoisyCounts(self, setting)
+
+    def small_twin(self) -> Self:
+        if self.binning is not None:
+            return self if self.binning.bins <= 2 else replace(self, binning=self.binning.first(2))
+        options = self.known_options()
+        return self if len(options) <= 2 else replace(self, options=options[:2])
+
+    def spec(self) -> Spec:
+        return {"kind": "histogram", "bins": self._size()}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return (f"people without one of these options are counted in the last bin, {EVERYONE_ELSE}, and are protected",)
+
+    def __str__(self) -> str:
+        if self.binning is None:
+            return self._text("histogram")
+        return f"histogram({write_column(self.column)}, {self.binning}{among_text(self.among)})"
+
+
+@dataclass(frozen=True)
+class NoisyCounts(Mechanism):
+    """Noise on the lattice of histograms with this total, or independent noise under add-remove; then back to a histogram."""
+
+    def __post_init__(self) -> None:
+        if self.setting.level.epsilon.is_zero:  # here, so that nothing is spent before it is noticed
+            raise LevelError("epsilon", "0", "needs noise without bound in a histogram", "name a positive epsilon")
+
+    @property
+    def name(self) -> str:
+        return "lattice noise" if self.setting.neighbours is Neighbours.SUBSTITUTION else "independent noise"
+
+    @property
+    def spent(self) -> ApproximateDP:
+        return approximate(self.setting.level.epsilon)  # delta buys nothing where the cells are known
+
+    @property
+    def listed(self) -> bool:
+        return False
+
+    def recipe(self) -> dict[str, Any]:
+        """How the noise is made, as the referee reads it."""
+        from optimaldp.histograms.noise.recipes import laplace_recipe, lattice_recipe
+
+        make = lattice_recipe if self.setting.neighbours is Neighbours.SUBSTITUTION else laplace_recipe
+        return make(len(self.answers), self.setting.level.epsilon).to_document()
+
+    def law(self, table: Table) -> Law:
+        raise QuestionError("question", str(self.question), "has no finite list of answers")
+
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        from optimaldp.histograms import private_histogram
+
+        counts, level = self.question.fold(table.cells), self.setting.level
+        drawn = private_histogram(counts, epsilon=level.epsilon, neighbours=self.setting.neighbours, source=source)
+        return dict(zip(self.answers, map(int, drawn.counts)))
+
+    @property
+    def proof(self) -> str:
+        if self.setting.neighbours is Neighbours.SUBSTITUTION:
+            return "geometric noise on the lattice of histograms with this total, then post-processing (paper 002)"
+        return "independent discrete Laplace noise on every count, then post-processing"
+
+    @property
+    def optimality(self) -> str:
+        if self.setting.neighbours is Neighbours.SUBSTITUTION:
+            return "for large tables no epsilon-DP mechanism has a smaller expected L1 error over the bins that are possible"
+        return "not claimed"
+
+    def reliability(self) -> str:
+        from optimaldp.histograms.noise import HistogramNoise
+        from optimaldp.histograms.noise.laplace import LaplaceNoise
+
+        make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
+        error = make(len(self.answers), self.setting.level.epsilon).expected_error()
+        return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."
+
+
+def histogram(
+    column: str,
+    options: Iterable[Option] | None = None,
+    *,
+    bins: Iterable[Any] | None = None,
+    range: Any = None,
+    step: Any = None,
+    among: str | None = None,
+) -> Histogram:
+    """How many people have each of the public *options* in *column*, or lie in each of its public *bins*?"""
+    checked = check_options(options)
+    if checked is not None and EVERYONE_ELSE in checked:
+        raise QuestionError("option", EVERYONE_ELSE, "is the name of the last bin", "rename the option")
+    named = bins is not None or range is not None
+    if named and checked is not None:
+        raise QuestionError("histogram", column, "has options and bins", "name one of them")
+    binning = read_binning(bins, range, step) if named else None
+    return Histogram(check_column(column), checked, check_among(among), binning)
+
+
+def _read(call: Call) -> Question:
+    call.only(arguments=range(1, 3), named=("bins", "range", "step"))
+    if call.named:
+        return histogram(call.column(), **named_bins(call, 9), among=call.among)
+    return histogram(call.column(), call.options(1), among=call.among)
+
+
+FORMS = [Form("histogram", "histogram(vote, ['a', 'b', 'c'])", _read)]

@@ -1,0 +1,187 @@
+"""Which public bin holds the median, or another quantile?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.distances.linear import LinearCondition, share_condition
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.setting import Cells, Setting
+from optimaldp.privacy import Neighbours, read_number, read_probability
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import Question, Spec, Valued, among_text, counts_for, outside_last
+from optimaldp.questions.binning import BinNames, Binning, read_binning
+from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.literals import check_among, check_column, read_list, write_column
+from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.ranking import Ranking
+from optimaldp.tables.tally import Reading
+
+if TYPE_CHECKING:
+    from optimaldp.questions.accuracy import Accuracy
+
+
+@dataclass(frozen=True, repr=False)
+class Quantile(Question):
+    """The first bin up to which at least the given share of people lies.
+
+    >>> list(median("age", bins=[18, 30, 45, 100]).answers)
+    ['[18, 30)', '[30, 45)', '[45, 100]']
+    """
+
+    column: str
+    rank: Fraction
+    binning: Binning
+    among: str | None = None
+    name: str = "quantile"
+    weights: tuple[Fraction, ...] | None = None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return (self.binning.reading(self.column),)
+
+    @property
+    def answers(self) -> BinNames:  # type: ignore[override]  # as a tuple, but a million names are made when they are needed
+        return BinNames(self.binning)
+
+    def fold(self, cells: Cells) -> Valued:
+        return Valued.of(outside_last(cells, self.binning.bins + 1, self.among), self.binning.bins)
+
+    def read_counts(self, counts: Sequence[int]) -> Valued:
+        known = counts_for(self, counts, wanted=self.binning.bins + 1, least=self.binning.bins)
+        return Valued.of(dict(enumerate(known)), self.binning.bins)
+
+    def truth(self, counts: Valued) -> int:
+        """The first bin up to which enough people lie; the first of all where nobody has a value, as of any empty sum."""
+        total, below = sum(counts.values.values()), 0
+        for place in sorted(counts.values):
+            below += counts.values[place]
+            if self._reached.holds(below, total - below):
+                return place
+        return 0
+
+    def flips(self, counts: Valued, neighbours: Neighbours) -> Moves:
+        here, total = self.truth(counts), sum(counts.values.values())
+        up_to = sum(people for place, people in counts.values.items() if place <= here)
+        before = up_to - counts.values.get(here, 0)
+        moves: Moves = math.inf
+        if here + 1 < self.binning.bins:  # a later bin: the share up to here must fall
+            moves = self._reached.negated().moves(up_to, total - up_to, counts.without, neighbours)
+        if here > 0:  # an earlier bin: the share before here must rise
+            moves = min(moves, self._reached.moves(before, total - before, counts.without, neighbours))
+        return moves
+
+    @cached_property
+    def _reached(self) -> LinearCondition:
+        return share_condition(">=", self.rank)
+
+    def small_twin(self) -> Quantile:
+        if self.binning.bins <= 4:
+            return self
+        return replace(self, binning=self.binning.first(4), weights=None if self.weights is None else self.weights[:4])
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        return Ranking.of(self, setting)
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        from optimaldp.questions.accuracy import of_quantile
+
+        return of_quantile(self, setting)
+
+    def spec(self) -> Spec:
+        return {"kind": "quantile", "rank": self.rank, "bins": self.binning.bins, "among": self.among is not None}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return (
+            "values below the first bin count into the first, values above the last into the last",
+            "people without a value (NULL) change no rank and are protected like everybody else",
+        )
+
+    def __str__(self) -> str:
+        rank = "" if self.name == "median" else f"{fraction_text(self.rank)}, "
+        weights = "" if self.weights is None else f", weights=[{', '.join(map(fraction_text, self.weights))}]"
+        return f"{self.name}({write_column(self.column)}, {rank}{self.binning}{weights}{among_text(self.among)})"
+
+
+def quantile(
+    column: str,
+    rank: Any,
+    *,
+    bins: Iterable[Any] | None = None,
+    range: Any = None,
+    step: Any = None,
+    weights: Iterable[Any] | None = None,
+    among: str | None = None,
+) -> Quantile:
+    """Which public bin holds the quantile *rank* of *column*? Bins by their edges, or *range* and *step* for equal ones.
+
+    *weights*: a public guess how likely each bin is, one positive number for each.
+    """
+    share = read_probability(rank, name="quantile", error=QuestionError)
+    return _checked(column, share, read_binning(bins, range, step), weights, among, "quantile")
+
+
+def median(
+    column: str,
+    *,
+    bins: Iterable[Any] | None = None,
+    range: Any = None,
+    step: Any = None,
+    weights: Iterable[Any] | None = None,
+    among: str | None = None,
+) -> Quantile:
+    """Which public bin holds the median of *column*?"""
+    return _checked(column, Fraction(1, 2), read_binning(bins, range, step), weights, among, "median")
+
+
+def _checked(
+    column: str, rank: Fraction, binning: Binning, weights: Iterable[Any] | None, among: str | None, name: str
+) -> Quantile:
+    if rank == 0:
+        raise QuestionError("quantile", "0", "is the first bin whatever the data is", "ask for a rank above 0")
+    if binning.bins == 1:
+        raise QuestionError("bins", str(binning), "leave one answer, which is known without data", "name more edges")
+    chosen = None if weights is None else tuple(read_number(w, name="weights", error=QuestionError) for w in weights)
+    if chosen is not None and (len(chosen) != binning.bins or min(chosen) <= 0):
+        raise QuestionError("weights", len(chosen), f"are not {binning.bins} positive numbers", "give one for each bin")
+    return Quantile(check_column(column), rank, binning, check_among(among), name, chosen)
+
+
+def named_bins(call: Call, position: int) -> dict[str, Any]:
+    """What a text says of its bins: ``bins=[...]`` (the name may be left out), or ``range=[...], step=...``."""
+    edges = call.named.get("bins") or (call.arguments[position] if len(call.arguments) > position else None)
+    return {
+        "bins": None if edges is None else read_list(edges),
+        "range": call.named.get("range"),
+        "step": call.named.get("step"),
+    }
+
+
+_NAMES = ("bins", "range", "step", "weights")
+
+
+def _weights(call: Call) -> list[str] | None:
+    return read_list(call.named["weights"]) if "weights" in call.named else None
+
+
+def _read_median(call: Call) -> Quantile:
+    call.only(arguments=range(1, 3), named=_NAMES)
+    return median(call.column(), **named_bins(call, 1), weights=_weights(call), among=call.among)
+
+
+def _read_quantile(call: Call) -> Quantile:
+    call.only(arguments=range(2, 4), named=_NAMES)
+    bins = named_bins(call, 2)
+    return quantile(call.column(), call.arguments[1], **bins, weights=_weights(call), among=call.among)
+
+
+FORMS = [
+    Form("median", "median(age, bins=[18, 30, 45, 100])", _read_median),
+    Form("quantile", "quantile(age, 0.9, range=[0, 120], step=1)", _read_quantile),
+]

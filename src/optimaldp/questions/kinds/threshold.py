@@ -1,0 +1,197 @@
+"""Yes/no questions about how many people satisfy a condition: count, share, majority, any, all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.privacy import Neighbours, read_number
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_text, counts_for
+from optimaldp.questions.comparing import Quantity, Shifted
+from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.literals import check_among, check_predicate
+from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.tables.tally import EVERY_RECORD, Condition
+
+if TYPE_CHECKING:
+    from optimaldp.questions.accuracy import Accuracy
+
+
+Counts = tuple[int, int, int]
+"""(yes, no, outside)."""
+
+
+@dataclass(frozen=True, repr=False)
+class Threshold(Question):
+    """``count(predicate) >= bound`` and its relatives: answer "yes" or "no".
+
+    >>> question = share("smokes = 'yes'") >= 0.3
+    >>> str(question), question.flips((30, 70, 0), Neighbours.SUBSTITUTION)
+    ("share(smokes = 'yes') >= 0.3", 1)
+    """
+
+    quantity: str
+    predicate: str
+    comparison: str
+    bound: Fraction
+    among: str | None = None
+    name: str = ""
+    """``majority``, ``any`` or ``all`` when it was asked in that word."""
+
+    @property
+    def readings(self) -> tuple[Condition, ...]:
+        return (Condition(self.predicate),)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return YES_NO
+
+    @property
+    def where_is_among(self) -> bool:  # type: ignore[override]
+        return self.quantity == "share"
+
+    @property
+    def needs_a_filter(self) -> bool:  # type: ignore[override]
+        return self.predicate == EVERY_RECORD and self.among is None
+
+    @cached_property
+    def condition(self) -> LinearCondition:
+        make = count_condition if self.quantity == "count" else share_condition
+        return make(self.comparison, self.bound)
+
+    def fold(self, cells: Cells) -> Counts:
+        if self.among is None:
+            return cells.get(0, 0), cells.get(1, 0), 0
+        return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
+
+    def read_counts(self, counts: Sequence[int]) -> Counts:
+        yes, no, outside = counts_for(self, counts, wanted=3, least=2 if self.among is None else 3)
+        return yes, no, outside
+
+    def truth(self, counts: Counts) -> int:
+        yes, no, _ = counts
+        return 0 if self.condition.holds(yes, no) else 1
+
+    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+        return self.condition.flips(*counts, neighbours)
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        if not setting.personal:
+            return AtDistance(self, setting)
+        return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        from optimaldp.questions.accuracy import at_distance
+
+        return at_distance(self, setting)
+
+    def spec(self) -> Spec:
+        return {
+            "kind": self.quantity,
+            "comparison": self.comparison,
+            "bound": self.bound,
+            "among": self.among is not None,
+        }
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        if self.among is None:
+            return (NULL_NOTE,)
+        return NULL_NOTE, "who is among those asked is private: everybody is protected, inside or outside"
+
+    def __and__(self, other: Question) -> Question:
+        return _joined("and", self, other)
+
+    def __or__(self, other: Question) -> Question:
+        return _joined("or", self, other)
+
+    def __bool__(self) -> bool:
+        remedy = "combine questions with & and |, not with 'and' and 'or'"
+        raise QuestionError("question", str(self), "has no answer before it is released", remedy)
+
+    def __str__(self) -> str:
+        inside = f"{self.predicate}{among_text(self.among)}"
+        if self.name:
+            return f"{self.name}({inside})"
+        return f"{self.quantity}({inside}) {self.comparison} {fraction_text(self.bound)}"
+
+
+def _joined(word: str, first: Question, second: Question) -> Question:
+    from optimaldp.questions.kinds.several import joined_by
+
+    return joined_by(word, [first, second])
+
+
+@dataclass(frozen=True)
+class PeopleWho(Quantity):
+    """``count(predicate)`` or ``share(predicate)``, which waits to be compared."""
+
+    quantity: str
+    predicate: str
+    among: str | None = None
+
+    def compared(self, comparison: str, bound: Any) -> Question:
+        if isinstance(bound, (Quantity, Shifted)):
+            from optimaldp.questions.kinds.two_groups import two_groups
+
+            return two_groups(self, comparison, bound)
+        number = read_number(bound, name=f"bound of {self.quantity}", error=QuestionError)
+        if self.quantity == "share" and not 0 <= number <= 1:
+            remedy = "a share lies between 0 and 1: write 0.3 for 30 percent"
+            raise QuestionError("share", bound, "is not a share", remedy)
+        return Threshold(self.quantity, self.predicate, comparison, number, self.among)
+
+    def __repr__(self) -> str:
+        return f"{self.quantity}({self.predicate}{among_text(self.among)})"
+
+
+def count(predicate: str, *, among: str | None = None) -> PeopleWho:
+    """The number of people who satisfy *predicate*: compare it, ``count("age > 3") >= 100``; ``"*"`` is everybody."""
+    checked = (
+        EVERY_RECORD if isinstance(predicate, str) and predicate.strip() == EVERY_RECORD else check_predicate(predicate)
+    )
+    return PeopleWho("count", checked, check_among(among))
+
+
+def share(predicate: str, *, among: str | None = None) -> PeopleWho:
+    """The share of people who satisfy *predicate*: compare it, ``share("smokes = 'yes'", among="age >= 18") >= 0.3``."""
+    return PeopleWho("share", check_predicate(predicate), check_among(among))
+
+
+def majority(predicate: str, *, among: str | None = None) -> Threshold:
+    """Do more people satisfy *predicate* than not? A tie is "no"."""
+    return Threshold("share", check_predicate(predicate), ">", Fraction(1, 2), check_among(among), "majority")
+
+
+def any_(predicate: str, *, among: str | None = None) -> Threshold:
+    """Does anybody satisfy *predicate*?"""
+    return Threshold("count", check_predicate(predicate), ">=", Fraction(1), check_among(among), "any")
+
+
+def all_(predicate: str, *, among: str | None = None) -> Threshold:
+    """Does everybody satisfy *predicate*? A table without people says "yes"."""
+    return Threshold("share", check_predicate(predicate), ">=", Fraction(1), check_among(among), "all")
+
+
+def _form(word: str, example: str, make: Any) -> Form:
+    def read(call: Call) -> Any:
+        return make(call.inside, among=call.among)
+
+    return Form(word, example, read, condition=True)
+
+
+FORMS = [
+    _form("count", "count(age >= 65) >= 100", count),
+    _form("share", "share(smokes = 'yes' among age >= 18) >= 0.3", share),
+    _form("majority", "majority(smokes = 'yes')", majority),
+    _form("any", "any(age > 110)", any_),
+    _form("all", "all(age >= 18)", all_),
+]

@@ -1,0 +1,265 @@
+"""Is a share, or a mean, larger in one group than in another?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.distances.public_groups import (
+    GroupDifference,
+    Heights,
+    heights,
+    public_mean_difference,
+    public_share_difference,
+)
+from optimaldp.distances.two_groups import check_margin, flips_of_share_difference, share_difference_holds
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.setting import Cells, Setting
+from optimaldp.privacy import Neighbours, read_number
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued, counts_for
+from optimaldp.questions.comparing import Quantity, Shifted
+from optimaldp.questions.forms import Form
+from optimaldp.questions.kinds.mean import Average
+from optimaldp.questions.kinds.threshold import PeopleWho
+from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.signed import BySignedDistance
+from optimaldp.tables.tally import Condition, Grid
+
+if TYPE_CHECKING:
+    from optimaldp.questions.accuracy import Accuracy
+
+_BOTH = "someone in both groups counts as in neither"
+Counts = tuple[int, int, int, int, int]
+"""(A yes, A no, B yes, B no, outside)."""
+
+
+@dataclass(frozen=True, repr=False)
+class ShareDifference(Question):
+    """``share(condition among A) > share(condition among B) + margin``."""
+
+    first: PeopleWho
+    comparison: str
+    second: PeopleWho
+    margin: Fraction
+
+    @cached_property
+    def _conditions(self) -> tuple[str, ...]:
+        texts = (self.first.predicate, self.first.among, self.second.predicate, self.second.among)
+        return tuple(dict.fromkeys(text for text in texts if text is not None))
+
+    @property
+    def readings(self) -> tuple[Condition, ...]:
+        return tuple(map(Condition, self._conditions))
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return YES_NO
+
+    def fold(self, cells: Cells) -> Counts:
+        folded = [0] * 5
+        for cell, people in cells.items():
+            folded[self._place(cell)] += people
+        first, second, third, fourth, outside = folded
+        return first, second, third, fourth, outside
+
+    def _place(self, cell: int) -> int:
+        last = len(self._conditions) - 1
+        holds = {text: (cell >> (last - place)) & 1 == 0 for place, text in enumerate(self._conditions)}
+        in_first, in_second = holds[str(self.first.among)], holds[str(self.second.among)]
+        if in_first == in_second:
+            return 4
+        return (0 if holds[self.first.predicate] else 1) if in_first else (2 if holds[self.second.predicate] else 3)
+
+    def read_counts(self, counts: Sequence[int]) -> Counts:
+        a, b, c, d, outside = counts_for(self, counts, wanted=5, least=4)
+        return a, b, c, d, outside
+
+    def truth(self, counts: Counts) -> int:
+        return 0 if share_difference_holds(self.comparison, self.margin, counts) else 1
+
+    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+        return flips_of_share_difference(self.comparison, self.margin, counts, neighbours)
+
+    @cached_property
+    def _public(self) -> GroupDifference:
+        return public_share_difference(self.comparison, self.margin)
+
+    def signed(self, counts: Counts, setting: Setting) -> Fraction | float:
+        """With public groups: the signed fractional distance; one replaced person moves it by at most 1."""
+        a, b, c, d, _ = counts
+        return self._public.signed({1: a, 0: b}, {1: c, 0: d})
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        _refuse_levels(self, setting)
+        if not setting.public_groups:
+            return AtDistance(self, setting)
+        _need_substitution(setting)
+        return PublicGroups(self, setting)
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        from optimaldp.questions.accuracy import at_distance
+
+        return at_distance(self, setting)
+
+    def spec(self) -> Spec:
+        places = {text: place for place, text in enumerate(self._conditions)}
+        return {
+            "kind": "share-difference",
+            "comparison": self.comparison,
+            "margin": self.margin,
+            "first": (places[self.first.predicate], places[str(self.first.among)]),
+            "second": (places[self.second.predicate], places[str(self.second.among)]),
+        }
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return NULL_NOTE, _BOTH
+
+    def __bool__(self) -> bool:
+        raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def __str__(self) -> str:
+        return _difference_text(self.first, self.comparison, self.second, self.margin)
+
+
+MeanCounts = tuple[Valued, Valued]
+
+
+@dataclass(frozen=True, repr=False)
+class MeanDifference(Question):
+    """``mean(x among A) > mean(x among B) + margin``, for groups that are declared public."""
+
+    first: Average
+    comparison: str
+    second: Average
+    margin: Fraction
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid(self.first.column, self.first.low, self.first.high, self.first.step)
+
+    @property
+    def readings(self) -> tuple[Grid | Condition, ...]:
+        return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return YES_NO
+
+    def fold(self, cells: Cells) -> MeanCounts:
+        groups: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for cell, people in cells.items():
+            place, membership = divmod(cell, 4)
+            if membership in (1, 2):  # in A alone, in B alone
+                group = groups[membership - 1]
+                group[place] = group.get(place, 0) + people
+        last = self._grid.size - 1
+        return Valued.of(groups[0], last), Valued.of(groups[1], last)
+
+    def read_counts(self, counts: Sequence[int]) -> MeanCounts:
+        size = self._grid.size
+        known = counts_for(self, counts, wanted=2 * size)
+        return Valued.of(dict(enumerate(known[:size])), size - 1), Valued.of(dict(enumerate(known[size:])), size - 1)
+
+    @cached_property
+    def _public(self) -> GroupDifference:
+        return public_mean_difference(self.comparison, self.margin, positions=self._grid.points, step=self.first.step)
+
+    def _heights(self, group: Valued) -> Heights:
+        return heights(group.values, group.without, positions=self._grid.points)
+
+    def truth(self, counts: MeanCounts) -> int:
+        return 0 if self._public.holds(self._heights(counts[0]), self._heights(counts[1])) else 1
+
+    def flips(self, counts: MeanCounts, neighbours: Neighbours) -> Moves:
+        if neighbours is not Neighbours.SUBSTITUTION:
+            raise QuestionError("neighbours", str(neighbours), "does not go with public groups", "use substitution")
+        return self._public.flips(self._heights(counts[0]), self._heights(counts[1]))
+
+    def signed(self, counts: MeanCounts, setting: Setting) -> Fraction | float:
+        return self._public.signed(self._heights(counts[0]), self._heights(counts[1]))
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        _refuse_levels(self, setting)
+        if not setting.public_groups:
+            remedy = "declare the groups public (public_groups=True, --public-groups), or ask for shares"
+            raise QuestionError("question", str(self), "compares means of private groups", remedy)
+        _need_substitution(setting)
+        return PublicGroups(self, setting)
+
+    def spec(self) -> Spec:
+        own = self.first
+        return {
+            "kind": "mean-difference",
+            "comparison": self.comparison,
+            "margin": self.margin,
+            "low": own.low,
+            "high": own.high,
+            "step": own.step,
+        }
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return _BOTH, "people without a value count as the middle of the range and are protected"
+
+    def __bool__(self) -> bool:
+        raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def __str__(self) -> str:
+        return _difference_text(self.first, self.comparison, self.second, self.margin)
+
+
+@dataclass(frozen=True)
+class PublicGroups(BySignedDistance):
+    """The signed distance with groups that are declared public: a record is replaced inside its group."""
+
+    def parameters(self) -> dict[str, Any]:
+        return {"groups": "declared public"}
+
+
+def two_groups(first: Quantity, comparison: str, bound: Quantity | Shifted) -> Question:
+    """The question that compares two quantities of one kind, each among a group of its own."""
+    second, margin = (bound.quantity, bound.margin) if isinstance(bound, Shifted) else (bound, 0)
+    number = read_number(margin, name="margin", error=QuestionError)
+    if isinstance(first, PeopleWho) and isinstance(second, PeopleWho) and first.quantity == second.quantity == "share":
+        _need_groups(first.among, second.among)
+        check_margin(comparison, number)
+        return ShareDifference(first, comparison, second, number)
+    if isinstance(first, Average) and isinstance(second, Average):
+        _need_groups(first.among, second.among)
+        if (first.column, first.low, first.high, first.step) != (second.column, second.low, second.high, second.step):
+            raise QuestionError("question", str(second), "does not have the column, range and step of the first mean")
+        if not 0 <= number <= first.high - first.low:
+            raise QuestionError("margin", margin, "does not lie between 0 and the width of the range")
+        return MeanDifference(first, comparison, second, number)
+    remedy = "compare two shares or two means, each among a group"
+    raise QuestionError("question", f"{first} {comparison} {second}", "compares two unlike numbers", remedy)
+
+
+def _need_groups(*groups: str | None) -> None:
+    if None in groups:
+        remedy = "write share(smokes = 'yes' among sex = 'm') > share(smokes = 'yes' among sex = 'f')"
+        raise QuestionError("among", None, "is missing in one of the two numbers", remedy)
+
+
+def _need_substitution(setting: Setting) -> None:
+    if setting.neighbours is not Neighbours.SUBSTITUTION:
+        rule = "does not go with public groups, whose sizes are public"
+        raise QuestionError("neighbours", str(setting.neighbours), rule, "use substitution")
+
+
+def _refuse_levels(question: Question, setting: Setting) -> None:
+    if setting.personal:
+        remedy = "ask without levels"
+        raise QuestionError("levels", str(question), "compares two groups, which cannot honour personal levels", remedy)
+
+
+def _difference_text(first: object, comparison: str, second: object, margin: Fraction) -> str:
+    more = f" + {fraction_text(margin)}" if margin else ""
+    return f"{first!r} {comparison} {second!r}{more}"
+
+
+FORMS: list[Form] = []

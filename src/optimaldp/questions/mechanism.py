@@ -1,0 +1,140 @@
+"""A question at a setting, ready to be examined by the referee and then drawn. Everything here but the draw is public."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Chain, Moves
+from optimaldp.laws.law import Law, certain, two_answers
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy import ApproximateDP
+from optimaldp.questions.base import Question, Spec
+from optimaldp.sampling import BitSource
+from optimaldp.tables.tally import Keys
+
+Answer = Any
+"""What is printed: a text, or a structure of texts and whole numbers."""
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """How a question is answered.
+
+    The referee of :mod:`optimaldp.certify.questions` sees it from outside: a table in, the law of the printed answer out. What is
+    drawn is that law and nothing else.
+    """
+
+    question: Question
+    setting: Setting
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The mechanism's name in documents."""
+
+    @property
+    def spent(self) -> ApproximateDP:
+        """What the answer costs: the level of the setting, without a delta that is not used."""
+        return self.setting.level
+
+    @property
+    def answers(self) -> Sequence[str]:
+        listed = self.question.answers
+        if listed is None:
+            remedy = "write the options out: they are public"
+            raise QuestionError("options", None, f"is needed by {self.question}", remedy)
+        return listed
+
+    @property
+    def listed(self) -> bool:
+        """Whether its answers are a list and its law can be read for any table."""
+        return True
+
+    @abstractmethod
+    def law(self, table: Table) -> Law:
+        """How the answer is distributed for this table. Private."""
+
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        """The private answer: the only thing computed from data that leaves."""
+        return self.answers[self.law(table).draw(source)]
+
+    def at(self, level: ApproximateDP) -> Self:
+        """The same mechanism at another level: the referee asks for one at which its numbers are rational."""
+        return replace(self, setting=self.setting.at(level))
+
+    def truth(self, table: Table) -> int:
+        """The position of the true answer, as the question understands it. Private."""
+        return self.question.truth(self.question.fold(table.cells))
+
+    @property
+    def cells(self) -> int:
+        """Into how many cells a record can fall."""
+        tally = self.question.tally
+        return 0 if isinstance(tally, Keys) else tally.size
+
+    def moves(self, table: Table) -> Moves:
+        """The least number of neighbour moves that change the answer, as the question counts them. Private."""
+        return self.question.flips(self.question.fold(table.cells), self.setting.neighbours)
+
+    def small_twin(self) -> Mechanism:
+        """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
+        smaller = self.question.small_twin()
+        return self if smaller is self.question else smaller.mechanism(self.setting)
+
+    def spec(self) -> Spec:
+        """The question in plain numbers."""
+        return self.question.spec()
+
+    def reliability(self) -> str:
+        """From which margin on the answer is reliable, and how far off a wrong one is: one public sentence."""
+        return self.question.accuracy(self.setting).sentence()
+
+    @property
+    @abstractmethod
+    def proof(self) -> str:
+        """The theorem that makes it private at every table, in one sentence."""
+
+    @property
+    def optimality(self) -> str:
+        """In which sense it is the best, or that this is not claimed."""
+        return "not claimed"
+
+    def parameters(self) -> dict[str, Any]:
+        """Every public number that its law depends on beside the question, the level and the neighbours."""
+        return {}
+
+
+@dataclass(frozen=True)
+class AtDistance(Mechanism):
+    """Yes/no and comparisons of two: right with the greatest probability that the distance to another answer allows."""
+
+    @property
+    def name(self) -> str:
+        return "balanced chain"
+
+    def law(self, table: Table) -> Law:
+        counts = self.question.fold(table.cells)
+        truth, moves = self.question.truth(counts), self.question.distance(counts, self.setting.neighbours)
+        if moves == math.inf:  # no table with this public number of people has another answer
+            return certain(truth, 2)
+        chain = Chain(self.setting.level)
+        return two_answers(truth, lambda: chain.error(moves - 1))
+
+    @property
+    def proof(self) -> str:
+        return (
+            "raising both answers' probabilities by the step function once for every move from the boundary keeps neighbours "
+            "close in all events, for every number of people (papers 000 and 001, with the corrected step function)"
+        )
+
+    @property
+    def optimality(self) -> str:
+        return (
+            "at every table the greatest probability of the true answer among all private mechanisms that treat the two answers "
+            "alike where they touch"
+        )

@@ -1,0 +1,87 @@
+"""How a quantile is answered: the smoothed rank, or FLIP and FLIP+, whichever public numbers choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from optimaldp.certify.quantile import second_reading
+from optimaldp.laws.law import Law
+from optimaldp.laws.quantile import QuantileLaw, quantile_law
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy import ApproximateDP, approximate
+from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.sampling import BitSource
+
+if TYPE_CHECKING:
+    from optimaldp.questions.kinds.quantile import Quantile
+
+
+@dataclass(frozen=True)
+class Ranking(Mechanism):
+    """A law of :mod:`optimaldp.laws.quantile`, made from public numbers before data is read."""
+
+    chosen: QuantileLaw
+
+    @classmethod
+    def of(cls, question: Quantile, setting: Setting) -> Self:
+        levels = tuple(epsilon for epsilon, _ in setting.levels) if setting.personal else None
+        level = setting.level
+        if levels is not None and max(levels) != level.epsilon:
+            level = approximate(max(levels), level.delta)
+        chosen = quantile_law(question.binning.bins, question.rank, level, weights=question.weights, levels=levels)
+        return cls(question, setting, chosen)
+
+    @property
+    def name(self) -> str:
+        return str(self.chosen.mode)
+
+    @property
+    def listed(self) -> bool:
+        return not self.setting.personal  # people's own levels are examined with the law itself
+
+    def _cells(self, table: Table) -> Mapping[int, Any]:
+        fold: Any = self.question.fold
+        if self.chosen.levels is None:
+            return dict(fold(table.cells).values)
+        by_level = [fold(cells).values for _, cells in table.by_level]
+        places = {place for values in by_level for place in values}
+        return {place: tuple(values.get(place, 0) for values in by_level) for place in places}
+
+    def law(self, table: Table) -> Law:
+        cells, bins, exact = self._cells(table), self.chosen.bins, self.chosen.exact
+        return Law(
+            range(bins),
+            lambda: self.chosen.probabilities(cells, exact=exact),
+            lambda place: self.chosen.end(cells, place, exact=exact),
+        )
+
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        return self.answers[self.chosen.draw(self._cells(table), source, reread=second_reading)]
+
+    def at(self, level: ApproximateDP) -> Self:
+        return replace(self, setting=self.setting.at(level), chosen=replace(self.chosen, level=level))
+
+    @property
+    def proof(self) -> str:
+        if self.name == "smoothed rank":
+            return (
+                "a replaced, added or removed record, with a value or without, shifts one block of ranks by one; the smoothed "
+                "rank theorem bounds what that does to every bin, for every number of people"
+            )
+        return (
+            "the distance to every bin changes by at most one with any replaced, added or removed record; the FLIP theorems "
+            "bound every bin's probability where their public rule holds"
+        )
+
+    @property
+    def optimality(self) -> str:
+        return "not claimed; on average over tables its rank error was never above that of the exponential mechanism where tried"
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            k: v
+            for k, v in self.chosen.to_document().items()
+            if k not in ("name", "epsilon", "delta") and v is not None
+        }

@@ -1,0 +1,47 @@
+"""Questions about a sum: answered by a signed distance that counts people in part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from optimaldp.laws.law import Law, law_of
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.signed import sides_at
+from optimaldp.questions.mechanism import Mechanism
+
+
+class HasSignedDistance(Protocol):
+    """What this mechanism needs of its question."""
+
+    def fold(self, cells: Any) -> Any: ...
+
+    def signed(self, counts: Any, setting: Setting) -> Fraction | float: ...
+
+
+@dataclass(frozen=True)
+class BySignedDistance(Mechanism):
+    """P(yes) = 1 - e^(-epsilon W)/2 above the bound and e^(epsilon W)/2 below it, W in people, the last one in part."""
+
+    @property
+    def name(self) -> str:
+        return "signed distance"
+
+    def law(self, table: Table) -> Law:
+        question: Any = self.question
+        distance = question.signed(question.fold(table.cells), self.setting)
+        # Infinite where no table with this public number of people has another answer.
+        level, last = self.setting.level, 0 if distance > 0 else 1
+        return law_of(lambda: sides_at(distance, level.epsilon, level.delta), last, 2)
+
+    @property
+    def proof(self) -> str:
+        return (
+            "one person moves the signed distance W by at most 1, and the logarithm of both answers' probabilities changes by "
+            "at most epsilon when W changes by 1"
+        )
+
+    @property
+    def optimality(self) -> str:
+        return "not claimed; at every table the error is at most that of Laplace noise on the clipped sum at the same level"

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from optimaldp.release import read_level
 
 import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.mechanisms.documents import read_mechanism, read_problem
-from optimaldp.release import read_level
 from optimaldp.studio.calls import Calls
 from optimaldp.studio.exploring import BY_GROUP, attacker
 from optimaldp.studio.openapi import CALLS

@@ -58,7 +58,7 @@ class Design(Result):
     def from_json(text: str) -> Design:
         """Read a design back from what :meth:`to_json` or ``optimaldp design --output`` wrote; the referee checks it again."""
         from optimaldp.designing.reading import read_design
-        from optimaldp.json_text import read_json_text
+        from optimaldp.documents.json_text import read_json_text
 
         return read_design(read_json_text(text))
 

@@ -146,6 +146,8 @@ def test_which_law_several_quantiles_get_is_public() -> None:
     assert type(joint).__name__ == "JointQuartiles"
     assert type(apart).__name__ == "RepeatedQuantiles"
     assert type(several_quantiles(50, QUARTILES, level(1))).__name__ == "RepeatedQuantiles"
+    assert type(several_quantiles(10, QUARTILES, level("0.8"), persons=100)).__name__ == "JointQuartiles"
+    assert type(several_quantiles(10, QUARTILES, level("0.81"), persons=100)).__name__ == "RepeatedQuantiles"
     assert type(several_quantiles(50, (HALF, Fraction(3, 4)), level("0.9"))).__name__ == "RepeatedQuantiles"
     assert {law.share for law in apart.laws} == {Fraction(1, 3)}
     assert sum(law.level.delta for law in apart.laws) == Fraction(1, 10**6)

@@ -54,6 +54,11 @@ def _code_problem(template: Law) -> str:
     return problem_at_stand_ins(template)
 
 
+def forget_code() -> None:
+    """Examine the code of the laws anew: for whoever changes it while the process runs, or measures how long it takes."""
+    _code_problem.cache_clear()
+
+
 def _template(law: Law) -> Law:
     """What the examination at stand-in levels depends on: mode, share and whether people have levels of their own.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 from optimaldp.certify.quantile.direct import DirectLaw
@@ -42,7 +42,8 @@ class StandIn:
     def direct(self, cells: Mapping[int, Any]) -> list[Rational]:
         """What the referee derives."""
         ends = DirectLaw(self.law, cells, self.powers)
-        return [ends.end(cut) - ends.end(cut - 1) for cut in range(self.law.bins)]
+        sums = [ends.end(cut) for cut in range(-1, self.law.bins)]
+        return [after - before for before, after in pairwise(sums)]
 
     def table(self, heights: Heights) -> dict[int, int] | None:
         return people_at(heights, range(self.law.bins - 1), self.law.bins, self.law.rank)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from optimaldp.laws.quantile.spread import Floats
 
 _CONFIDENCE = 0.95
+_PLACES = 8  # of the quantile inside its bin, over which previews average
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,42 +61,77 @@ def accuracy_with_rivals(law: QuantileLaw, cells: Mapping[int, int]) -> tuple[Qu
 
     The rivals have no use for delta and are shown at epsilon alone. Personal levels have no rivals here and are refused.
     """
+    spread, laws = _laws(law, cells)
+    return tuple(summarise(name, spread, probabilities) for name, probabilities in laws.items())
+
+
+def even_accuracy(law: QuantileLaw, persons: int) -> tuple[QuantileAccuracy, ...]:
+    """The same for *persons* people spread evenly over the bins: bins, level and a number that the reader assumes, no data.
+
+    Where in its bin the quantile lies decides much: at an edge two bins are about as likely. The figures are averages over eight
+    places from one edge to the other.
+    """
+    epsilon = float(law.level.epsilon) * float(law.share)
+    per_bin = persons // law.bins
+    shifts = sorted({per_bin * place // _PLACES for place in range(_PLACES)})
+    tables = [_laws(law, even_cells(law.bins, persons, law.rank, epsilon, shift=shift)) for shift in shifts]
+    return tuple(
+        _summarised(name, [_Figures.of(spread, laws[name] / len(shifts)) for spread, laws in tables])
+        for name in tables[0][1]
+    )
+
+
+def summarise(mechanism: str, spread: Spread, probabilities: Floats) -> QuantileAccuracy:
+    """Figures from the probability of each group."""
+    return _summarised(mechanism, [_Figures.of(spread, probabilities)])
+
+
+def _laws(law: QuantileLaw, cells: Mapping[int, int]) -> tuple[Spread, dict[str, Floats]]:
     if law.levels is not None:
-        raise QuestionError(
-            "levels", len(law.levels), "have no accuracy without the people at each level", "preview one level"
-        )
+        count = len(law.levels)
+        raise QuestionError("levels", count, "have no accuracy without the people at each level", "preview one level")
     spread = spread_of(cells, law.bins, law.rank)
     epsilon = float(law.level.epsilon) * float(law.share)
-    groups = {
+    return spread, {
         str(law.mode): rivals.our_groups(law, cells, spread),
         "permute-and-flip": rivals.permute_and_flip_groups(spread, epsilon),
         "exponential mechanism": rivals.exponential_groups(spread, epsilon),
         "OpenDP quantile": rivals.candidate_groups(spread, epsilon, law.rank),
     }
-    return tuple(summarise(name, spread, probabilities) for name, probabilities in groups.items())
 
 
-def even_accuracy(law: QuantileLaw, persons: int) -> tuple[QuantileAccuracy, ...]:
-    """The same for *persons* people spread evenly over the bins: bins, level and a number that the reader assumes, no data."""
-    epsilon = float(law.level.epsilon) * float(law.share)
-    return accuracy_with_rivals(law, even_cells(law.bins, persons, law.rank, epsilon))
+@dataclass(frozen=True)
+class _Figures:
+    """How far each group is from the truth, and how likely; inside a run of empty bins the answer is taken as uniform."""
+
+    people: Floats
+    nearest: Floats  # bins between the truth and the nearest bin of the group
+    width: Floats  # and from there to its farthest bin
+    probability: Floats
+
+    @staticmethod
+    def of(spread: Spread, probability: Floats) -> _Figures:
+        import numpy as np
+
+        last = spread.first + spread.size - 1
+        nearest = np.maximum(0, np.maximum(spread.first - spread.truth, spread.truth - last))
+        return _Figures(spread.distance, nearest, spread.size - 1, probability)
 
 
-def summarise(mechanism: str, spread: Spread, probabilities: Floats) -> QuantileAccuracy:
-    """Figures from the probability of each group; inside a run of empty bins the answer is taken as uniform."""
+def _summarised(mechanism: str, tables: list[_Figures]) -> QuantileAccuracy:
     import numpy as np
 
-    nearest = np.where(spread.first > spread.truth, spread.first - spread.truth, 0)
-    last = spread.first + spread.size - 1
-    nearest = np.where(last < spread.truth, spread.truth - last, nearest)
-    off = nearest + (spread.size - 1) / 2
+    people, nearest, width, probability = (
+        np.concatenate([getattr(table, name) for table in tables])
+        for name in ("people", "nearest", "width", "probability")
+    )
     return QuantileAccuracy(
         mechanism,
-        float(probabilities[spread.distance > 0].sum()),
-        float((probabilities * spread.distance).sum()),
-        int(_bound(spread.distance, np.zeros_like(off), probabilities)),
-        float((probabilities * off).sum()),
-        int(np.ceil(_bound(nearest, spread.size - 1, probabilities) - 1e-9)),
+        float(probability[people > 0].sum()),
+        float((probability * people).sum()),
+        int(_bound(people, np.zeros_like(people), probability)),
+        float((probability * (nearest + width / 2)).sum()),
+        int(np.ceil(_bound(nearest, width, probability) - 1e-9)),
     )
 
 

@@ -71,8 +71,12 @@ def _empty(first: int, stop: int, bins: int) -> Iterator[tuple[int, int]]:
     yield from ((low, high - low) for low, high in pairwise(marks) if high > low)
 
 
-def even_cells(bins: int, persons: int, rank: Fraction, epsilon: float) -> dict[int, int]:
-    """*persons* people spread evenly over the bins; those too far from the quantile to matter stand in a heap on either side."""
+def even_cells(bins: int, persons: int, rank: Fraction, epsilon: float, *, shift: int = 0) -> dict[int, int]:
+    """*persons* people spread evenly over the bins; those too far from the quantile to matter stand in a heap on either side.
+
+    *shift* people, fewer than a bin holds, stand in the first of these bins instead of the last: the quantile lies elsewhere in
+    its own.
+    """
     reach = persons if epsilon <= 0 else math.ceil(_NATS / epsilon) + 2
     target = math.ceil(rank * persons)
     low, high = max(0, target - reach), min(persons, target + reach)
@@ -88,6 +92,6 @@ def even_cells(bins: int, persons: int, rank: Fraction, epsilon: float) -> dict[
             bin_ = int((person + 0.5) / per_bin)
             cells[bin_] = cells.get(bin_, 0) + 1
     if cells:
-        cells[min(cells)] += low
-        cells[max(cells)] += persons - high
+        cells[min(cells)] += low + shift
+        cells[max(cells)] += persons - high - shift
     return cells

@@ -191,6 +191,11 @@ def answer_without_a_spend(connection: sqlite3.Connection) -> None:
     append(connection, {"kind": "answer", "spend": 77, "answer": "no", "certificate": None})
 
 
+def answer_number_zero(connection: sqlite3.Connection) -> None:
+    """Counted from the end, as Python does, it would answer the last spend under another number."""
+    append(connection, {"kind": "answer", "spend": 0, "answer": "no", "certificate": None})
+
+
 def open_again(connection: sqlite3.Connection) -> None:
     document = json.loads(connection.execute("SELECT text FROM entries WHERE sequence = 1").fetchone()[0])
     append(
@@ -232,6 +237,7 @@ def an_unknown_field(connection: sqlite3.Connection) -> None:
         delete_everything,
         answer_twice,
         answer_without_a_spend,
+        answer_number_zero,
         open_again,
         an_unknown_field,
         spend_on_a_part_that_was_never_declared,
@@ -245,6 +251,20 @@ def test_every_tampering_is_detected(filled: Path, change: Callable[[sqlite3.Con
     assert verdict.problem
     with pytest.raises(LedgerError):
         open_ledger(filled)
+
+
+def test_the_place_of_the_damage_is_named(filled: Path, tmp_path: Path) -> None:
+    for change, place in (
+        (delete_from_the_middle, r"at entry 4: it is missing \(entry 5 follows\)"),
+        (change_text, "at entry 3: its text does not have the hash"),
+        (change_text_and_hash, "at entry 5: it does not follow"),
+        (delete_and_close_the_gap, "at entry 4: it says that it is entry 5"),
+    ):
+        copy = tmp_path / f"{change.__name__}.ledger"
+        shutil.copy(filled, copy)
+        rewrite(copy, change)
+        with pytest.raises(LedgerError, match=place):
+            open_ledger(copy)
 
 
 def test_a_spend_beyond_the_budget_is_found_even_with_good_hashes(filled: Path) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import InputError, MissingExtraError
+from optimaldp.errors import InputError
+from optimaldp.extras import requiring
 from optimaldp.ledger.account import Account
 from optimaldp.ledger.budget import readable
 from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
@@ -142,10 +143,8 @@ class History(Result):
 
     def to_frame(self) -> DataFrame:
         """One row for each question, as a pandas data frame: exact numbers as texts, and their values beside them."""
-        try:
+        with requiring("pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("pandas", "interop") from None
         rows = []
         for record, total in zip(self.records, self.spent_so_far()):
             spent = {"epsilon_value": float(record.spend.bound.epsilon), "spent_so_far": float(total.epsilon)}

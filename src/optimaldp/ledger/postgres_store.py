@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from optimaldp.errors import LedgerError, MissingExtraError
+from optimaldp.errors import LedgerError
+from optimaldp.extras import requiring
 from optimaldp.ledger.store import STORE_FORMAT, Decide, Store, StoredEntry
 
 _COLLISIONS = {
@@ -181,12 +182,11 @@ def _values(name: str, row: StoredEntry) -> dict[str, Any]:
 
 
 def _read_url(url: str) -> tuple[Any, str]:
-    try:
+    with requiring("psycopg"):
         import psycopg  # noqa: F401
+    with requiring("sqlalchemy"):
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
-    except ImportError:
-        raise MissingExtraError("sqlalchemy with psycopg", "postgres") from None
     try:
         address = make_url(url)
     except (ArgumentError, ValueError):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.errors import MissingExtraError
+from optimaldp.extras import requiring
 from optimaldp.ledger.composition.basic import compose_basic
 from optimaldp.privacy.balls import precision, upper
 from optimaldp.privacy.epsilon import INFINITE, ZERO, Epsilon
@@ -88,10 +88,8 @@ def _transform_error(cells: int, count: int) -> float:
 
 
 def _composed(steps: list[tuple[int, Fraction, int]], grid: Fraction) -> Any:
-    try:
+    with requiring("dp_accounting"):
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-    except ImportError:
-        raise MissingExtraError("dp-accounting", "accounting") from None
     interval = float(grid) * _UP
     together = None
     for step, delta, count in steps:

@@ -57,7 +57,7 @@ def _decided(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
     for event, found in bounds.items():
         if found.conflict is not None:
             return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, found.conflict, event))
-    if (clash := _given_clash(problem)) is not None:
+    if (clash := given_clash(problem)) is not None:
         return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
     rows = SharedRows.from_rows(envelope_rows(problem, bounds))
     if not is_private(Mechanism(problem.graph, problem.preferences, rows)):
@@ -65,12 +65,18 @@ def _decided(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
     return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, tree_certificate(problem, bounds))
 
 
-def _given_clash(problem: Problem) -> dict[str, Any] | None:
+def given_clash(problem: Problem) -> dict[str, Any] | None:
     """Two neighbours whose given values are too far apart on an event, which need not be a prefix of any preference."""
     graph, fixed = problem.graph, problem.fixed
     given = np.zeros(len(graph), dtype=bool)
     given[list(fixed)] = True
-    for edge in np.flatnonzero(given[graph.tails] & given[graph.heads]).tolist():
+    shared = SharedRows.from_rows(list(fixed.values()))
+    number = np.zeros(len(graph), dtype=np.int64)
+    number[list(fixed)] = shared.of
+    edges = np.flatnonzero(given[graph.tails] & given[graph.heads])
+    kinds, count = max(1, len(graph.levels)), len(shared.rows)
+    code = (number[graph.tails[edges]] * count + number[graph.heads[edges]]) * kinds + graph.level_of_edge[edges]
+    for edge in edges[np.unique(code, return_index=True)[1]].tolist():  # equal pairs of rows once
         u, v = int(graph.tails[edge]), int(graph.heads[edge])
         level = graph.levels[int(graph.level_of_edge[edge])]
         broken = violated_event(level, fixed[u], fixed[v])

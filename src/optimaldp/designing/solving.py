@@ -119,7 +119,7 @@ def _route(problem: Problem, exact: bool) -> Outcome:
         problem = Problem(problem.graph, problem.preferences, fixed)
     if len(problem.answers) == 2:
         return design_binary(problem) if exact else _large().design_large_fixed(problem)
-    return design_many(problem)
+    return design_many(problem, exact=exact)
 
 
 def _large() -> Any:

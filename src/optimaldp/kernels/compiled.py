@@ -17,9 +17,12 @@ COMPILE_FROM = 20_000
 class Kernel:
     """A loop in two forms of the same source. Functions that it calls are named in *calls* and compiled with it."""
 
-    def __init__(self, source: Callable[..., Any], *calls: Callable[..., Any]) -> None:
+    def __init__(self, source: Callable[..., Any], *calls: Callable[..., Any], inline: bool = True) -> None:
         self.plain = source
         self._calls = calls
+        self._inline = (
+            inline  # functions of scalars alone are put in line by LLVM as well, and compile ten times sooner
+        )
 
     def __call__(self, work: int, *arguments: Any) -> Any:
         """Run on *arguments*; *work* is roughly the number of elementary steps."""
@@ -27,7 +30,7 @@ class Kernel:
 
     def compiled(self) -> Callable[..., Any]:
         """The compiled form: numba is imported here, on first use. Without numba, the plain form."""
-        return _compile(self.plain, *self._calls)
+        return _compile(self.plain, *self._calls, within="always" if self._inline else "never")
 
 
 def _code(function: Callable[..., Any]) -> bytes:
@@ -39,7 +42,10 @@ def _code(function: Callable[..., Any]) -> bytes:
 
 @cache
 def _compile(
-    source: Callable[..., Any], *calls: Callable[..., Any], inline: Literal["never", "always"] = "never"
+    source: Callable[..., Any],
+    *calls: Callable[..., Any],
+    inline: Literal["never", "always"] = "never",
+    within: Literal["never", "always"] = "always",
 ) -> Callable[..., Any]:
     numba = numba_if_installed()
     if numba is None:
@@ -50,7 +56,7 @@ def _compile(
     for inner in calls:
         # Later functions may call earlier ones, so each is compiled with those before it.
         # Inlined, because an array that crosses a call is counted atomically: that was a third of Dijkstra's time.
-        scope[inner.__name__] = _compile(inner, *done, inline="always")
+        scope[inner.__name__] = _compile(inner, *done, inline=within, within=within)
         done.append(inner)
     copy = FunctionType(source.__code__, scope, source.__name__, source.__defaults__)
     # numba's cache looks at this function's own file only: what it calls, and constants, must be part of its name.

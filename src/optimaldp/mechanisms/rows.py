@@ -29,8 +29,10 @@ class SharedRows:
     def from_rows(rows: list[Row]) -> SharedRows:
         """Keep equal rows once."""
         number: dict[Row, int] = {}
-        of = np.array([number.setdefault(row, len(number)) for row in rows], dtype=np.int32)
-        return SharedRows(tuple(number), of)
+        # Most datasets share one object: its hash, made of rationals, is taken once.
+        different = {id(row): row for row in rows}
+        place = {key: number.setdefault(row, len(number)) for key, row in different.items()}
+        return SharedRows(tuple(number), np.array([place[id(row)] for row in rows], dtype=np.int32))
 
     def __len__(self) -> int:
         return len(self.of)

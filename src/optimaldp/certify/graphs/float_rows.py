@@ -18,6 +18,7 @@ from optimaldp.certify.graphs.double_double import two_sum
 from optimaldp.certify.graphs.floats import Promises
 from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
+from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.mechanisms import FloatRows, Mechanism
 
 Floats = npt.NDArray[np.float64]
@@ -53,12 +54,10 @@ def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
         2 * table.shape[1]
     )  # the most likely answer has at least 1/q: then nothing cancels where it is computed
     fine = (table >= 0.0).all(axis=1) & (table[np.arange(len(table)), rows.likeliest] >= least)
-    for vertex in np.flatnonzero(~fine | (rows.exact_of >= 0)).tolist():
-        if rows.exact_of[vertex] >= 0 and fine[vertex] and _is_distribution(rows.exact[int(rows.exact_of[vertex])]):
-            continue
-        if not np.isfinite(rows.table[vertex]).all() or not _is_distribution(rows.row(vertex)) or not fine[vertex]:
-            return f"the row of {mechanism.graph.names[vertex]!r} is no distribution, or not kept as one"
-    return ""
+    sound = np.array([_is_distribution(row) for row in rows.exact] + [True])  # -1 is the last: no exact row
+    given = rows.exact_of >= 0
+    wrong = np.flatnonzero(~np.where(given, sound[rows.exact_of], fine))
+    return f"the row of {mechanism.graph.names[int(wrong[0])]!r} is no distribution" if wrong.size else ""
 
 
 def _is_distribution(row: tuple[Fraction, ...]) -> bool:
@@ -72,6 +71,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     open_edges, used, largest, edge = _first_stage(mechanism, table, promises)
     known: dict[Any, EdgeFinding] = {}
     worst: tuple[EdgeFinding, int] | None = None
+    open_edges, used = _distinct(graph, rows, open_edges, used)
     order = np.argsort(-used, kind="stable")
     for count, number in enumerate(open_edges[order].tolist()):
         finding = _check_edge(mechanism, rows, number, known)
@@ -84,6 +84,16 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     if worst is None:
         return PrivacyFinding(True, edge, largest)
     return PrivacyFinding(False, worst[1], largest, violation(mechanism, worst[1]))
+
+
+def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) -> tuple[Any, Floats]:
+    """Edges between equal given rows at one level are one case."""
+    ends = rows.exact_of[graph.tails[edges]].astype(np.int64), rows.exact_of[graph.heads[edges]].astype(np.int64)
+    given = (ends[0] >= 0) & (ends[1] >= 0)
+    code = ((ends[0] * len(rows.exact) + ends[1]) * len(graph.levels) + graph.level_of_edge[edges])[given]
+    first = np.flatnonzero(given)[np.unique(code, return_index=True)[1]]
+    kept = np.concatenate([np.flatnonzero(~given), first])
+    return edges[kept], used[kept]
 
 
 def _first_stage(mechanism: Mechanism, table: Floats, promises: Promises) -> tuple[Any, Floats, float, int]:

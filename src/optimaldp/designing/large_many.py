@@ -1,0 +1,187 @@
+"""More than two answers on graphs of millions of datasets: the envelope, compiled.
+
+One search for each prefix event, at twice the precision of a float and at levels tightened by a relative 2**-44. The probability
+of a single answer is then a difference with 50 good bits even where it is 2**-50 of the rest, and is kept as a float. All that is
+rounded is far below the slack of the levels, so the rows are private at the nominal ones; the referee checks that, edge by edge.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise, zip_longest
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.designing.binary import conflict_words
+from optimaldp.designing.envelope import given_clash, prefix_events
+from optimaldp.designing.outcome import Outcome, Route, Status
+from optimaldp.designing.propagation import Conflict, step_up
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.problem import Problem
+from optimaldp.kernels.double_dijkstra import propagate_double
+from optimaldp.kernels.double_steps import SURE
+from optimaldp.mechanisms import BoundTree, Certificate, FloatRows, SharedRows
+from optimaldp.mechanisms.certificate import FREE, ROOT, Event
+from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy import ApproximateDP, Bound, Level
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[Floats, Floats]  # high and low parts
+
+STATEMENT = "greatest among the private mechanisms with the same given values (dominance order), up to rounding"
+_LESS = 1 - Fraction(1, 2**44)
+_NOTHING = 2.0**-92  # of what was subtracted: a difference below is the rounding of two equal bounds
+
+
+def design_large_many(problem: Problem) -> Outcome:
+    """The envelope of a problem with given values, in floats; whether it is private is for the referee to say."""
+    if (clash := given_clash(problem)) is not None:
+        return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
+    graph, shared, given = problem.graph, SharedRows.from_rows(list(problem.fixed.values())), _given(problem)
+    spans, table = double_table(graph.arc_levels)
+    labels: dict[Event, Pair] = {}
+    trees = []
+    for event in prefix_events(problem):
+        label, label_low = _start(problem, shared, event)
+        predecessor = np.where(given, ROOT, FREE).astype(np.int32)
+        arcs = graph.arcs
+        step = propagate_double(arcs.first, arcs.heads, arcs.levels, spans, table, given, label, label_low, predecessor)
+        if step is not None:
+            return Outcome(
+                Status.INFEASIBLE, Route.ENVELOPE, witness=_conflict(problem, event, predecessor, step), exact=False
+            )
+        labels[event] = label, label_low
+        trees.append(BoundTree(event, predecessor))
+    rows = _rows(problem, labels, shared)
+    certificate = Certificate(given, tuple(trees), statement=STATEMENT)
+    return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, certificate, exact=False)
+
+
+def _given(problem: Problem) -> npt.NDArray[np.bool_]:
+    given = np.zeros(len(problem.graph), dtype=bool)
+    given[list(problem.fixed)] = True
+    return given
+
+
+def _start(problem: Problem, shared: SharedRows, event: Event) -> Pair:
+    """The sides of the given probabilities of an event; everything else is free."""
+    label, low = np.full(len(problem.graph), SURE), np.zeros(len(problem.graph))
+    sides = [_side(sum((row[a] for a in event), Fraction(0))) for row in shared.rows]
+    vertices = list(problem.fixed)
+    if vertices:
+        label[vertices] = np.array([high for high, _ in sides])[shared.of]
+        low[vertices] = np.array([rest for _, rest in sides])[shared.of]
+    return label, low
+
+
+def _side(probability: Fraction) -> tuple[float, float]:
+    if probability == 1:
+        return SURE, 0.0
+    return parts(probability) if probability <= Fraction(1, 2) else parts(probability - 1)
+
+
+def parts(number: Fraction) -> tuple[float, float]:
+    """A number as the sum of two floats, within about ``2**-106`` of it."""
+    high = float(number)
+    return high, float(number - Fraction(high))
+
+
+def double_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The tightened levels for the kernel: where the bounds of each begin, and growth, delta, decay, delta back in pairs."""
+    spans, rows = [0], []
+    for level in levels:
+        if not isinstance(level, ApproximateDP):
+            raise ProblemError(
+                "privacy", str(level), "has no compiled search for three answers or more", "use exact=True"
+            )
+        last = level.forward[-1], level.backward[-1]
+        for ahead, back in zip_longest(level.forward, level.backward):
+            rows.append(_table_row(ahead or last[0], back or last[1]))
+        spans.append(len(rows))
+    return np.array(spans, dtype=np.int64), np.array(rows, dtype=np.float64).reshape(-1, 8)
+
+
+def _table_row(ahead: Bound, back: Bound) -> tuple[float, ...]:
+    if ahead.epsilon.infinite or back.epsilon.infinite:
+        raise ProblemError("epsilon", "inf", "needs exact arithmetic with three answers or more", "use exact=True")
+    growth, decay = _tight_ratio(ahead), 1 / _tight_ratio(back)
+    return (*parts(growth), *parts(ahead.delta * _LESS), *parts(decay), *parts(back.delta * _LESS))
+
+
+def _tight_ratio(bound: Bound) -> Fraction:
+    # Kernels multiply: a ratio above 2^500 would overflow, and a smaller one is always private.
+    return max(Fraction(1), min(Fraction(2**500), bound.epsilon.ratio_below(bits=128) * _LESS))
+
+
+def _rows(problem: Problem, labels: dict[Event, Pair], shared: SharedRows) -> FloatRows:
+    """Differences of the bounds, order by order."""
+    preferences, q = problem.preferences, len(problem.answers)
+    table = np.empty((len(problem.graph), q))
+    for number, order in enumerate(preferences.orders):
+        mine = np.flatnonzero(preferences.of == number)
+        before: Pair = np.zeros(len(mine)), np.zeros(len(mine))
+        for k, answer in enumerate(order, start=1):
+            if k < q:
+                high, low = labels[tuple(sorted(order[:k]))]
+                after = high[mine], low[mine]
+            else:
+                after = np.full(len(mine), SURE), np.zeros(len(mine))
+            table[mine, answer] = difference(before, after)
+            before = after
+    exact_of = np.full(len(problem.graph), -1, dtype=np.int32)
+    if problem.fixed:
+        exact_of[list(problem.fixed)] = shared.of
+        table[list(problem.fixed)] = _float_rows(shared.rows)[shared.of]
+    return FloatRows(table, table.argmax(axis=1).astype(np.int32), shared.rows, exact_of)
+
+
+def _float_rows(rows: tuple[Row, ...]) -> Floats:
+    return np.array([[float(p) for p in row] for row in rows])
+
+
+def difference(before: Pair, after: Pair) -> Floats:
+    """How much larger the probability of the second side is, as floats of full relative precision; rounding is 0."""
+    low, high = after[0] >= 0.0, before[0] < 0.0
+    rest_before, rest_after = _rest(before), _rest(after)
+    one = np.ones(len(low)), np.zeros(len(low))
+    both_low = _plus(after, (-before[0], -before[1]))[0]
+    both_high = _plus(rest_before, (-rest_after[0], -rest_after[1]))[0]
+    mixed = _plus(_plus(one, (-rest_after[0], -rest_after[1])), (-before[0], -before[1]))[0]
+    value = np.where(low, both_low, np.where(high, both_high, mixed))
+    size = np.where(low, after[0], np.where(high, rest_before[0], 1.0))
+    return np.where(value > _NOTHING * size, value, 0.0)
+
+
+def _rest(side: Pair) -> Pair:
+    """The complement that a side above 1/2 stands for."""
+    sure = side[0] == SURE
+    return np.where(sure, 0.0, -side[0]), np.where(sure, 0.0, -side[1])
+
+
+def _plus(a: Pair, b: Pair) -> Pair:
+    total = a[0] + b[0]
+    back = total - a[0]
+    error = (a[0] - (total - back)) + (b[0] - back) + a[1] + b[1]
+    high = total + error
+    return high, error - (high - total)
+
+
+def _conflict(
+    problem: Problem, event: Event, predecessor: npt.NDArray[np.int32], step: tuple[int, int]
+) -> dict[str, object]:
+    """The path that forbids a given value, walked again in rationals."""
+    graph, (u, v) = problem.graph, step
+    path = [v, u]
+    while predecessor[path[-1]] >= 0:
+        path.append(int(predecessor[path[-1]]))
+    path.reverse()
+    value = sum((problem.fixed[path[0]][a] for a in event), Fraction(0))
+    arcs = graph.arcs
+    for here, there in pairwise(path):
+        between = range(int(arcs.first[here]), int(arcs.first[here + 1]))
+        levels = [graph.arc_levels[int(arcs.levels[arc])] for arc in between if arcs.heads[arc] == there]
+        value = min(step_up(level, value) for level in levels)
+        value = Fraction(value).limit_denominator(10**30) if value.denominator.bit_length() > 4096 else value
+    given = sum((problem.fixed[v][a] for a in event), Fraction(0))
+    return conflict_words(problem, Conflict(tuple(path), given, value), event)

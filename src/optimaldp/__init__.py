@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.mean import mean as mean
     from optimaldp.questions.kinds.quantile import median as median
     from optimaldp.questions.kinds.quantile import quantile as quantile
+    from optimaldp.questions.kinds.quantiles import quantiles as quantiles
     from optimaldp.questions.kinds.threshold import all_ as all_
     from optimaldp.questions.kinds.threshold import any_ as any_
     from optimaldp.questions.kinds.threshold import count as count
@@ -86,6 +87,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "histogram": ("optimaldp.questions.kinds.histogram", "histogram"),
     "median": ("optimaldp.questions.kinds.quantile", "median"),
     "quantile": ("optimaldp.questions.kinds.quantile", "quantile"),
+    "quantiles": ("optimaldp.questions.kinds.quantiles", "quantiles"),
     "ledger": ("optimaldp.ledger", None),
     "Budget": ("optimaldp.ledger", "Budget"),
     "open": ("optimaldp.asking.session", "open_table"),

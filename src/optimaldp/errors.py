@@ -59,6 +59,15 @@ class NotCertifiedError(OptimalDPError):
     """Something that has not been certified was about to be sampled."""
 
 
+class SecondCalculationError(NotCertifiedError):
+    """What was about to be answered is not what a second calculation gives. One fixed sentence, whatever the data is."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A second calculation did not confirm the answer, so none is given. What was reserved stays spent."
+        )
+
+
 class ChannelError(InputError):
     """A channel, prior or gain that breaks a rule."""
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Groups, Request
 from optimaldp.certify.findings import Certified
-from optimaldp.certify.questions import certify
+from optimaldp.certify.questions import certify, draw
 from optimaldp.errors import LevelError, OptimalDPError, ReleaseError, TableError
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
@@ -49,7 +49,7 @@ class Prepared:
 
     def draw(self, source: BitSource) -> Answer:
         """The private answer, or one for each group."""
-        drawn = {name: certified.mechanism.draw(table, source) for name, certified, table in self.parts}
+        drawn = {name: draw(certified, table, source) for name, certified, table in self.parts}
         return drawn.get(None, drawn)
 
     def __repr__(self) -> str:

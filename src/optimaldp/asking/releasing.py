@@ -57,6 +57,8 @@ def release(
     part: Any = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
     answer_after: float | None = None,
 ) -> Release | list[Release]:
     """Answer *question* about the table *source* privately.
@@ -68,27 +70,56 @@ def release(
     The order: check the question and the level, count, certify, sample. With a *ledger* the spend is durable before the draw, and
     *part* (a value of the column by which the ledger declares disjoint parts) asks and charges the people of that part alone.
     Several questions in a list are each answered at this level and charged together, all or nothing. *by* and *groups* answer
-    once for every public group, in one spend. *answer_after* gives the answer that many seconds after the question, so that
-    the time it took tells nothing.
+    once for every public group, in one spend. *types* says how the cells of a CSV are read (``{"cost": "number 1,234.5"}``),
+    *delimiter* and *encoding* what its first line cannot. *answer_after* gives the answer that many seconds after the
+    question, so that the time it took tells nothing.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
     >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
     Release('no', (1, 1e-06)-DP, substitution, certified)
     """
-    clock = Clock(answer_after)
     several = not isinstance(question, (Question, str))
-    people = People(unit, reduce, reduce_order, where, None, levels)
-    asked = [
-        _Asked(one, epsilon, delta, neighbours, people, by, groups, public_groups, aim, part)
-        for one in (question if several else [question])  # type: ignore[list-item]
-    ]
-    if several and not asked:
-        raise QuestionError("question", [], "is an empty list", "ask at least one question")
-    opened = open_source(source, types=None if types is None else dict(types))
-    made = _release(opened, asked) if ledger is None else _with_ledger(opened, asked, ledger)
-    clock.wait()
+    options = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "neighbours": neighbours,
+        "unit": unit,
+        "reduce": reduce,
+        "reduce_order": reduce_order,
+        "where": where,
+        "by": by,
+        "groups": None if groups is None else list(groups),
+        "public_groups": public_groups,
+        "levels": levels,
+        "aim": aim,
+        "part": part,
+    }
+    asked = [{"question": one, **options} for one in (question if several else [question])]  # type: ignore[union-attr]
+    reading = {"types": types, "delimiter": delimiter, "encoding": encoding}
+    made = release_each(source, asked, ledger=ledger, answer_after=answer_after, **reading)
     return made if several else made[0]
+
+
+def release_each(
+    source: Any,
+    asked: Sequence[Mapping[str, Any]],
+    *,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    answer_after: float | None = None,
+) -> list[Release]:
+    """Release several questions, each with the options of :func:`release`: all are checked, then all or none is charged."""
+    clock = Clock(answer_after)
+    if not asked:
+        raise QuestionError("question", [], "is an empty list", "ask at least one question")
+    wanted = [_Asked(**one) for one in asked]
+    opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
+    made = _release(opened, wanted) if ledger is None else _with_ledger(opened, wanted, ledger)
+    clock.wait()
+    return made
 
 
 class _Asked:
@@ -97,26 +128,18 @@ class _Asked:
     def __init__(
         self,
         question: Asked,
-        epsilon: Any,
-        delta: Any,
-        neighbours: str | Neighbours | None,
-        people: People,
-        by: str | None,
-        groups: Iterable[Option] | None,
-        public_groups: bool,
-        aim: str | Aim | None,
-        part: Any,
+        *,
+        neighbours: str | Neighbours | None = None,
+        unit: str | None = None,
+        reduce: str | None = None,
+        reduce_order: str | None = None,
+        where: str | None = None,
+        levels: str | None = None,
+        part: Any = None,
+        **options: Any,
     ) -> None:
-        self._question, self._people, self._part = question, people, part
-        self._neighbours = neighbours
-        self._options = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "by": by,
-            "groups": None if groups is None else list(groups),
-            "public_groups": public_groups,
-            "aim": aim,
-        }
+        self._question, self._part, self._neighbours, self._options = question, part, neighbours, options
+        self._people = People(unit, reduce, reduce_order, where, None, levels)
 
     def without_ledger(self) -> Request:
         if self._part is not None:
@@ -138,7 +161,7 @@ class _Asked:
         return request
 
     def _request(self, neighbours: str | Neighbours, people: People) -> Request:
-        return read_request(self._question, neighbours=neighbours, people=people, **self._options)  # type: ignore[arg-type]
+        return read_request(self._question, neighbours=neighbours, people=people, **self._options)
 
 
 def _release(opened: Source, asked: Sequence[_Asked]) -> list[Release]:

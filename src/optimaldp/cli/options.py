@@ -65,6 +65,13 @@ Types = Annotated[
         help="How the cells of a CSV column are read: age=number, cost='number 1,234.5', day='date %d/%m/%Y'; may be repeated.",
     ),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="What separates the fields of a CSV; else what its first line uses most."),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="The encoding of a CSV, for example latin-1; else UTF-8.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

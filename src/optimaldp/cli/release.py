@@ -15,7 +15,9 @@ from optimaldp.cli.options import (
     Asked,
     By,
     Data,
+    Delimiter,
     DeltaOption,
+    Encoding,
     EpsilonOption,
     GroupsOption,
     LedgerFile,
@@ -71,6 +73,8 @@ def release_command(
     ledger: LedgerFile = None,
     part: Part = None,
     types: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     plan: PlanFile = None,
     after: After = None,
     proof: Proof = False,
@@ -102,6 +106,8 @@ def release_command(
         part=part,
         ledger=ledger,
         types=read_types(types),
+        delimiter=delimiter,
+        encoding=encoding,
         answer_after=after,
     )
     _print(made, as_json=as_json, proof=proof, several=len(made) > 1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
+from optimaldp.laws.quantile.accuracy import even_accuracy
 from optimaldp.laws.setting import Setting
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.privacy.trajectory import to_ball
@@ -19,24 +22,64 @@ def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
     """At a margin m the true bin holds 2m people, half of them on either side of the quantile, and so do the bins next to it."""
     law = Ranking.of(question, setting).chosen
     middle = law.bins // 2
+    nobody = [] if law.levels is None else [0] * (len(law.levels) - 1)
 
     def error(margin: int) -> Ball:
-        around = range(max(0, middle - _AROUND), min(law.bins, middle + _AROUND + 1))
-        people = dict.fromkeys(around, 2 * margin)
+        people: dict[int, Any] = _spread(law.bins, middle, margin, law.rank)
         if law.levels is not None:
-            people = {place: (2 * margin, *[0] * (len(law.levels) - 1)) for place in around}  # type: ignore[misc]
+            people = {place: (number, *nobody) for place, number in people.items()}
         with precision(_BITS):
             ends = law.ends(people)
             before = to_ball(ends.end(middle - 1)) if middle else Ball(0)
             return before + (to_ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
 
     note = "a margin of m: the true bin and those next to it hold 2m people each, the quantile in the middle of its bin"
-    return Accuracy(error, tuple(_rivals(setting, law.bins)), (note,))
+    figures = _figures(law, setting)
+    return Accuracy(
+        error,
+        tuple(_rivals(setting, law.bins)),
+        (note,),
+        tuple(_off(figures)),
+        extra={} if not figures else {"even_spread": [one.to_document() for one in figures]},
+    )
+
+
+def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
+    """People such that the quantile lies in the middle of bin *middle*: full bins next to it, the rest at the two ends."""
+    total = 2 * margin * (2 * _AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
+    below = max(0, math.ceil(rank * total) - margin)
+    people = {middle: 2 * margin}
+    for number, places in ((below, range(middle - 1, -1, -1)), (total - below - 2 * margin, range(middle + 1, bins))):
+        missing = max(0, number)
+        for step, place in enumerate(places):
+            last = step == len(places) - 1
+            here = missing if last else min(missing, 2 * margin if step < _AROUND else missing)
+            if here:
+                people[place] = here
+            missing -= here
+    return people
+
+
+def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:
+    if law.levels is not None or not setting.people or setting.people < law.bins or law.bins > 10**6:
+        return ()
+    return even_accuracy(law, setting.people)
+
+
+def _off(figures: tuple[Any, ...]) -> list[str]:
+    """How far off a wrong answer is, were people spread evenly over the bins."""
+    if not figures:
+        return []
+    ours, others = figures[0], figures[1:]
+    people = "1 person" if ours.rank_bound == 1 else f"{ours.rank_bound} people"
+    bins = "1 bin" if ours.bins_bound == 1 else f"{ours.bins_bound} bins"
+    first = f"Were people spread evenly over the bins, it would be off by at most {people} or {bins} with 95 %"
+    compared = ", ".join(f"{one.mechanism} {one.rank_error:.3g}" for one in others)
+    return [f"{first}, and by {ours.rank_error:.3g} people on average ({compared})."]
 
 
 def _rivals(setting: Setting, bins: int) -> list[Rival]:
-    import math
-
+    """The exponential mechanism with the same spread: its weight falls with half of epsilon for each person missed."""
     epsilon = float(setting.level.epsilon)
     near = min(bins - 1, 2 * _AROUND)
 

@@ -1,5 +1,6 @@
 """The referee of releases: from a mechanism as it will be drawn to a finding, and to the only thing that can be sampled."""
 
+from optimaldp.certify.questions.drawing import draw
 from optimaldp.certify.questions.referee import certify, examine_release
 
-__all__ = ["certify", "examine_release"]
+__all__ = ["certify", "draw", "examine_release"]

@@ -8,6 +8,7 @@ sizes, rests on the theorem that the mechanism names, and the finding says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Protocol, Self
 
@@ -208,6 +209,26 @@ def _quantile(mechanism: Any) -> Finding:
     return examine_quantile(mechanism.chosen)
 
 
+def _several_quantiles(mechanism: Any) -> Finding:
+    from optimaldp.certify.quantile import examine as examine_quantile
+    from optimaldp.certify.quantile import examine_several
+
+    laws = mechanism.laws()
+    if mechanism.name == "several ranks":
+        return examine_several(laws, mechanism.setting.level)
+    level, relation = mechanism.setting.level, mechanism.setting.neighbours
+    if relation is not Neighbours.SUBSTITUTION:
+        return Finding(False, (), "quartiles jointly are proven for a replaced record only")
+    if any(law.share > Fraction(1, 2) or law.level.epsilon > level.epsilon for law in laws):
+        return Finding(False, (), "the median and the two halves spend more than epsilon")
+    if any(law.level.delta * 3 > level.delta for law in laws):
+        return Finding(False, (), "the median and the two halves spend more than delta")
+    for law in laws:
+        if not (finding := examine_quantile(law)).private:
+            return finding
+    return Finding(True, (*finding.checks, f"for all tables, by theorem: {mechanism.proof}"))
+
+
 _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "smoothed rank": _quantile,
     "flip": _quantile,
@@ -215,4 +236,6 @@ _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "lattice noise": examine_noise,
     "independent noise": examine_noise,
     "kept keys": examine_keys,
+    "several ranks": _several_quantiles,
+    "quartiles jointly": _several_quantiles,
 }

@@ -26,22 +26,21 @@ def confirms(mechanism: Any, table: Table) -> bool:
     """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
     if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
         return True
+    chain = mechanism.name == "balanced chain"
     spec, setting = mechanism.spec(), mechanism.setting
     values = cell_values(spec, range(mechanism.cells))
     if values is None:
         return True
     distance = _signed(table.cells, values, sum_needed(spec), setting.neighbours)
     truth = 0 if distance > 0 else 1
-    if mechanism.name == "balanced chain":
-        error = _chain_error(math.ceil(abs(distance)) if abs(distance) < math.inf else math.inf, setting.level)
-    else:
-        error = None
-    with precision(_BITS + math.ceil(3 * float(setting.level.epsilon))):
+    size = abs(distance)
+    with precision(_BITS + math.ceil(3 * float(setting.level.epsilon)) + 64):
         row = [to_ball(p) for p in mechanism.law(table).probabilities()]
-        if error is None:
-            return bool(row[truth] >= row[1 - truth])
+        if size == math.inf:
+            return bool(row[1 - truth] == 0)
+        error = _chain_error(math.ceil(size), setting.level) if chain else _signed_error(Fraction(size), setting.level)
         floor = Ball(2) ** (60 - _BITS) if setting.level.delta else Ball(0)
-        return same(row[1 - truth], error, floor) or (abs(distance) == math.inf and bool(row[1 - truth] == 0))
+        return same(row[1 - truth], error, floor)
 
 
 def _signed(
@@ -91,18 +90,26 @@ def _people_needed(moves: list[tuple[Fraction, float]], gap: Fraction) -> Fracti
     return math.inf
 
 
-def _chain_error(flips: int | float, level: ApproximateDP) -> Ball:
+def _chain_error(flips: int, level: ApproximateDP) -> Ball:
     """``1 - F^(flips-1)`` from the boundary's ``(1 - delta)/(E + 1)``: it falls by ``c -> (c - delta)/E`` from there on."""
-    if flips == math.inf:
-        return Ball(0)
-    steps = int(flips) - 1
-    with precision(_BITS + math.ceil(3 * float(level.epsilon)) + 64):
-        ratio, delta = level.epsilon.exp(), ball(level.delta)
-        start = (1 - delta) / (ratio + 1)
-        if level.epsilon.is_zero:
-            return (start - steps * delta).max(Ball(0))
-        decay = (-level.epsilon.ball() * steps).exp()
-        if not level.delta:
-            return start * decay
-        fixed = delta / (ratio - 1)
-        return ((start + fixed) * decay - fixed).max(Ball(0))
+    steps, ratio, delta = flips - 1, level.epsilon.exp(), ball(level.delta)
+    start = (1 - delta) / (ratio + 1)
+    if level.epsilon.is_zero:
+        return (start - steps * delta).max(Ball(0))
+    decay = (-level.epsilon.ball() * steps).exp()
+    if not level.delta:
+        return start * decay
+    fixed = delta / (ratio - 1)
+    return ((start + fixed) * decay - fixed).max(Ball(0))
+
+
+def _signed_error(people: Fraction, level: ApproximateDP) -> Ball:
+    """``e^(-epsilon W)/2``; with delta, what is left of it when ``beta`` is cut off both tails."""
+    delta = ball(level.delta)
+    if level.epsilon.is_zero:
+        return (ball(Fraction(1, 2)) - delta * ball(people)).max(Ball(0))
+    plain = (-level.epsilon.ball() * ball(people)).exp() / 2
+    if not level.delta:
+        return plain
+    beta = delta / (level.epsilon.exp() - 1 + 2 * delta)
+    return ((plain - beta) / (1 - 2 * beta)).max(Ball(0))

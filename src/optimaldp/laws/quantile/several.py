@@ -131,8 +131,11 @@ def several_quantiles(
     weights: tuple[Fraction, ...] | None = None,
     levels: tuple[Epsilon, ...] | None = None,
     persons: int | None = None,
+    joint: bool = True,
 ) -> RepeatedQuantiles | JointQuartiles:
     """The law of several quantiles at *level* in all, chosen by public numbers; *persons* only where their number is public.
+
+    Quartiles jointly are private for a replaced record; *joint* = False keeps to laws that also bear one more or one less.
 
     >>> from optimaldp.privacy import level
     >>> several_quantiles(100, [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)], level(0.5))
@@ -143,7 +146,7 @@ def several_quantiles(
         texts = [fraction_text(Fraction(rank)) for rank in named]
         raise QuestionError("ranks", texts, "are not different ranks in rising order", "write [0.25, 0.5, 0.75]")
     promise = single_level(level)
-    if named == _QUARTILES and levels is None and _joint_is_better(bins, promise.epsilon, persons):
+    if joint and named == _QUARTILES and levels is None and _joint_is_better(bins, promise.epsilon, persons):
         middle = quantile_law(bins, _HALF, promise, weights=weights)  # refuses what is wrong with the rest
         return JointQuartiles(bins, promise, middle.weights)
     part, share = _with_delta(promise, promise.delta / len(named)), Fraction(1, len(named))

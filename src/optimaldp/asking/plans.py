@@ -1,0 +1,145 @@
+"""Plan files: a table, who counts as a person, a budget and questions, written down once, priced and then released.
+
+source = "survey.csv"
+unit = "patient"
+neighbours = "substitution"
+ledger = "survey.ledger"
+budget = { epsilon = "3", delta = "1e-6" }
+
+[[question]]
+text = "share(smokes = 'yes' among age >= 18) >= 0.3"
+epsilon = "0.5"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optimaldp.asking.checking import check_request
+from optimaldp.asking.previewing import preview_of
+from optimaldp.asking.releasing import release_each
+from optimaldp.asking.result import Release
+from optimaldp.asking.session import open_table
+from optimaldp.errors import InputError, NoMarginError
+from optimaldp.ledger import Budget
+from optimaldp.privacy import Epsilon
+from optimaldp.privacy.numbers import fraction_text
+
+_TOP = {"source", "unit", "neighbours", "ledger", "budget", "types", "n", "question", "dataset"}
+_QUESTION = {
+    "text",
+    "epsilon",
+    "delta",
+    "where",
+    "reduce",
+    "reduce_order",
+    "by",
+    "groups",
+    "public_groups",
+    "levels",
+    "aim",
+    "part",
+    "level_sizes",
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a plan file says, checked for unknown names."""
+
+    source: str
+    questions: tuple[Mapping[str, Any], ...]
+    unit: str | None = None
+    neighbours: str | None = None
+    ledger: str | None = None
+    budget: Mapping[str, Any] | None = None
+    types: Mapping[str, str] | None = None
+    n: int | None = None
+    dataset: str | None = None
+    folder: Path = field(default_factory=Path)
+
+    def place(self, name: str) -> str:
+        """A path in the plan is meant beside the plan."""
+        return name if "://" in name else str(self.folder / name)
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read a plan file (TOML)."""
+    file = Path(path)
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError("plan", str(path), f"cannot be read ({error.strerror})", "check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError("plan", str(path), f"is not TOML ({error})", "see docs/questions.md for an example") from None
+    _known(content, _TOP, "plan")
+    questions = content.get("question")
+    if "source" not in content or not isinstance(questions, list) or not questions:
+        remedy = "write source = '...' and at least one [[question]] with text and epsilon"
+        raise InputError("plan", str(path), "names no source or no question", remedy)
+    for question in questions:
+        _known(question, _QUESTION, "question")
+        if not {"text", "epsilon"} <= set(question):
+            raise InputError("question", question, "has no text or no epsilon", "there is no default epsilon")
+    options = {name: content.get(name) for name in ("unit", "neighbours", "ledger", "budget", "types", "n", "dataset")}
+    return Plan(str(content["source"]), tuple(questions), **options, folder=file.parent)
+
+
+def _known(table: Any, names: set[str], what: str) -> None:
+    if not isinstance(table, Mapping):
+        raise InputError(what, table, "is not a table of names and values", "see docs/questions.md for an example")
+    if unknown := sorted(set(table) - names):
+        raise InputError(what, unknown[0], "is not a name that a plan knows", f"known are: {', '.join(sorted(names))}")
+
+
+def preview_plan(plan: Plan) -> dict[str, Any]:
+    """What the plan would cost and how reliable its answers would be. Reads no row and spends nothing."""
+    shown = []
+    total, delta = Epsilon.read(0), 0
+    for question in plan.questions:
+        options = {
+            name: value for name, value in question.items() if name not in ("text", "levels", "part", "level_sizes")
+        }
+        sizes = question.get("level_sizes")
+        request = check_request(
+            question["text"],
+            **options,
+            neighbours=plan.neighbours,
+            unit=plan.unit,
+            data=plan.place(plan.source),
+            types=plan.types,
+            personal=sizes is not None,
+        )
+        total, delta = total + request.level.epsilon, delta + request.level.delta
+        try:
+            shown.append(preview_of(request, n=plan.n, level_sizes=sizes).to_document())
+        except NoMarginError as error:
+            shown.append({"question": str(request.question), "notes": [str(error)]})
+    return {"epsilon": str(total), "delta": fraction_text(delta), "budget": plan.budget, "questions": shown}
+
+
+def release_plan(plan: Plan) -> list[Release]:
+    """Release every question of the plan: all are checked, then charged together or not at all."""
+    source = plan.place(plan.source)
+    if plan.ledger is None:
+        asked = [_options(question) | {"neighbours": plan.neighbours, "unit": plan.unit} for question in plan.questions]
+        return release_each(source, asked, types=plan.types)
+    with open_table(
+        source,
+        ledger=plan.place(plan.ledger),
+        budget=None if plan.budget is None else Budget(**plan.budget),
+        dataset=plan.dataset,
+        neighbours=plan.neighbours,
+        types=plan.types,
+        **({} if plan.unit is None else {"unit": plan.unit}),
+    ) as table:
+        return release_each(source, [_options(one) for one in plan.questions], ledger=table.ledger, types=table.types)
+
+
+def _options(question: Mapping[str, Any]) -> dict[str, Any]:
+    own = {name: value for name, value in question.items() if name not in ("text", "level_sizes")}
+    return own | {"question": question["text"]}

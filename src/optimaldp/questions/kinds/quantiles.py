@@ -1,0 +1,163 @@
+"""Which public bins hold several quantiles, in one question and one spend?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from optimaldp.certify.quantile import second_reading
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.law import Law
+from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, RepeatedQuantiles, several_quantiles
+from optimaldp.laws.setting import Cells, Setting, Table
+from optimaldp.privacy import Neighbours, read_probability
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import Question, Spec, Valued, among_text, counts_for, outside_last
+from optimaldp.questions.binning import Binning, read_binning
+from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.kinds.quantile import Quantile, named_bins
+from optimaldp.questions.literals import check_among, check_column, read_list, write_column
+from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.sampling import BitSource
+from optimaldp.tables.tally import Reading
+
+
+@dataclass(frozen=True, repr=False)
+class Quantiles(Question):
+    """The bins of several quantiles of one column, in order."""
+
+    column: str
+    ranks: tuple[Fraction, ...]
+    binning: Binning
+    among: str | None = None
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return (self.binning.reading(self.column),)
+
+    @property
+    def answers(self) -> None:
+        return None
+
+    def fold(self, cells: Cells) -> Valued:
+        return Valued.of(outside_last(cells, self.binning.bins + 1, self.among), self.binning.bins)
+
+    def read_counts(self, counts: Sequence[int]) -> Valued:
+        known = counts_for(self, counts, wanted=self.binning.bins + 1, least=self.binning.bins)
+        return Valued.of(dict(enumerate(known)), self.binning.bins)
+
+    def truth(self, counts: Valued) -> int:
+        raise QuestionError("question", str(self), "has several true answers", "ask for one quantile")
+
+    def flips(self, counts: Valued, neighbours: Neighbours) -> Moves:
+        return min(Quantile(self.column, rank, self.binning).flips(counts, neighbours) for rank in self.ranks)
+
+    def mechanism(self, setting: Setting) -> Mechanism:
+        if setting.personal:
+            raise QuestionError("levels", str(self), "cannot honour personal levels", "ask for one quantile")
+        # What the two halves cost together is proven for a replaced record only.
+        joint = setting.neighbours is Neighbours.SUBSTITUTION
+        laws = several_quantiles(self.binning.bins, self.ranks, setting.level, persons=setting.people, joint=joint)
+        return SeveralRanks(self, setting, laws)
+
+    def spec(self) -> Spec:
+        return {"kind": "quantiles", "ranks": self.ranks, "bins": self.binning.bins, "among": self.among is not None}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return replace(_first(self), among=self.among).notes(neighbours)
+
+    def __str__(self) -> str:
+        ranks = ", ".join(map(fraction_text, self.ranks))
+        return f"quantiles({write_column(self.column)}, [{ranks}], {self.binning}{among_text(self.among)})"
+
+
+def _first(question: Quantiles) -> Quantile:
+    return Quantile(question.column, question.ranks[0], question.binning)
+
+
+@dataclass(frozen=True)
+class SeveralRanks(Mechanism):
+    """One law for each rank, or the quartiles jointly: whichever public numbers choose."""
+
+    chosen: RepeatedQuantiles | JointQuartiles
+
+    @property
+    def name(self) -> str:
+        return "quartiles jointly" if isinstance(self.chosen, JointQuartiles) else "several ranks"
+
+    @property
+    def listed(self) -> bool:
+        return False
+
+    def laws(self) -> tuple[QuantileLaw, ...]:
+        """Every law that may be drawn from, as the referee examines them."""
+        if isinstance(self.chosen, RepeatedQuantiles):
+            return self.chosen.laws
+        bins = self.chosen.bins
+        halves = [
+            half
+            for median in {0, bins // 2, bins - 1}
+            for half in (self.chosen.lower(median), self.chosen.upper(median))
+        ]
+        return (self.chosen.middle, *(half for half in halves if half is not None))
+
+    def law(self, table: Table) -> Law:
+        raise QuestionError("question", str(self.question), "has a law for each of its ranks")
+
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        question: Any = self.question
+        drawn = self.chosen.draw(dict(question.fold(table.cells).values), source, reread=second_reading)
+        return {fraction_text(rank): question.binning.name(place) for rank, place in zip(question.ranks, drawn)}
+
+    @property
+    def proof(self) -> str:
+        if isinstance(self.chosen, RepeatedQuantiles):
+            return "each rank has a law that is private for its part of the level, and the parts add up to the whole"
+        return (
+            "the median at half of the level; a replaced record shifts the ranks of the two halves by at most 1 in all"
+        )
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "bins": self.chosen.to_document().get("bins", self.laws()[0].bins),
+            "ranks": [*map(fraction_text, self.chosen.ranks)],
+        }
+
+    def reliability(self) -> str:
+        first = _first(self.question).accuracy(self.setting)  # type: ignore[arg-type]
+        share = Fraction(1, 2) if isinstance(self.chosen, JointQuartiles) else Fraction(1, len(self.chosen.ranks))
+        return f"Each quantile uses {fraction_text(share)} of epsilon. With all of it: {first.sentence()}"
+
+
+def quantiles(
+    column: str,
+    ranks: Iterable[Any],
+    *,
+    bins: Iterable[Any] | None = None,
+    range: Any = None,
+    step: Any = None,
+    among: str | None = None,
+) -> Quantiles:
+    """Which public bins hold the quantiles *ranks* of *column*? One question, one spend, answers in order."""
+    read = tuple(read_probability(rank, name="quantiles", error=QuestionError) for rank in ranks)
+    binning = read_binning(bins, range, step)
+    if not read or list(read) != sorted(set(read)) or read[0] == 0:
+        shown = [fraction_text(rank) for rank in read]
+        raise QuestionError(
+            "quantiles", shown, "are not different ranks above 0 in rising order", "write [0.25, 0.5, 0.75]"
+        )
+    if binning.bins == 1:
+        raise QuestionError("bins", str(binning), "leave one answer, which is known without data", "name more edges")
+    return Quantiles(check_column(column), read, binning, check_among(among))
+
+
+def _read(call: Call) -> Quantiles:
+    call.only(arguments=range(2, 4), named=("bins", "range", "step"))
+    named: Mapping[str, Any] = named_bins(call, 2)
+    return quantiles(call.column(), read_list(call.arguments[1]), **named, among=call.among)
+
+
+FORMS = [Form("quantiles", "quantiles(age, [0.25, 0.5, 0.75], range=[0, 120], step=1)", _read)]

@@ -1,0 +1,121 @@
+"""How many votes must move before a given list of options is the true list of leaders, in order.
+
+The wanted list s_1, ..., s_k holds when its counts fall along it and nobody else is above s_k; ties go to the option that was
+named first. Let A be the votes that options gain and R the votes that options lose on the way to such counts. One replaced record
+moves a vote from one option to another (or to none, or from none), so it takes max(A, R) of them; added and removed people A + R.
+
+The least max(A, R) over *real* counts is ``max over w in [0, 1] of min (w A + (1 - w) R)``. For a fixed w the inner minimum is an
+isotonic regression, solved by pooling neighbours that stand in the wrong order; the outer one is concave and piecewise linear,
+and each solution gives a line that bounds it. Rounded up the result is never above the number of moves, 0 exactly for the true
+list, and one move changes it by at most 1: which is what a private mechanism needs. Under add/remove it is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from optimaldp.privacy import Neighbours
+
+Ranking = tuple[int, ...]
+"""Positions of options, the leader first."""
+
+
+def true_ranking(counts: Sequence[int], size: int) -> Ranking:
+    """The *size* options with the highest counts, in order; ties go to the earlier option.
+
+    >>> true_ranking([3, 7, 3, 1], 3)
+    (1, 0, 2)
+    """
+    return tuple(sorted(range(len(counts)), key=lambda option: (-counts[option], option))[:size])
+
+
+def moves_to(counts: Sequence[int], ranking: Ranking, neighbours: Neighbours) -> int:
+    """A number never above the least number of moves after which *ranking* is true, and that one move changes by at most 1.
+
+    >>> moves_to([10, 4, 3], (1, 0), Neighbours.SUBSTITUTION), moves_to([10, 4, 3], (1, 0), Neighbours.ADD_REMOVE)
+    (4, 7)
+    """
+    problem = _order(counts, ranking)
+    if neighbours is Neighbours.ADD_REMOVE:
+        gained, lost = problem.solve(1, 1)
+        return gained + lost
+    return _balanced(problem)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Heights that must fall from the first to the last; others may not stand above the last; nothing below *floor*."""
+
+    heights: tuple[int, ...]
+    others: tuple[int, ...]
+    floor: int
+
+    def solve(self, gain_price: int, loss_price: int) -> tuple[int, int]:
+        """Votes gained and lost by the cheapest counts in the right order."""
+        blocks: list[tuple[int, list[int], tuple[int, ...]]] = []  # (value, heights, others)
+        last = len(self.heights) - 1
+        for place, height in enumerate(self.heights):
+            heights, others = [height], self.others if place == last else ()
+            value = _cheapest(heights, others, gain_price, loss_price)
+            while blocks and blocks[-1][0] < value:
+                _, above, more = blocks.pop()
+                heights, others = above + heights, more + others
+                value = _cheapest(heights, others, gain_price, loss_price)
+            blocks.append((value, heights, others))
+        gained = lost = 0
+        for value, heights, others in blocks:
+            level = max(value, self.floor)
+            gained += sum(max(0, level - height) for height in heights)
+            lost += sum(max(0, height - level) for height in (*heights, *others))
+        return gained, lost
+
+
+def _cheapest(heights: Sequence[int], others: Sequence[int], gain_price: int, loss_price: int) -> int:
+    """The lowest value at which raising a little more costs no less than it saves."""
+    below = 0  # heights at or below the value
+    above = len(heights) + len(others)
+    points = sorted([(height, True) for height in heights] + [(height, False) for height in others])
+    for place, (point, own) in enumerate(points):
+        below += own
+        above -= 1
+        last_of_its_height = place + 1 == len(points) or points[place + 1][0] > point
+        if last_of_its_height and gain_price * below >= loss_price * above:
+            return point
+    return points[-1][0]
+
+
+def _order(counts: Sequence[int], ranking: Ranking) -> _Order:
+    """Shift heights so that "at least" stands everywhere: an earlier option wins a tie, a later one needs one vote more."""
+    heights, shift = [counts[ranking[-1]]], 0
+    for first, second in zip(ranking[-2::-1], ranking[::-1]):
+        shift += first > second
+        heights.insert(0, counts[first] - shift)
+    last, listed = ranking[-1], set(ranking)
+    others = [(option, counts[option] + (last > option)) for option in range(len(counts)) if option not in listed]
+    floor = max((int(last > option) for option, _ in others), default=0)
+    return _Order(tuple(heights), tuple(height for _, height in others), floor)
+
+
+def _balanced(problem: _Order) -> int:
+    """``ceil(max over w of min (w A + (1 - w) R))``."""
+    gained, lost = problem.solve(1, 1)
+    if gained == lost:
+        return gained
+    # Two lines between which the maximum lies: one rises with w (A > R), the other falls.
+    rising, falling = ((gained, lost), problem.solve(1, 0)) if gained > lost else (problem.solve(0, 1), (gained, lost))
+    while True:
+        (a, r), (b, s) = rising, falling
+        if a <= r or b >= s:  # an end of [0, 1]: the other line alone bounds it
+            return min(max(a, r), max(b, s))
+        weight = Fraction(s - r, (a - r) + (s - b))
+        top = weight * a + (1 - weight) * r
+        gained, lost = problem.solve(weight.numerator, weight.denominator - weight.numerator)
+        if weight * gained + (1 - weight) * lost >= top:
+            return math.ceil(top)
+        if gained > lost:
+            rising = (gained, lost)
+        else:
+            falling = (gained, lost)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools.mutation.child import copy_tree
 from tools.mutation.mutants import change, mutants_of
 from tools.mutation.reach import measure
-from tools.mutation.report import read_listed, summary, survival
+from tools.mutation.report import read_listed, summary, survival, too_many
 from tools.mutation.targets import Target, read_targets
 from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, attempt, read_outcome
 
@@ -58,6 +58,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     )
     tree = copy_tree(root, tmp_path_factory.mktemp("copy"))
     reach = measure(TARGET, tree)
+    assert reach is not None
     assert reach.failing == ["tests/toy/test_counter.py::test_wrong"]
     tried = [attempt(m, reach.tests_for(m), tree, most_seconds=8) for m in mutants_of("toy", root, PATH)]
     assert (tree / PATH).read_text() == SOURCE == (root / PATH).read_text()
@@ -85,6 +86,22 @@ def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], t
     assert survival(outcomes.values(), known) == (len(alive) - 1) / (len(outcomes) - 1)
     assert "+ total = total + 2" in summary(list(outcomes.values()), {})
     assert "+ total = total + 2" not in summary(list(outcomes.values()), known)
+
+
+def test_a_small_sample_proves_little(outcomes: dict[str, Outcome]) -> None:
+    alive = next(one for one in outcomes.values() if one.alive)
+    dead = next(one for one in outcomes.values() if not one.alive)
+    assert too_many([alive, dead, dead, dead], {}, 0.2, sure=0.0)
+    assert not too_many([alive, dead, dead, dead], {}, 0.2, sure=0.99)
+    assert too_many([alive] * 20 + [dead] * 20, {}, 0.2, sure=0.99)
+    assert not too_many([alive] * 2 + [dead] * 8, {}, 0.2, sure=0.0)
+
+
+def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
+    (tmp_path / "tests/toy").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
+    (tmp_path / "tests/toy/test_slow.py").write_text("import time\ndef test_it(): time.sleep(60)\n")
+    assert measure(TARGET, tmp_path, most_seconds=0.5) is None
 
 
 def test_results_can_be_read_again(outcomes: dict[str, Outcome]) -> None:

@@ -36,10 +36,12 @@ class Reach:
         return sorted(tests, key=lambda test: (self.seconds[test], test))
 
 
-def measure(target: Target, tree: Path) -> Reach:
-    """Run the tests of *target* in *tree*, a copy."""
+def measure(target: Target, tree: Path, *, most_seconds: float = _MOST_SECONDS) -> Reach | None:
+    """Run the tests of *target* in *tree*, a copy; ``None`` if they take too long."""
     result = tree / f"reach-{target.name}.json"
-    code, seconds = run_in_child(tree, lambda: _run(target, tree, result), most_seconds=_MOST_SECONDS)
+    code, seconds = run_in_child(tree, lambda: _run(target, tree, result), most_seconds=most_seconds)
+    if code is None:
+        return None
     if not result.exists():
         raise RuntimeError(f"{target.name}: its tests could not be run (exit {code} after {seconds:.0f} s)")
     read = json.loads(result.read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,17 @@ def survival(outcomes: Iterable[Outcome], listed: Listed) -> float:
     """The share of faults that nobody noticed, without those that were looked at."""
     counted = [one for one in outcomes if not (one.alive and is_listed(one, listed))]
     return sum(one.alive for one in counted) / len(counted) if counted else 0.0
+
+
+def too_many(outcomes: Iterable[Outcome], listed: Listed, most: float, *, sure: float) -> bool:
+    """Whether more than the share *most* survive. For a sample: whether chance explains it with at most 1 - *sure*."""
+    counted = [one for one in outcomes if not (one.alive and is_listed(one, listed))]
+    alive, total = sum(one.alive for one in counted), len(counted)
+    if alive <= most * total:
+        return False
+    # The probability that so many or more survive if each does with probability *most*.
+    tail = sum(math.comb(total, k) * most**k * (1 - most) ** (total - k) for k in range(alive, total + 1))
+    return sure == 0 or tail <= 1 - sure
 
 
 def summary(outcomes: list[Outcome], listed: Listed) -> str:

@@ -99,7 +99,7 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     if generator:
         generator.shuffle(chosen)
-        chosen = chosen[: options.pick]
+        chosen = sorted(chosen, key=lambda one: not one.always)[: options.pick]  # stable: the rest stays shuffled
         print(f"seed {options.seed}: {', '.join(one.name for one in chosen)}", flush=True)
     results = RESULTS / ("sample.jsonl" if generator else "results.jsonl")
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -110,6 +110,9 @@ def main(arguments: list[str] | None = None) -> int:
     text = summary(outcomes, listed)
     results.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
     print(text)
+    if not outcomes:
+        print("No fault was tried.", file=sys.stderr)
+        return 1
     failed = too_many(outcomes, listed, options.most / 100, sure=0.99 if generator else 0.0)
     if failed:
         print(f"\nMore than {options.most:g} % of the faults survived unlisted.", file=sys.stderr)

@@ -20,6 +20,8 @@ class Target:
     tests: tuple[str, ...]
     sample: bool = True
     """Whether its tests are quick enough for a sample of two minutes."""
+    always: bool = False
+    """Whether every sample looks at it."""
 
 
 def read_targets(root: Path = ROOT, table: Path = HERE / "targets.toml") -> tuple[list[Target], list[str]]:
@@ -29,7 +31,8 @@ def read_targets(root: Path = ROOT, table: Path = HERE / "targets.toml") -> tupl
         sources = _matches(root / "src" / "optimaldp", entry["sources"])
         tests = _matches(root / "tests", entry["tests"])
         if sources and tests:
-            targets.append(Target(name, _below(root, sources), _below(root, tests), entry.get("sample", True)))
+            flags = entry.get("sample", True), entry.get("always", False)
+            targets.append(Target(name, _below(root, sources), _below(root, tests), *flags))
         else:
             complaints.append(f"{name}: no {'tests' if sources else 'sources'} match, so it is left out")
     return targets, complaints

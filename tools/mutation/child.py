@@ -84,6 +84,8 @@ def _work_and_leave(tree: Path, work: Callable[[], int]) -> None:
         sys.dont_write_bytecode = True
         os.environ |= {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
         sys.path.insert(0, str(tree / "src"))
+        for name in [name for name in sys.modules if name.partition(".")[0] == "optimaldp"]:
+            del sys.modules[name]  # whoever imported it before the fork had the sound one
         os.chdir(tree)
         code = work()
     finally:

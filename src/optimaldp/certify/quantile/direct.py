@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import accumulate
+from operator import add
 from typing import Any, Protocol
 
 from optimaldp.certify.quantile.powers import Height, Powers, clip, first_where, least
@@ -56,7 +57,8 @@ class DirectLaw:
         self._starts, self._heights = read_heights(law, cells)
         self._sizes = [float(epsilon) * float(law.share) for epsilon in epsilons(law)]
         self.growth = max_growth(law, powers)
-        self._far = _FAR_PER_BIT * working_bits()
+        self._far = math.inf if powers.exact else _FAR_PER_BIT * working_bits()
+        self._halves: dict[Height, Number] = {}
 
     def end(self, cut: int) -> Number:
         """``P(answer <= cut)``, 0 for cut = -1 and 1 for the last bin."""
@@ -80,17 +82,26 @@ class DirectLaw:
 
     def _sum(self, run: int, others: range, shift: int) -> Number:
         """The weights of whole runs, discounted by half of the rank distance; far ones enclosed."""
-        total: Number = 0
+        total, discount, distance = self._power.number(0), self._power.number(1), 0.0
         for other in others:
-            gap = _difference(self._heights[run], self._heights[other])
-            gap = _times(gap, -1) if shift else gap
+            drop = self._drop(other if shift else other + 1)
+            discount = discount * self._half_power(drop)
+            distance += self._size(drop)
             first, last = self._starts[other] + shift, self._last(other) + shift
-            if not self._power.exact and self._size(gap) > 2 * self._far:
+            if distance > 2 * self._far:
                 # Heights never fall, so everything from here on is discounted at least as much.
                 rest = self._weight(first, self._law.bins - 1) if shift else self._weight(0, last)
-                return total + self._power.up_to(self._power(_times(gap, HALF)) * rest)
-            total = total + self._power(_times(gap, HALF)) * self._weight(first, last)
+                return total + self._power.up_to(discount * rest)
+            total = total + discount * self._weight(first, last)
         return total
+
+    def _drop(self, run: int) -> Height:
+        return _difference(self._heights[run], self._heights[run - 1])
+
+    def _half_power(self, people: Height) -> Number:
+        if people not in self._halves:
+            self._halves[people] = self._power(_times(people, HALF))
+        return self._halves[people]
 
     def _noise_below(self, rho: Number) -> Number:
         """F: the distribution function of Laplace noise on the scale of odds."""
@@ -122,12 +133,20 @@ class DirectLaw:
         if self._heights[run] < 0:  # the truth lies behind the cut: all bins up to it are wrong
             outer: Number = self._wrong(run, self._starts[run], cut, left=True)
             for other in range(run - 1, -1, -1):
+                if self._is_far(self._heights[other]):
+                    return outer + self._power.up_to(self._power(-self._heights[other]) * self._starts[other + 1])
                 outer = outer + self._wrong(other, self._starts[other], self._last(other), left=True)
             return outer
         outer = self._wrong(run, cut + 1, self._last(run) + 1, left=False)
         for other in range(run + 1, len(self._starts)):
+            if self._is_far(self._heights[other]):
+                bins = self._law.bins - self._starts[other]
+                return 1 - outer - self._power.up_to(self._power(self._heights[other] + 1) * bins)
             outer = outer + self._wrong(other, self._starts[other] + 1, self._last(other) + 1, left=False)
         return 1 - outer
+
+    def _is_far(self, people: int) -> bool:
+        return self._size(abs(people)) > self._far
 
     def _wrong(self, run: int, first: int, last: int, *, left: bool) -> Number:
         """The probability of the wrong bins *first .. last*, which lie next to cuts of *run*."""
@@ -135,7 +154,7 @@ class DirectLaw:
         power = self._power(-height if left else height + 1)
         tau = self._power.number(self._law.level.delta) / ((self._law.bins - 1) * self.growth + 1)
         x = self._power(1)
-        if not self._power.exact and self._size(abs(height)) > 2 * self._far:
+        if self._is_far(height):
             return self._power.up_to(power * (last - first + 1))
         top = power / (1 + x)
         if str(self._law.mode) == "flip":
@@ -154,16 +173,20 @@ class DirectLaw:
     def _ties(self, run: int, bin_: int, *, left: bool) -> Number:
         """``T_j`` of the page, term by term over runs: cuts before the bin, cuts from the bin on."""
         height, total = self._heights[run], self._power.number(0)
-        for other, a in enumerate(self._heights):
-            first, last = self._starts[other], self._last(other)
-            before = max(0, min(last, bin_ - 1) - first + 1)
-            behind = last - first + 1 - before
-            outer = -a if left else height - a + 1
-            inner = a - height + 1 if left else a + 1
-            if before:
-                total = total + before * self._power(outer)
-            if behind:
-                total = total + behind * self._power(inner)
+        for other in range(run, -1, -1):  # both exponents rise with the distance from the bin
+            outer = -self._heights[other] if left else height - self._heights[other] + 1
+            count = max(0, min(self._last(other), bin_ - 1) - self._starts[other] + 1)
+            if self._is_far(outer):
+                total = total + self._power.up_to(self._power(outer) * (self._last(other) + 1))
+                break
+            total = total + count * self._power(outer)
+        for other in range(run, len(self._starts)):
+            inner = self._heights[other] - height + 1 if left else self._heights[other] + 1
+            count = max(0, self._last(other) - max(self._starts[other], bin_) + 1)
+            if self._is_far(inner):
+                total = total + self._power.up_to(self._power(inner) * (self._law.bins - self._starts[other]))
+                break
+            total = total + count * self._power(inner)
         return total
 
     def _last(self, run: int) -> int:
@@ -190,20 +213,18 @@ def max_growth(law: Examined, powers: Powers) -> Number:
 
 def read_heights(law: Examined, cells: Mapping[int, Any]) -> tuple[list[int], list[Height]]:
     """The cuts at which the height changes, and the heights: people up to there less the target rank."""
-    starts, below = [0], [_nobody(law)]
-    for bin_ in sorted(cells):
-        here = _plus(below[-1], cells[bin_])
-        if bin_ == starts[-1]:
-            below[-1] = here
-        else:
-            starts.append(bin_)
-            below.append(here)
+    places = sorted(cells)
+    plus = add if law.levels is None else _plus
+    below = list(accumulate(map(cells.__getitem__, places), plus, initial=_nobody(law)))
     whole = below[-1]
     target: Height = math.ceil(law.rank * whole) if law.levels is None else tuple(law.rank * part for part in whole)
-    if starts[-1] == law.bins - 1:  # no cut behind the last bin
-        starts.pop()
-        below.pop()
-    return starts, [_difference(height, target) for height in below]
+    if places and places[-1] == law.bins - 1:  # no cut behind the last bin
+        places, below = places[:-1], below[:-1]
+    if places and places[0] == 0:  # no cut before the first
+        below = below[1:]
+    else:
+        places = [0, *places]
+    return places, [_difference(height, target) for height in below] if law.levels else [a - target for a in below]
 
 
 def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, count: int) -> Number:

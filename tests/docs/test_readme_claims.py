@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
+from collections import Counter
+from fractions import Fraction
 
 import pytest
 from fenced import ROOT
@@ -11,9 +14,11 @@ from fenced import ROOT
 import optimaldp as odp
 from optimaldp.histograms import optimal_error
 from optimaldp.histograms.error import many_bins_error
+from optimaldp.laws.quantile import quantile_law
+from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.laws.winner.permute_and_flip import win_probability
-from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.privacy import Epsilon, Neighbours, level
 
 README = (ROOT / "README.md").read_text()
 
@@ -57,3 +62,11 @@ def test_with_delta_the_answer_is_right_from_a_finite_margin_on() -> None:
 
 def test_the_two_commands_come_first() -> None:
     assert re.search(r"make demo .*\n.*make test", README)
+
+
+def test_the_median_age_against_others() -> None:
+    with (ROOT / "examples" / "data" / "anes1996.csv").open() as lines:
+        cells = Counter(int(float(row["age"])) - 18 for row in csv.DictReader(lines))
+    assert sum(cells.values()) == 944
+    for row in accuracy_with_rivals(quantile_law(82, Fraction(1, 2), level("0.1")), cells):
+        _shows(f"{row.wrong:.3f}".lstrip("0"), f"{row.rank_error:.1f}")

@@ -488,6 +488,14 @@ def test_the_second_reading_confirms_true_draws_and_no_others(bins: int, make: C
                 check(value, count, wrong)
 
 
+@pytest.mark.parametrize("epsilon", ["0.5", "12"])
+def test_the_second_reading_leaves_out_what_is_far(epsilon: str) -> None:
+    law = quantile_law(20_000, HALF, level(epsilon))
+    cells = {bin_: 1 + bin_ % 4 for bin_ in range(0, 20_000, 3)}
+    for _ in range(5):
+        law.draw(cells, SystemBits(), reread=second_reading)
+
+
 def test_the_second_reading_knows_levels_and_weights() -> None:
     levels = (Epsilon.read("0.1"), Epsilon.read(1))
     own = quantile_law(50, HALF, level(1, "1e-6"), levels=levels)

@@ -33,7 +33,7 @@ def steps(limit: int | None) -> int:
     return total
 
 
-def never(value: int) -> bool:
+def never(value: int, *, öther: int = 0) -> bool:
     return value == 7
 '''
 PATH = "src/optimaldp/toy/counter.py"
@@ -72,6 +72,7 @@ def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcom
     assert verdicts["total = total + 2"] == SURVIVED  # 3 steps by two give 4, and the test asks for at least 3
     assert verdicts["return value != 7"] == UNREACHED
     assert not any("int & None" in after for after in verdicts), "annotations are not run"
+    assert not any("/, öther" in after for after in verdicts), "the star of a signature is no sign"
 
 
 def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], tmp_path: Path) -> None:

@@ -87,13 +87,15 @@ def mutants_of(package: str, root: Path, path: str) -> Iterator[Mutant]:
 
     source = (root / path).read_text(encoding="utf-8")
     digest = sha256(source.encode()).hexdigest()[:12]
-    lines, hints = source.splitlines(), hint_positions(source)
+    lines, hints, signs = source.splitlines(), hint_positions(source), sign_positions(source)
     nodes = list(ast_nodes(get_ast(source)))
     for name in OPERATORS:
         operator = get_operator(name)()
         places = [(node, *place) for node in nodes for place in operator.mutation_positions(node)]
         for occurrence, (node, start, end) in enumerate(places):
             if start in hints or _NOT_RUN.match(lines[start[0] - 1]):
+                continue
+            if "BinaryOperator" in name and start not in signs:
                 continue
             function = ASTQuery(node).get_definition_name() or "<module>"
             yield Mutant(package, path, function, name, occurrence, start[0], end[0], digest)
@@ -124,17 +126,40 @@ def change(root: Path, mutant: Mutant) -> Change:
 
 
 def hint_positions(source: str) -> set[tuple[int, int]]:
-    """Where operators and numbers inside annotations start: they are never run under ``from __future__ import annotations``."""
+    """Every position inside an annotation: they are never run under ``from __future__ import annotations``."""
     hints: set[tuple[int, int]] = set()
+    lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         annotations: list[Any] = [getattr(node, "annotation", None), getattr(node, "returns", None)]
         for hint in filter(None, annotations):
-            first, last = (hint.lineno, hint.col_offset), (hint.end_lineno, hint.end_col_offset)
-            width = max(map(len, source.splitlines())) + 1
-            hints |= {
-                (line, column)
-                for line in range(first[0], last[0] + 1)
-                for column in range(width)
-                if first <= (line, column) < last
-            }
+            hints |= _between(lines, (hint.lineno, hint.col_offset), (hint.end_lineno, hint.end_col_offset))
     return hints
+
+
+def sign_positions(source: str) -> set[tuple[int, int]]:
+    """Where the sign of a calculation can stand, between its two sides: the star of ``f(*values)`` is none."""
+    signs: set[tuple[int, int]] = set()
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.BinOp):
+            left, right = node.left, node.right
+            if left.end_lineno is not None and left.end_col_offset is not None:
+                signs |= _between(lines, (left.end_lineno, left.end_col_offset), (right.lineno, right.col_offset))
+        elif isinstance(node, ast.AugAssign) and node.target.end_lineno and node.target.end_col_offset is not None:
+            end = node.target.end_lineno, node.target.end_col_offset
+            signs |= _between(lines, end, (node.value.lineno, node.value.col_offset))
+    return signs
+
+
+def _between(lines: list[str], first: tuple[int, int], last: tuple[int, int]) -> set[tuple[int, int]]:
+    """The positions from *first* up to *last*; Python counts bytes in a line, cosmic-ray counts letters."""
+    (start, begin), (stop, end) = (_in_letters(lines, *position) for position in (first, last))
+    return {
+        (line, column)
+        for line in range(start, stop + 1)
+        for column in range(begin if line == start else 0, end if line == stop else len(lines[line - 1]) + 1)
+    }
+
+
+def _in_letters(lines: list[str], line: int, column: int) -> tuple[int, int]:
+    return line, len(lines[line - 1].encode()[:column].decode())

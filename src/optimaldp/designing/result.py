@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.designing.outcome import Proof, Route, Status
@@ -87,7 +87,8 @@ class Design(Result):
         from optimaldp.mechanisms.documents import design_document, mechanism_document
 
         mechanism = self.mechanism
-        rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits)
+        accept = self._still_proven if self.certificate is not None else None
+        rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits, accept=accept)
         if mechanism is not None and self.status is not Status.OPTIMAL:
             # Private and undominated, but not the optimum: it belongs to the witness.
             witness = {**self.witness, "undominated": mechanism_document(mechanism, rows=rows)["mechanism"]}
@@ -104,6 +105,11 @@ class Design(Result):
             rows=rows,
             proof=self.proof,
         )
+
+    def _still_proven(self, printed: Mechanism) -> bool:
+        """Whether the referee passes the numbers as they are printed, too."""
+        assert self.certificate is not None
+        return bool(replace(self.certificate, mechanism=printed).check())
 
     def channel(self) -> Any:
         """The mechanism as a channel from datasets to answers: what does it leak, how useful is it?"""

@@ -23,6 +23,7 @@ from optimaldp.privacy import Level
 from optimaldp.privacy import level as make_level
 
 EXACT_ARCS = 20_000  # graphs up to this size are designed in exact arithmetic by default
+EXACT_ARCS_OF_MANY = 4_000  # with more than two answers
 MOST_EXACT_ARCS = 200_000  # and up to this one if floats leave no room: some minutes
 
 
@@ -81,7 +82,7 @@ def solve(problem: Problem, *, exact: bool | None = None) -> Design:
 
 
 def _is_small(problem: Problem) -> bool:
-    return 2 * problem.graph.edge_count <= EXACT_ARCS
+    return 2 * problem.graph.edge_count <= (EXACT_ARCS if len(problem.answers) == 2 else EXACT_ARCS_OF_MANY)
 
 
 def _with_level(graph: DatasetGraph, epsilon: Any, delta: Any, level: Level | None) -> DatasetGraph:

@@ -41,6 +41,10 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
 
 
 def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
+    if indent is None and isinstance(value, dict) and value and all(type(one) is Decimal for one in value.values()):
+        # A row of a mechanism: there may be a million of them.
+        yield "{" + ", ".join([f"{json.dumps(name, ensure_ascii=False)}: {one}" for name, one in value.items()]) + "}"
+        return
     quick = _plain_text(value) if indent is None and isinstance(value, (dict, list, tuple)) else None
     if quick is not None:
         yield quick

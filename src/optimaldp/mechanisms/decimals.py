@@ -15,26 +15,64 @@ from fractions import Fraction
 from functools import partial
 from math import log
 
+import numpy as np
+
 from optimaldp.mechanisms.mechanism import Mechanism
-from optimaldp.mechanisms.rows import Row, SharedRows
+from optimaldp.mechanisms.rows import SURE_SIDE, FloatRows, Row, SharedRows, TwoSides
 
 Printed = tuple[Decimal, ...]
-_MORE_DIGITS = (0, 2, 4, 8, 16)  # the hair keeps its width, one unit of the last wanted digit; rounding becomes finer
+_MORE_DIGITS = (0, 8, 24)  # the hair becomes thinner, so that a long chain of them is still a hair
+_FINER = (0, 4)  # and rounding finer than the hair
 
 
-def printable(mechanism: Mechanism, *, digits: int = 17) -> list[Sequence[Decimal | Fraction]]:
+Accept = Callable[[Mechanism], bool]
+
+
+def printable(
+    mechanism: Mechanism, *, digits: int = 17, accept: Accept | None = None
+) -> list[Sequence[Decimal | Fraction]]:
     """One row per dataset, in the answers' fixed order, as decimals of about *digits* significant digits.
 
     **Guarantee.** Each row sums to exactly one, and the mechanism made of the decimal numbers is private exactly as the
-    referee reads it. Where no attempt is, the rows are the exact rationals. A number that has few digits keeps them, and a
-    probability that is not 0 is not printed as 0.
+    referee reads it (or passes *accept*, where more is asked of it). Where no attempt is, the rows are the exact rationals. A
+    number that has few digits keeps them, and a probability that is not 0 is not printed as 0.
     """
+    accept = accept or _is_private
+    if not isinstance(mechanism.rows, SharedRows):
+        printed = _printed_floats(mechanism.rows)
+        exact = tuple(tuple(map(Fraction, row)) for row in printed)
+        rows = SharedRows(exact, np.arange(len(exact), dtype=np.int32))
+        if accept(Mechanism(mechanism.graph, mechanism.preferences, rows)):
+            return list(printed)
     shared = as_shared(mechanism)
     for attempt in _attempts(digits, shared.rows):
-        rows = [attempt(row) for row in shared.rows]
-        if _is_private(mechanism, SharedRows(tuple(tuple(map(Fraction, row)) for row in rows), shared.of)):
-            return [rows[k] for k in shared.of.tolist()]
+        decimals = [attempt(row) for row in shared.rows]
+        rows = SharedRows(tuple(tuple(map(Fraction, row)) for row in decimals), shared.of)
+        if accept(Mechanism(mechanism.graph, mechanism.preferences, rows)):
+            return [decimals[k] for k in shared.of.tolist()]
     return [shared.rows[k] for k in shared.of.tolist()]
+
+
+def _printed_floats(rows: TwoSides | FloatRows) -> list[Printed]:
+    """Every float by its shortest decimal, the most likely answer by what is left to one: the slack of the design covers it."""
+    if isinstance(rows, TwoSides):
+        small = np.where(rows.sides == SURE_SIDE, 0.0, np.abs(rows.sides)).tolist()
+        first_is_small = ((rows.sides >= 0) == (rows.favourites == 0)).tolist()
+        with localcontext(Context(prec=400)):
+            pairs = {s: (Decimal(repr(s)), 1 - Decimal(repr(s))) for s in set(small)}
+        return [pairs[s] if first else pairs[s][::-1] for s, first in zip(small, first_is_small)]
+    printed: list[Printed] = []
+    given = {number: rounded_row(row, 34) for number, row in enumerate(rows.exact)}
+    with localcontext(Context(prec=400)):
+        for row, rest, number in zip(rows.table.tolist(), rows.likeliest.tolist(), rows.exact_of.tolist()):
+            if number >= 0:
+                printed.append(given[number])
+                continue
+            words = [Decimal(repr(p)) for p in row]
+            words[rest] = Decimal(0)
+            words[rest] = 1 - sum(words, Decimal(0))
+            printed.append(tuple(words))
+    return printed
 
 
 def as_shared(mechanism: Mechanism) -> SharedRows:
@@ -59,15 +97,16 @@ def rounded_row(row: Row, digits: int) -> Printed:
 
 def _attempts(digits: int, rows: Sequence[Row]) -> Iterator[Callable[[Row], Printed]]:
     yield lambda row: rounded_row(row, digits)
-    hair = Fraction(1, 10 ** (digits - 1))
     everywhere = [all(row[a] for row in rows) for a in range(len(rows[0]))]
     to_common = partial(_mixed_with, among=everywhere)
     to_all = partial(_mixed_with, among=[True] * len(everywhere))
     for more in _MORE_DIGITS:
-        for pull in (_towards_even, _mixed, to_common):
-            yield partial(_pulled, pull=pull, hair=hair, digits=digits + more)
+        for finer in _FINER:
+            hair = Fraction(1, 10 ** (digits - 1 + more))
+            for pull in (_towards_even, _mixed, to_common):
+                yield partial(_pulled, pull=pull, hair=hair, digits=digits + more + finer)
     for more in _MORE_DIGITS:  # last, because a sure answer would no longer be printed as sure
-        yield partial(_pulled, pull=to_all, hair=hair, digits=digits + more)
+        yield partial(_pulled, pull=to_all, hair=Fraction(1, 10 ** (digits - 1 + more)), digits=digits + more + 4)
 
 
 def _pulled(row: Row, *, pull: Callable[[Row, Fraction], Row], hair: Fraction, digits: int) -> Printed:
@@ -113,7 +152,7 @@ def _wide(numbers: Sequence[Decimal]) -> Context:
     return Context(prec=max(28, *places) + 2)
 
 
-def _is_private(mechanism: Mechanism, rows: SharedRows) -> bool:
+def _is_private(mechanism: Mechanism) -> bool:
     from optimaldp.certify.graphs.privacy import is_private  # the referee stands above this package
 
-    return is_private(Mechanism(mechanism.graph, mechanism.preferences, rows))
+    return is_private(mechanism)

@@ -171,12 +171,18 @@ def _read_edges(
     edges: list[Any], number: Mapping[str, int], default: Level | None
 ) -> tuple[list[int], list[int], list[Level]]:
     tails, heads, levels = [], [], []
+    known: dict[str, Level] = {}  # files repeat their few levels on many edges
     for i, edge in enumerate(edges):
         if not isinstance(edge, list) or len(edge) not in (2, 3):
             raise ProblemError(f"edges[{i}]", edge, "is not an edge", 'write ["a", "b"] or ["a", "b", {"epsilon": …}]')
         tails.append(_end(edge[0], number, i))
         heads.append(_end(edge[1], number, i))
-        level = read_level(edge[2], name=f"edges[{i}]") if len(edge) == 3 else default
+        level = default
+        if len(edge) == 3:
+            text = repr(edge[2])
+            level = known.get(text)
+            if level is None:
+                level = known[text] = read_level(edge[2], name=f"edges[{i}]")
         if level is None:
             raise ProblemError(f"edges[{i}]", edge, "has no privacy level", "give it one, or a default in privacy")
         levels.append(level)

@@ -8,6 +8,8 @@ statement about the exact rows.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,16 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.graphs.double_double import two_sum
-from optimaldp.certify.graphs.floats import Promises
-from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, violation
+from optimaldp.certify.graphs.floats import Promises, holds
+from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, row_fault, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.mechanisms import FloatRows, Mechanism
+from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows
+from optimaldp.privacy import ApproximateDP
 
 Floats = npt.NDArray[np.float64]
 
 SUM_ERROR = 4 * UNIT  # relative, for each answer that is added
 _AT_ONCE = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
+_MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
 _ENOUGH = 1000  # edges in rationals, once one of them broke its promise
 
 
@@ -45,6 +49,20 @@ def float_table(rows: FloatRows) -> Floats:
         exact = np.array([[float(p) for p in row] for row in rows.exact])
         table[given] = exact[rows.exact_of[given]]
     return table
+
+
+def as_floats_first(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism, its rows also as floats where there are thousands of different ones: those decide most edges.
+
+    The exact rows stay beside them, for what floats leave open.
+    """
+    rows, levels = mechanism.rows, mechanism.graph.levels
+    finite = all(isinstance(level, ApproximateDP) for level in levels)
+    if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
+        return mechanism
+    table = np.array([[float(p) for p in row] for row in rows.rows])
+    largest = np.array([max(range(len(row)), key=row.__getitem__) for row in rows.rows], dtype=np.int32)
+    return replace(mechanism, rows=FloatRows(table[rows.of], largest[rows.of], rows.rows, rows.of))
 
 
 def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
@@ -68,10 +86,18 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     """The verdict on privacy; the same as in rationals, much sooner."""
     graph, table = mechanism.graph, float_table(rows)
     promises = Promises(graph.levels)
-    open_edges, used, largest, edge = _first_stage(mechanism, table, promises)
+    unit = UNIT if (rows.exact_of >= 0).all() else 4 * UNIT  # the relative error of an entry
+    open_edges, used, largest, edge = _first_stage(mechanism, table, promises, unit)
     known: dict[Any, EdgeFinding] = {}
     worst: tuple[EdgeFinding, int] | None = None
     open_edges, used = _distinct(graph, rows, open_edges, used)
+    if table.shape[1] == 2 or not any(bound.delta for level in graph.levels for bound in level.bounds):  # type: ignore[attr-defined]
+        kept = _second_stage(graph, rows, promises, open_edges)
+        if kept.any():
+            place = int(np.argmax(np.where(kept, used, 0.0)))
+            top = float(min(math.log(used[place]) + 1e-12, promises.most[graph.level_of_edge[open_edges[place]]]))
+            largest, edge = max((largest, edge), (top, int(open_edges[place])))
+        open_edges, used = open_edges[~kept], used[~kept]
     order = np.argsort(-used, kind="stable")
     for count, number in enumerate(open_edges[order].tolist()):
         finding = _check_edge(mechanism, rows, number, known)
@@ -96,7 +122,42 @@ def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) ->
     return edges[kept], used[kept]
 
 
-def _first_stage(mechanism: Mechanism, table: Floats, promises: Promises) -> tuple[Any, Floats, float, int]:
+def _second_stage(graph: DatasetGraph, rows: FloatRows, promises: Promises, edges: Any) -> npt.NDArray[np.bool_]:
+    """Which edges are certainly private at twice the precision, where the events are single answers."""
+    kept = np.ones(len(edges), dtype=bool)
+    if not len(edges):
+        return kept
+    vertices, place = np.unique(np.concatenate([graph.tails[edges], graph.heads[edges]]), return_inverse=True)
+    high, low = _parts(rows, vertices)
+    tail, head = place[: len(edges)], place[len(edges) :]
+    kind = graph.level_of_edge[edges]
+    for forward, columns in promises:
+        promise = [column[kind] for column in columns]
+        above, below = (head, tail) if forward else (tail, head)
+        for answer in range(high.shape[1]):
+            a, b = (high[above, answer], low[above, answer]), (high[below, answer], low[below, answer])
+            kept &= holds(a, b, promise)
+    return kept
+
+
+def _parts(rows: FloatRows, vertices: Any) -> tuple[Floats, Floats]:
+    """Every probability of some datasets as a sum of two floats, within 2^-105."""
+    high, low = np.empty((len(vertices), rows.table.shape[1])), np.zeros((len(vertices), rows.table.shape[1]))
+    known: dict[int, list[tuple[float, float]]] = {}
+    for i, (vertex, number) in enumerate(zip(vertices.tolist(), rows.exact_of[vertices].tolist())):
+        pairs = known.get(number) if number >= 0 else None
+        if pairs is None:
+            pairs = [(float(p), float(p - Fraction(float(p)))) for p in rows.row(vertex)]
+            if number >= 0:
+                known[number] = pairs
+        for answer, (first, second) in enumerate(pairs):
+            high[i, answer], low[i, answer] = first, second
+    return high, low
+
+
+def _first_stage(
+    mechanism: Mechanism, table: Floats, promises: Promises, unit: float
+) -> tuple[Any, Floats, float, int]:
     """The edges that are not certainly private, an upper bound of the ratio of each, and the largest epsilon of the others."""
     graph, q = mechanism.graph, table.shape[1]
     step = max(1, _AT_ONCE // q)
@@ -104,7 +165,7 @@ def _first_stage(mechanism: Mechanism, table: Floats, promises: Promises) -> tup
     for start in range(0, graph.edge_count, step):
         chunk = slice(start, start + step)
         ratio, doubtful = _ratios(
-            table[graph.tails[chunk]], table[graph.heads[chunk]], graph.level_of_edge[chunk], promises
+            table[graph.tails[chunk]], table[graph.heads[chunk]], graph.level_of_edge[chunk], promises, unit
         )
         unsure = np.flatnonzero(doubtful)
         undecided.append(start + unsure)
@@ -115,25 +176,27 @@ def _first_stage(mechanism: Mechanism, table: Floats, promises: Promises) -> tup
     return np.concatenate(undecided), np.concatenate(ratios), log_above(Fraction(largest)), edge
 
 
-def _ratios(tail: Floats, head: Floats, kind: Any, promises: Promises) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _ratios(
+    tail: Floats, head: Floats, kind: Any, promises: Promises, unit: float
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """For each edge an upper bound of its least ratio at its deltas, and whether a promise is in doubt."""
     ratio, doubtful = np.ones(len(tail)), np.zeros(len(tail), dtype=bool)
     for forward, (growth, _, delta, _) in promises:
         above, below = (head, tail) if forward else (tail, head)
-        needed = _least_ratios(above, below, delta[kind])
+        needed = _least_ratios(above, below, delta[kind], unit)
         doubtful |= ~(needed <= growth[kind])
         np.maximum(ratio, needed, out=ratio)
     return ratio, doubtful
 
 
-def _least_ratios(above: Floats, below: Floats, delta: Floats) -> Floats:
+def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> Floats:
     """From above: the largest ``(P(S) - delta) / Q(S)`` over the nested events S."""
-    error = SUM_ERROR * above.shape[1]
+    error = unit + UNIT * above.shape[1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if not delta.any():
             needed = above / below
             needed[~(above > 0.0)] = 0.0
-            return np.asarray(needed.max(axis=1) * (1 + 4 * error))
+            return np.asarray(needed.max(axis=1) * (1 + 3 * unit + 3 * UNIT))
         quotient = np.where(above > 0.0, above / below, -1.0)
         order = np.argsort(-quotient, axis=1, kind="stable")
         p, q = (np.cumsum(np.take_along_axis(side, order, axis=1), axis=1) for side in (above, below))

@@ -158,12 +158,12 @@ def _second_stage(
             tail, head = sides.parts(answer, graph.tails[chunk]), sides.parts(answer, graph.heads[chunk])
             above, below = (head, tail) if forward else (tail, head)
             kind = graph.level_of_edge[chunk]
-            broken.append(chunk[~_holds(above, below, [column[kind] for column in columns])])
+            broken.append(chunk[~holds(above, below, [column[kind] for column in columns])])
     kept: npt.NDArray[np.bool_] = ~np.isin(left.edges, np.concatenate(broken))
     return kept
 
 
-def _holds(above: tuple[Floats, Floats], below: tuple[Floats, Floats], promise: list[Floats]) -> npt.NDArray[np.bool_]:
+def holds(above: tuple[Floats, Floats], below: tuple[Floats, Floats], promise: list[Floats]) -> npt.NDArray[np.bool_]:
     """Whether ``above <= E below + delta`` for certain; each number is a sum of two floats, the promise rounded down."""
     growth, growth_low, delta, delta_low = promise
     product, product_low = two_product(growth, below[0])

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from optimaldp.certify.graphs.float_rows import as_floats_first
 from optimaldp.certify.graphs.given import Boundary, Fixed, given_rows
 from optimaldp.certify.graphs.optimality import check_optimality
 from optimaldp.certify.graphs.privacy import check_privacy
@@ -86,6 +87,7 @@ def verify(
     >>> verify(Mechanism.read(pair, {"0": "yes", "1": "no"}, rows))
     Verdict(private, least epsilon 0.693147, worst edge 0 – 1)
     """
+    mechanism = as_floats_first(mechanism)
     privacy = check_privacy(mechanism)
     edge = None if privacy.worst_edge is None else _named(mechanism, privacy.worst_edge)
     if not privacy.private:

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from optimaldp.cli import main
-
 CHANNEL = {"inputs": ["sick", "well"], "outputs": ["+", "-"], "rows": [["3/4", "1/4"], ["1/4", "3/4"]], "prior": None}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    stdout: str
-    stderr: str
+Run = Callable[..., Any]  # the command line in this process, as tests/channels/conftest.py makes it
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    """The command line in this process: the same entry point as the installed command, without starting Python each time."""
-
-    def call(*arguments: str, stdin: str = "") -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["optimaldp", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), printed.out, printed.err)
-
-    return call
-
-
-def test_leakage_in_numbers_and_in_words(run: Callable[..., Outcome]) -> None:
+def test_leakage_in_numbers_and_in_words(run: Run) -> None:
     printed = json.loads(run("leakage", "-", stdin=json.dumps(CHANNEL)).stdout)
     assert printed["min_entropy_leakage"] == pytest.approx(0.5849625)
     assert printed["bayes_success_posterior"] == 0.75
@@ -50,7 +27,7 @@ def test_leakage_in_numbers_and_in_words(run: Callable[..., Outcome]) -> None:
     assert "epsilon = 1.09861" in words
 
 
-def test_optimal_channels_can_be_piped_into_leakage(run: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_optimal_channels_can_be_piped_into_leakage(run: Run, tmp_path: Path) -> None:
     made = run("channel", "optimal", "--graph", "ring:6", "--epsilon", "ln(2)")
     assert json.loads(made.stdout)["utility"] == "8/21"
     assert json.loads(run("leakage", "-", stdin=made.stdout).stdout)["bayes_success_posterior"] == pytest.approx(8 / 21)
@@ -77,11 +54,11 @@ def test_optimal_channels_can_be_piped_into_leakage(run: Callable[..., Outcome],
     assert json.loads(typed.stdout)["route"] == "linear-program"
 
 
-def test_explain(run: Callable[..., Outcome]) -> None:
+def test_explain(run: Run) -> None:
     assert "at most 73 %" in run("channel", "explain", "--epsilon", "1").stdout
 
 
-def test_audit_exit_codes(run: Callable[..., Outcome]) -> None:
+def test_audit_exit_codes(run: Run) -> None:
     claimed = ["--epsilon", "1"]
     broken = run("audit", "-", *claimed, stdin=json.dumps({"first": ["y"] * 500, "second": ["n"] * 500}))
     assert broken.code == 1
@@ -112,9 +89,7 @@ def test_audit_exit_codes(run: Callable[..., Outcome]) -> None:
         (["audit", "-"], '{"first": [1], "second": [2]}', "too few"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    run: Callable[..., Outcome], arguments: list[str], stdin: str, words: str
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(run: Run, arguments: list[str], stdin: str, words: str) -> None:
     failed = run(*arguments, stdin=stdin)
     assert failed.code == 2
     assert failed.stdout == ""

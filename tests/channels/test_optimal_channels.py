@@ -21,7 +21,7 @@ from optimaldp.channels import (
     posterior_gain,
     ring_profile,
 )
-from optimaldp.channels.measures.vulnerability import identity_gain
+from optimaldp.channels.measures.gains import identity_gain
 from optimaldp.channels.optimal import linear_program as lp
 from optimaldp.channels.optimal.kernel import Kernel
 from optimaldp.channels.optimal.large import large_form

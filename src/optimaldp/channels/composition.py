@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -14,7 +14,7 @@ import numpy as np
 from optimaldp.channels import exact_matrix
 from optimaldp.channels.labels import Label, index_of
 from optimaldp.channels.measures.priors import joint
-from optimaldp.channels.numbers import Number
+from optimaldp.channels.numbers import FloatArray, Number, read_distribution
 from optimaldp.errors import ChannelError
 
 if TYPE_CHECKING:
@@ -51,6 +51,56 @@ def parallel(left: Channel, right: Channel) -> Channel:
         return type(left)([[a * b for a in one for b in two] for one, two in pairs], left.inputs, outputs=outputs)
     rows = np.einsum("xa,xb->xab", left.array, right.array).reshape(len(left.inputs), -1)
     return type(left)(rows, left.inputs, outputs=outputs)
+
+
+def visible_choice(channels: Sequence[Channel], weights: Any = None) -> Channel:
+    """One of several channels is used, by chance, and the attacker sees which: outputs are ``(place, output)``.
+
+    >>> from optimaldp.channels import Channel
+    >>> response = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    >>> visible_choice([response, Channel.identity([0, 1])], ["1/2", "1/2"]).posterior_vulnerability()
+    Fraction(7, 8)
+    """
+    chances = _chances(channels, weights)
+    names = [(place, output) for place, channel in enumerate(channels) for output in channel.outputs]
+    return _mixed(channels, chances, names)
+
+
+def hidden_choice(channels: Sequence[Channel], weights: Any = None) -> Channel:
+    """One of several channels is used, by chance, and only its output is seen: outputs of the same name are one.
+
+    It never leaks more than :func:`visible_choice`.
+    """
+    chances = _chances(channels, weights)
+    names = [(place, output) for place, channel in enumerate(channels) for output in channel.outputs]
+    return _mixed(channels, chances, [output for _, output in names])
+
+
+def _chances(channels: Sequence[Channel], weights: Any) -> Sequence[Number] | FloatArray:
+    if not channels or any(channel.inputs != channels[0].inputs for channel in channels):
+        raise ChannelError("choice", len(channels), "channels do not have the same inputs", "give one or more that do")
+    if weights is None:
+        return (Fraction(1, len(channels)),) * len(channels)
+    return read_distribution(weights, size=len(channels), name="weights")
+
+
+def _mixed(channels: Sequence[Channel], chances: Any, seen: Sequence[Label]) -> Channel:
+    """The weighted cells, those that are seen as the same output added up."""
+    exact = isinstance(chances, tuple) and all(channel.exact for channel in channels)
+    outputs = list(dict.fromkeys(seen))
+    where = {output: column for column, output in enumerate(outputs)}
+    columns = [where[output] for output in seen]
+    _check_size(len(channels[0].inputs) * len(outputs))
+    rows = []
+    for x in range(len(channels[0].inputs)):
+        cells: list[Any] = [Fraction(0) if exact else 0.0] * len(outputs)
+        weighted = (
+            c * p for p, channel in zip(chances, channels) for c in (channel.rows if exact else channel.array)[x]
+        )
+        for column, cell in zip(columns, weighted):
+            cells[column] += cell
+        rows.append(cells)
+    return type(channels[0])(rows if exact else np.array(rows, dtype=float), channels[0].inputs, outputs=outputs)
 
 
 def repeated(channel: Channel, times: int, *, ordered: bool = True) -> Channel:

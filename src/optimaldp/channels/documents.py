@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
+from math import comb
 from typing import Any
 
 from optimaldp.channels.channel import Channel
@@ -14,7 +15,7 @@ from optimaldp.errors import ChannelError, GraphError
 
 _FIELDS = {"inputs", "outputs", "rows", "prior"}
 # What `channel optimal` writes beside the channel, so that its output can be read again.
-_RESULT_FIELDS = {"epsilon", "utility", "upper_bound", "optimal", "route", "claim", "certificate"}
+_RESULT_FIELDS = {"epsilon", "utility", "upper_bound", "optimal", "route", "claim", "certificate", "graph", "gain"}
 _FAMILIES = {
     "path": (AnswerGraph.path, 1),
     "line": (AnswerGraph.path, 1),
@@ -23,6 +24,7 @@ _FAMILIES = {
     "hypercube": (AnswerGraph.hypercube, 1),
     "grid": (AnswerGraph.grid, 2),
     "tree": (AnswerGraph.tree, 2),
+    "histograms": (AnswerGraph.histograms, 2),
 }
 _LARGEST_FAMILY = 20_000
 
@@ -54,7 +56,9 @@ def _hashable(name: Any) -> Any:
 
 
 def read_graph_name(text: str) -> AnswerGraph | None:
-    """A graph by its family: ``path:6``, ``ring:7``, ``clique:5``, ``hypercube:3``, ``grid:3x4``, ``tree:2x2``."""
+    """A graph by its family: ``path:6``, ``ring:7``, ``clique:5``, ``hypercube:3``, ``grid:3x4``, ``tree:2x2``,
+    ``histograms:4x3`` (people × bins).
+    """
     match = re.fullmatch(r"\s*([a-z]+)\s*:\s*(\d{1,6})(?:\s*[x,]\s*(\d{1,6}))?\s*", text)
     if not match or match[1] not in _FAMILIES:
         return None
@@ -69,6 +73,8 @@ def _family_size(family: str, sizes: list[int]) -> int:
     if family in ("hypercube", "tree"):
         base, exponent = (2, sizes[0]) if family == "hypercube" else (max(2, sizes[0]), sizes[1])
         return int(base ** min(exponent, 64))
+    if family == "histograms":
+        return comb(sizes[0] + sizes[1] - 1, sizes[1] - 1) if max(sizes) <= 1000 else _LARGEST_FAMILY + 1
     return sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
 
 

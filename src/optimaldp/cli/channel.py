@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.channel_files import (
+    FAMILIES,
+    channel_from_document,
+    document_from,
+    graph_from,
+    numbers_from,
+    samples_from,
+)
+from optimaldp.errors import ChannelError
 
 if TYPE_CHECKING:
-    from optimaldp.channels import AnswerGraph, OptimalMechanism
+    from optimaldp.channels import OptimalMechanism
 
 channel_app = typer.Typer(help="Private channels on a graph of answers.", no_args_is_help=True)
 app.add_typer(channel_app, name="channel")
 
-_FAMILIES = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2"
-
 
 @channel_app.command()
 def optimal(
-    graph: str = typer.Option(
-        ..., help=f"{_FAMILIES}, or a JSON file with vertices and edges; - reads standard input."
-    ),
+    graph: str = typer.Option(..., help=f"{FAMILIES}, or a JSON file with vertices and edges; - reads standard input."),
     epsilon: str = typer.Option(..., help="0.5, 1/2, ln(2), …; there is no default."),
     prior: str = typer.Option("uniform", help="uniform, numbers such as 1/10,1/5,7/10, or a JSON file."),
     gain: str = typer.Option(
@@ -34,9 +38,9 @@ def optimal(
     """Find the private channel with the greatest expected gain on a graph of answers, with a proof."""
     from optimaldp.channels.optimal import optimal_mechanism
 
-    chosen_prior = None if prior == "uniform" else _numbers(prior, "prior")
-    chosen_gain = gain if gain in ("binary", "negdist") else _numbers(gain, "gain")
-    found = optimal_mechanism(_graph(graph), epsilon, prior=chosen_prior, gain=chosen_gain)
+    chosen_prior = None if prior == "uniform" else numbers_from(prior, "prior")
+    chosen_gain = gain if gain in ("binary", "negdist") else numbers_from(gain, "gain")
+    found = optimal_mechanism(graph_from(graph), epsilon, prior=chosen_prior, gain=chosen_gain)
     if sys.stdout.isatty() and not as_json:
         _show(found)
     else:
@@ -54,25 +58,54 @@ def explain(
     typer.echo(explain_epsilon(epsilon, values=values))
 
 
-def _graph(text: str) -> AnswerGraph:
-    from optimaldp.channels.documents import read_graph_name
+@channel_app.command()
+def verify(
+    channel: str = typer.Argument(help="What 'channel optimal' printed, or any channel; - reads standard input."),
+    graph: str | None = typer.Option(
+        None, help=f"{FAMILIES}, or a JSON file; without it the graph that the file holds."
+    ),
+    epsilon: str | None = typer.Option(None, help="0.5, 1/2, ln(2), …; without it the epsilon that the file holds."),
+    prior: str = typer.Option(
+        None, help="Numbers such as 1/10,1/5,7/10, or a JSON file; without it the file's, or uniform."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
+) -> None:
+    """Let the referee check a channel: private on the graph, and optimal if it holds a proof; exit code 1 if not."""
+    from optimaldp.certify.channels import verify_channel  # numpy
     from optimaldp.channels.graphs.answer_graph import AnswerGraph
-    from optimaldp.cli.files import read_json
-    from optimaldp.errors import GraphError
 
-    named = read_graph_name(text)
-    if named is not None:
-        return named
-    if text != "-" and not Path(text).exists():
-        raise GraphError("graph", text, "is neither a family nor a file", f"write {_FAMILIES} or a JSON file's path")
-    return AnswerGraph.from_document(read_json(text))
+    document = document_from(channel)
+    read, masses = channel_from_document(document, prior)
+    if graph is None and "graph" not in document:
+        raise ChannelError("graph", None, "is missing", f"add --graph: {FAMILIES} or a JSON file")
+    if epsilon is None and "epsilon" not in document:
+        raise ChannelError("epsilon", None, "is missing", "add --epsilon; there is no default")
+    verdict = verify_channel(
+        read,
+        AnswerGraph.from_document(document["graph"]) if graph is None else graph_from(graph),
+        epsilon=document["epsilon"] if epsilon is None else epsilon,
+        prior=list(masses),
+        gain=document.get("gain"),
+        certificate=document.get("certificate"),
+    )
+    typer.echo(verdict.to_json(indent=2) if as_json or not sys.stdout.isatty() else f"{verdict}\n{verdict.reason}")
+    if not verdict:
+        raise typer.Exit(1)
 
 
-def _numbers(text: str, name: str) -> Any:
-    from optimaldp.channels.documents import read_numbers
-    from optimaldp.cli.files import read_json
+@channel_app.command()
+def estimate(
+    samples: str = typer.Argument(
+        help='Pairs: JSON {"secrets": [...], "observations": [...]}, or CSV with these two columns; - reads standard input.'
+    ),
+    confidence: float = typer.Option(0.999, help="How sure the bounds are."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
+) -> None:
+    """Bound from below, by samples alone, what observations tell about secrets."""
+    from optimaldp.channels.measures.samples import estimate_leakage  # numpy
 
-    return read_json(text) if text == "-" or Path(text).is_file() else read_numbers(text, name=name)
+    estimated = estimate_leakage(*samples_from(samples, "secrets", "observations"), confidence=confidence)
+    typer.echo(estimated.words if sys.stdout.isatty() and not as_json else estimated.to_json(indent=2))
 
 
 def _show(found: OptimalMechanism) -> None:

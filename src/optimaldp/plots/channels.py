@@ -10,6 +10,7 @@ import numpy as np
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.measures.bounds import database_bound
+from optimaldp.channels.measures.profile import PrivacyProfile
 from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track
@@ -80,4 +81,16 @@ def utility_against_epsilon(
     chosen.plot(epsilons, found, **style.look(0).line_style())
     label = "chance of the right answer" if gain == "binary" else "expected gain"
     style.describe(chosen, title=graph.summary(), x="epsilon", y=label)
+    return chosen
+
+
+def delta_against_epsilon(profile: PrivacyProfile, *, points: int = 121, axes: Any = None) -> Any:
+    """The privacy profile of a channel: the delta with which it is private, for each epsilon."""
+    chosen = _axes(axes)
+    pure = profile.epsilon(0)
+    grid = np.linspace(0, 8.0 if pure == float("inf") else max(pure, 0.1), points).round(9)
+    chosen.plot(
+        grid, [float(profile.delta(float(epsilon))) for epsilon in grid], **style.look(0).line_style(), markevery=12
+    )
+    style.describe(chosen, title="Privacy profile", x="epsilon", y="delta")
     return chosen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from heapq import heappop, heappush
@@ -234,6 +234,27 @@ class AnswerGraph(Result):
         return AnswerGraph(places, edges, symmetries=flips)
 
     @staticmethod
+    def histograms(people: int, bins: int, *, neighbours: str = "substitution") -> AnswerGraph:
+        """All tables of counts: neighbours differ by one person who moves (``substitution``, everybody is counted) or
+        who comes or goes (``add-remove``, up to *people* are counted).
+
+        >>> AnswerGraph.histograms(3, 3), AnswerGraph.histograms(3, 2, neighbours="add-remove")
+        (AnswerGraph(10 answers, 18 edges), AnswerGraph(10 answers, 12 edges))
+        """
+        if people < 0 or bins < 1 or neighbours not in ("substitution", "add-remove"):
+            rule = "does not describe tables of counts"
+            raise GraphError("histograms", (people, bins, neighbours), rule, "use substitution or add-remove")
+        totals = [people] if neighbours == "substitution" else range(people + 1)
+        tables = [table for total in totals for table in _tables(total, bins)]
+        own = set(tables)
+        moves = [(k, j) for k in range(bins) for j in range(k + 1, bins)]
+        if neighbours == "substitution":
+            reached = ((table, _changed(table, (k, -1), (j, 1))) for table in tables for k, j in moves)
+        else:
+            reached = ((table, _changed(table, (k, 1))) for table in tables for k in range(bins))
+        return AnswerGraph(tables, [pair for pair in reached if pair[1] in own])
+
+    @staticmethod
     def tree(branching: int, depth: int) -> AnswerGraph:
         """A rooted tree in which every inner vertex has *branching* children."""
         size = sum(branching**level for level in range(depth + 1))
@@ -275,6 +296,23 @@ class AnswerGraph(Result):
         )
         lengths = {(edge[0], edge[1]): edge[2] if len(edge) == 3 else 1 for edge in edges}
         return AnswerGraph(vertices, lengths, superset=bool(document.get("superset", False)))
+
+
+def _tables(total: int, bins: int) -> Iterator[tuple[int, ...]]:
+    """All ways to spread *total* people over *bins*, in order."""
+    if bins == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _tables(total - first, bins - 1):
+            yield (first, *rest)
+
+
+def _changed(table: tuple[int, ...], *changes: tuple[int, int]) -> tuple[int, ...]:
+    counts = list(table)
+    for k, amount in changes:
+        counts[k] += amount
+    return tuple(counts)
 
 
 def _flip(word: tuple[int, ...], place: int) -> tuple[int, ...]:

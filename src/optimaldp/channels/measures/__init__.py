@@ -12,6 +12,7 @@ from optimaldp.channels.measures.bounds import (
     proposition_2,
     range_bound,
 )
+from optimaldp.channels.measures.capacities import GainCapacity, additive_capacity, capacity_over_gains, gain_capacity
 from optimaldp.channels.measures.capacity import Capacity, shannon_capacity
 from optimaldp.channels.measures.entropies import (
     conditional_entropy,
@@ -21,48 +22,73 @@ from optimaldp.channels.measures.entropies import (
     renyi_entropy,
     shannon_entropy,
 )
+from optimaldp.channels.measures.gains import (
+    additive_gain_leakage,
+    gain_leakage,
+    identity_gain,
+    posterior_gain,
+    prior_gain,
+    remap,
+)
 from optimaldp.channels.measures.individual import IndividualLeakage, individual_leakage
+from optimaldp.channels.measures.max_case import MaxCaseRefinement, max_case_refinement
+from optimaldp.channels.measures.orders import (
+    alpha_leakage,
+    arimoto_information,
+    maximal_alpha_leakage,
+    sibson_information,
+)
 from optimaldp.channels.measures.priors import joint
 from optimaldp.channels.measures.privacy import LeastEpsilon, least_epsilon
+from optimaldp.channels.measures.profile import PrivacyProfile, privacy_profile
 from optimaldp.channels.measures.refining import Refinement, refinement
 from optimaldp.channels.measures.report import LeakageReport, explain_epsilon, leakage_report
+from optimaldp.channels.measures.samples import LeakageEstimate, estimate_leakage
 from optimaldp.channels.measures.vulnerability import (
-    additive_gain_leakage,
+    additive_leakage,
     bayes_risk,
     column_maxima_sum,
     conditional_min_entropy,
-    gain_leakage,
-    identity_gain,
+    max_case_leakage,
+    max_case_vulnerability,
     min_capacity,
     min_entropy,
     min_entropy_leakage,
     multiplicative_leakage,
-    posterior_gain,
     posterior_vulnerability,
-    prior_gain,
     prior_vulnerability,
-    remap,
 )
 
 __all__ = [
     "Audit",
     "Capacity",
+    "GainCapacity",
     "IndividualLeakage",
     "LeakageBound",
+    "LeakageEstimate",
     "LeakageReport",
     "LeastEpsilon",
+    "MaxCaseRefinement",
+    "PrivacyProfile",
     "Refinement",
+    "additive_capacity",
     "additive_gain_leakage",
+    "additive_leakage",
+    "alpha_leakage",
+    "arimoto_information",
     "audit",
     "audit_mechanism",
     "bayes_risk",
     "border_utility_bound",
+    "capacity_over_gains",
     "column_maxima_sum",
     "conditional_entropy",
     "conditional_min_entropy",
     "database_bound",
+    "estimate_leakage",
     "explain_epsilon",
     "gain_bound",
+    "gain_capacity",
     "gain_leakage",
     "guessing_entropy",
     "identity_gain",
@@ -72,6 +98,10 @@ __all__ = [
     "joint",
     "leakage_report",
     "least_epsilon",
+    "max_case_leakage",
+    "max_case_refinement",
+    "max_case_vulnerability",
+    "maximal_alpha_leakage",
     "min_capacity",
     "min_entropy",
     "min_entropy_leakage",
@@ -83,6 +113,7 @@ __all__ = [
     "printed_individual_bound",
     "prior_gain",
     "prior_vulnerability",
+    "privacy_profile",
     "proposition_2",
     "range_bound",
     "refinement",
@@ -90,4 +121,5 @@ __all__ = [
     "renyi_entropy",
     "shannon_capacity",
     "shannon_entropy",
+    "sibson_information",
 ]

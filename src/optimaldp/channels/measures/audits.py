@@ -93,11 +93,10 @@ def audit(
         raise ChannelError(
             "samples", min(len(first), len(second)), "are too few to say anything", "give at least 20 for each input"
         )
-    if not 0.5 <= confidence < 1:
-        raise ChannelError("confidence", confidence, "is not a confidence", "it must be at least 0.5 and below 1")
+    check_confidence(confidence)
     claimed = None if epsilon is None else Epsilon.read(epsilon)
     slack = read_probability(delta, name="delta")
-    name = _binned([*first[0::2], *second[0::2]])  # the half that chooses; the other must not shape the event
+    name = binned([*first[0::2], *second[0::2]])  # the half that chooses; the other must not shape the event
     chosen = [[name(s) for s in part[0::2]] for part in (first, second)]
     tested = [[name(s) for s in part[1::2]] for part in (first, second)]
     event, swapped = _best_event(chosen[0], chosen[1], float(slack), confidence)
@@ -106,6 +105,12 @@ def audit(
     bound = _epsilon_bound(hits[0], len(high), hits[1], len(low), float(slack), confidence)
     direction = "second over first" if swapped else "first over second"
     return Audit(bound, claimed, slack, confidence, tuple(sorted(event))[:20], direction, hits, (len(high), len(low)))
+
+
+def check_confidence(confidence: float) -> None:
+    """A confidence that means something: at least one half, and not certainty."""
+    if not 0.5 <= confidence < 1:
+        raise ChannelError("confidence", confidence, "is not a confidence", "it must be at least 0.5 and below 1")
 
 
 def audit_mechanism(
@@ -123,7 +128,7 @@ def _draw(mechanism: Callable[[Any], Sample], dataset: Any, samples: int) -> Ite
         yield mechanism(dataset)
 
 
-def _binned(everything: list[Any]) -> Callable[[Sample], str]:
+def binned(everything: list[Any]) -> Callable[[Sample], str]:
     """Outputs by name; numbers that hardly repeat by the bin of a common scale. Bins only lose: they post-process."""
     if not all(map(_is_number, everything)) or len(set(everything)) <= 4 * _BINS:
         return str

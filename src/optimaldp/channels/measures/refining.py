@@ -62,14 +62,7 @@ def refinement(first: Channel, second: Channel) -> Refinement:
     >>> bool(refinement(sure, Channel([["3/4", "1/4"], ["1/4", "3/4"]], ["a", "b"])))
     True
     """
-    if set(first.inputs) != set(second.inputs):
-        raise ChannelError(
-            "refinement", second.inputs[:3], "are other inputs than the first channel's", "use the same inputs"
-        )
-    order = [second.inputs.index(name) for name in first.inputs]
-    aligned = type(first)(
-        [second.rows[i] for i in order] if second.exact else second.array[order], first.inputs, outputs=second.outputs
-    )
+    aligned = aligned_rows(first, second)
     witness, prices, residual = _least_difference(first.array, aligned.array)
     if residual > _NOTHING and (gain := _separating(first, aligned, prices)) is not None:
         return Refinement(False, True, None, gain, residual)
@@ -81,6 +74,17 @@ def refinement(first: Channel, second: Channel) -> Refinement:
     rough = np.clip(witness, 0, None)
     rough /= rough.sum(axis=1, keepdims=True)
     return Refinement(True, False, type(first)(rough, first.outputs, outputs=second.outputs), None, residual)
+
+
+def aligned_rows(first: Channel, second: Channel) -> Channel:
+    """The second channel with its inputs in the order of the first's."""
+    if set(first.inputs) != set(second.inputs):
+        raise ChannelError(
+            "refinement", second.inputs[:3], "are other inputs than the first channel's", "use the same inputs"
+        )
+    order = [second.inputs.index(name) for name in first.inputs]
+    rows = [second.rows[i] for i in order] if second.exact else second.array[order]
+    return type(second)(rows, first.inputs, outputs=second.outputs)
 
 
 def _least_difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -32,6 +32,7 @@ class LeakageReport(Result):
     guesses_before: Number
     guesses_after: Number
     epsilon: float
+    worst_output_success: Number
 
     @property
     def words(self) -> str:
@@ -40,6 +41,7 @@ class LeakageReport(Result):
         lines = [
             f"Before: an attacker guesses the input with {percent(self.before)}; "
             f"after seeing the output: {percent(self.after)}.",
+            f"The output that tells most leaves the attacker with {percent(self.worst_output_success)}.",
             f"That is {self.min_entropy_leakage:.4g} bits of min-entropy leakage; no attacker's success, whatever was "
             f"known beforehand, is multiplied by more than {2**self.min_capacity:.4g}.",
             f"The output carries {self.mutual_information:.4g} bits about the input, "
@@ -75,6 +77,8 @@ class LeakageReport(Result):
             "bayes_success_posterior_exact": _exact_text(self.after),
             "guesses_prior": float(self.guesses_before),
             "guesses_posterior": float(self.guesses_after),
+            "additive_leakage": float(self.after - self.before),
+            "bayes_success_worst_output": float(self.worst_output_success),
             "epsilon_between_all_inputs": "inf" if self.epsilon == float("inf") else self.epsilon,
         }
 
@@ -113,6 +117,7 @@ def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) ->
         entropies.guessing_entropy(counted, read),
         entropies.posterior_guessing_entropy(counted, read),
         least_epsilon(channel).epsilon,
+        vulnerability.max_case_vulnerability(counted, read),
     )
 
 

@@ -127,6 +127,8 @@ class OptimalMechanism(Result):
             "route": self.route,
             "claim": self.claim,
             "certificate": self.proof.to_document() if self.proof else None,
+            "graph": self.graph.to_document(),
+            "gain": None if self.gain is None else [[cell_text(cell) for cell in row] for row in self.gain],
         }
 
 

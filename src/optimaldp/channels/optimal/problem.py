@@ -10,7 +10,7 @@ from typing import Any
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.labels import Label
-from optimaldp.channels.measures.vulnerability import identity_gain
+from optimaldp.channels.measures.gains import identity_gain
 from optimaldp.channels.numbers import read_distribution, read_gain
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon

@@ -16,7 +16,7 @@ from optimaldp.errors import LedgerError, LevelError
 from optimaldp.ledger import Answer, Budget, Group, Opening, Part, Spend, open_ledger
 from optimaldp.ledger.entry import canonical, hash_of
 from optimaldp.ledger.people import read_part
-from optimaldp.ledger.reading import read_entry
+from optimaldp.ledger.reading import OtherVersionError, read_entry
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.levels import Bound
 
@@ -148,7 +148,7 @@ def test_every_spend_of_version_one_can_be_read_back(
     st.text(),
     bounds,
     st.none() | parts,
-    st.dictionaries(st.text(), bounds, max_size=3),
+    st.dictionaries(st.builds(lambda e: str(Epsilon.read(e)), epsilons), bounds, max_size=3),
     names,
     st.none() | bounds,
     st.none() | st.integers(2, 9),
@@ -190,6 +190,31 @@ def test_a_text_that_is_not_ours_is_an_error(change: dict[str, Any]) -> None:
     document = GOLDEN[1][0].to_document()
     with pytest.raises(LedgerError, match="damaged"):
         read_entry(canonical({**document, **change}))
+
+
+@pytest.mark.parametrize(
+    ("entry", "change"),
+    [
+        (GOLDEN[4][0], {"personal": {"careful": {"delta": "0", "epsilon": "0.1"}}}),
+        (GOLDEN[4][0], {"personal": {"0.10": {"delta": "0", "epsilon": "0.1"}}}),
+        (GOLDEN[4][0], {"part": "region = 'north'"}),
+        (GOLDEN[4][0], {"version": True}),
+        (GOLDEN[4][0], {"kind": "answer"}),
+        (GOLDEN[3][0], {"parts": ["region = 'north'"]}),
+        (GOLDEN[3][0], {"groups": [{"column": "trust", "level": "much", "budget": {"delta": "0", "epsilon": "1"}}]}),
+        (GOLDEN[3][0], {"settings": None, "unit_has_one_part": True}),
+    ],
+)
+def test_a_text_of_version_two_that_is_not_ours_is_an_error(entry: Any, change: dict[str, Any]) -> None:
+    assert read_entry(canonical(entry.to_document())) == entry
+    with pytest.raises(LedgerError, match="damaged"):
+        read_entry(canonical({**entry.to_document(), **change}))
+
+
+@pytest.mark.parametrize("version", [0, 3, -1])
+def test_an_entry_of_another_version_says_so(version: int) -> None:
+    with pytest.raises(OtherVersionError, match=rf"has version {version}, and this optimaldp reads versions 1 to 2"):
+        read_entry(canonical({**GOLDEN[4][0].to_document(), "version": version, "kind": "refund"}))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", '{"version":1}', "[" * 5000, '{"version":1,"kind":[]}'])

@@ -172,7 +172,9 @@ def test_a_symbolic_link_is_one_more_way_to_the_same_file(file: Path, tmp_path: 
         assert len(through.history()) == 2
 
 
-def test_the_draft_of_a_creator_that_died_is_not_a_second_name(file: Path) -> None:
+@pytest.mark.parametrize("name", ["survey.ledger", "a[1]*?.ledger"])
+def test_the_draft_of_a_creator_that_died_is_not_a_second_name(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
     make(file, 1).close()
     draft = file.with_name(f".{file.name}.0123456789abcdef.new")
     os.link(file, draft)
@@ -275,7 +277,9 @@ def test_without_unix_the_lost_end_is_noticed_too(file: Path) -> None:
     with make(file, 1) as ledger:
         spend(ledger, 0.25)
     HeadNote(Path(f"{file}-head"), readonly=False).write(9, "f" * 64)
-    with pytest.raises(LedgerError, match="entries were lost"):
+    with pytest.raises(
+        LedgerError, match=r"ends at entry 2, but it had reached entry 9 with another hash: entries were lost"
+    ):
         open_ledger(file)
 
 
@@ -298,6 +302,16 @@ def test_of_two_that_create_at_once_one_wins(
     assert not sqlite_store.SQLiteStore.create(file, row)
     assert open_ledger(file).head == before
     assert not list(file.parent.glob(".*.new"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other rights")
+@pytest.mark.parametrize("links", [with_links, with_a_failing_link])
+def test_a_new_ledger_is_for_its_owner_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch, links: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    links(monkeypatch)
+    assert sqlite_store.SQLiteStore.create(file, sqlite_store.StoredEntry(1, "{}", "x"))
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_name_that_cannot_be_given_leaves_nothing_behind(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

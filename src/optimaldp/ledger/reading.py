@@ -10,7 +10,7 @@ from typing import Any
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.budget import Budget
 from optimaldp.ledger.entry import FIRST, SECOND, Answer, Entry, Opening, Spend
-from optimaldp.ledger.people import Group, Part, read_part
+from optimaldp.ledger.people import Group, Part, is_level, read_part
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
@@ -37,7 +37,7 @@ def read_entry(text: str) -> Entry:
                 return entry
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         version = None
-    if isinstance(version, int) and not _is_known(version):
+    if type(version) is int and not _is_known(version):
         raise OtherVersionError(
             f"an entry has version {version}, and this optimaldp reads versions {FIRST} to {SECOND}. "
             "Use the optimaldp that wrote the ledger, or a later one."
@@ -90,11 +90,18 @@ def _second_opening(document: Document) -> Entry:
         **_common_opening(document),
         parts=() if parts is None else tuple(Part(parts["column"], value) for value in parts["values"]),
         groups=tuple(
-            (Group(one["column"], one["level"]), Budget.from_document(one["budget"])) for one in document["groups"]
+            (Group(one["column"], _level(one["level"])), Budget.from_document(one["budget"]))
+            for one in document["groups"]
         ),
         unit_has_one_part=False if parts is None else parts["unit_has_one_part"],
         settings=document["settings"],
     )
+
+
+def _level(text: str) -> str:
+    if not is_level(text):
+        raise ValueError("not the text of a level")
+    return text
 
 
 def _common_spend(document: Document) -> Document:
@@ -118,6 +125,8 @@ def _first_spend(document: Document) -> Entry:
 
 def _second_spend(document: Document) -> Entry:
     part, asked = document["part"], document["asked"]
+    for level in document["personal"]:
+        _level(level)
     return Spend(
         *_place(document),
         **_common_spend(document),

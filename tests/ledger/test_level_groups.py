@@ -127,11 +127,14 @@ def test_a_part_of_a_group_has_its_own_count(file: Path) -> None:
     spend(ledger, 1, part="north", levels="trust", personal={0.5: level(0.5)})
     spend(ledger, 1, part="north", levels="trust", personal={0.5: level(0.5)})
     assert [str(ledger.spent(part=p, group=0.5).epsilon) for p in (None, "north", "south")] == ["1", "1", "0"]
+    assert [ledger.remaining(part=p, group=0.5).entries for p in (None, "north", "south")] == [2, 2, 0]
+    assert [ledger.remaining(part=p).entries for p in (None, "north", "south")] == [2, 2, 0]
     asked = level(1)
     assert not ledger.askable("trust", [0.5], level=asked)[Epsilon.read(0.5)]
     assert not ledger.askable("trust", [0.5], level=asked, part="north")[Epsilon.read(0.5)]
     assert ledger.askable("trust", [0.5], level=asked, part="south")[Epsilon.read(0.5)]
     spend(ledger, 1, part="south", levels="trust", personal={0.5: level(0.5)})
+    assert [ledger.remaining(part=p).entries for p in (None, "north", "south")] == [3, 2, 1]
 
 
 def test_a_level_without_a_bound_is_everybodys(file: Path) -> None:

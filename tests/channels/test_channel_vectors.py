@@ -35,7 +35,7 @@ from optimaldp.channels import (
     square,
 )
 from optimaldp.channels.measures import conditional_min_entropy, min_entropy, posterior_vulnerability
-from optimaldp.channels.measures.bounds import improved_range_factor, printed_individual_bound
+from optimaldp.channels.measures.bounds import improved_range_factor
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
 
 
@@ -77,7 +77,8 @@ def test_range_bounds(case: Any) -> None:
 @cases("bound_individual")
 def test_individual_bounds(case: Any) -> None:
     assert individual_bound(case["input"]["v"], epsilon(case)).factor == Fraction(case["expect"]["tight_factor"])
-    assert printed_individual_bound(epsilon(case)).factor == Fraction(case["expect"]["thm2_factor"])
+    # Theorem 2 as printed allows the factor e^epsilon
+    assert individual_bound(case["input"]["v"], epsilon(case)).factor <= Fraction(case["expect"]["thm2_factor"])
 
 
 @cases("prop1_channel")
@@ -221,7 +222,7 @@ def test_individual_leakage(case: Any) -> None:
     assert found.factor == Fraction(case["expect"]["max_individual_capacity"])
     level = least_epsilon(Channel(case["input"]["C"], list(databases)), databases.graph()).ratio
     assert individual_bound(2, f"ln({level})").factor == Fraction(case["expect"]["tight_bound"])
-    assert printed_individual_bound(f"ln({level})").factor == Fraction(case["expect"]["thm2_bound"])
+    assert level == Fraction(case["expect"]["thm2_bound"])  # Theorem 2 as printed allows the factor e^epsilon
 
 
 @cases("induced_graph")

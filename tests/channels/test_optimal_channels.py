@@ -23,7 +23,7 @@ from optimaldp.channels import (
 )
 from optimaldp.channels.measures.gains import identity_gain
 from optimaldp.channels.optimal import linear_program as lp
-from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.program import build_program
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof
@@ -172,7 +172,7 @@ def test_weak_duality_holds_for_any_weights() -> None:
     generator = np.random.default_rng(3)
     graph = AnswerGraph.grid(2, 2)
     kernel, worth = (
-        Kernel(graph, Epsilon.read("ln(2)")),
+        DecayKernel(graph, Epsilon.read("ln(2)")),
         [[Fraction(int(y == z), 4) for z in range(4)] for y in range(4)],
     )
     program = build_program(kernel, worth)
@@ -182,7 +182,7 @@ def test_weak_duality_holds_for_any_weights() -> None:
         assert program.dual_bound(weights) >= best
     clique = AnswerGraph.clique(5)  # here the constraints go through hubs, whose weights must pay for themselves
     hubs = build_program(
-        Kernel(clique, Epsilon.read("ln(2)")), [[Fraction(int(y == z), 5) for z in range(5)] for y in range(5)]
+        DecayKernel(clique, Epsilon.read("ln(2)")), [[Fraction(int(y == z), 5) for z in range(5)] for y in range(5)]
     )
     for _ in range(20):
         weights = [Fraction(int(w), 64) for w in generator.integers(0, 8, len(hubs.ratios))]
@@ -197,7 +197,7 @@ def test_hubs_say_the_same_as_all_pairs() -> None:
     prior = [Fraction(k, 21) for k in range(1, 7)]
     graph = AnswerGraph.clique(6)
     program = build_program(
-        Kernel(graph, Epsilon.read("ln(3)")), [[prior[y] * int(y == z) for z in range(6)] for y in range(6)]
+        DecayKernel(graph, Epsilon.read("ln(3)")), [[prior[y] * int(y == z) for z in range(6)] for y in range(6)]
     )
     assert program.size == 36 + 6
     assert len(program.ratios) == 2 * 36  # all pairs would be 180
@@ -223,7 +223,7 @@ def test_symmetry_makes_the_program_smaller_and_changes_nothing() -> None:
 def test_repair_makes_any_matrix_private() -> None:
     generator = np.random.default_rng(8)
     for graph in (AnswerGraph.path(5), AnswerGraph.ring(4), AnswerGraph.grid(2, 3), AnswerGraph(range(3), [(0, 1)])):
-        kernel = Kernel(graph, Epsilon.read("ln(2)"))
+        kernel = DecayKernel(graph, Epsilon.read("ln(2)"))
         size = len(graph.vertices)
         rough = generator.random((size, size)) * (generator.random((size, size)) < 0.5) + np.eye(size)
         worth = [[Fraction(int(y == z), size) for z in range(size)] for y in range(size)]

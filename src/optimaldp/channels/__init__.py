@@ -9,6 +9,7 @@ from optimaldp.channels.graphs.induced import induced_graph
 from optimaldp.channels.measures.audits import Audit, audit, audit_mechanism
 from optimaldp.channels.measures.bounds import (
     LeakageBound,
+    border_utility_bound,
     database_bound,
     gain_bound,
     individual_bound,
@@ -89,6 +90,7 @@ __all__ = [
     "audit_mechanism",
     "average_over",
     "bayes_risk",
+    "border_utility_bound",
     "capacity_over_gains",
     "column_maxima_sum",
     "compare_with_all",

@@ -29,7 +29,7 @@ def multiply(left: ExactRows, right: ExactRows) -> tuple[tuple[Fraction, ...], .
     return from_flint(to_flint(left) * to_flint(right))
 
 
-def solve(matrix: ExactRows, right: ExactRows) -> tuple[tuple[Fraction, ...], ...] | None:
+def solve_exactly(matrix: ExactRows, right: ExactRows) -> tuple[tuple[Fraction, ...], ...] | None:
     """``X`` with ``matrix X = right`` for a square matrix, or ``None`` if the matrix is singular."""
     try:
         return from_flint(to_flint(matrix).solve(to_flint(right)))

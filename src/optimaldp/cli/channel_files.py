@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.cli.files import read_json, read_text
+from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import ChannelError, GraphError
-from optimaldp.json_text import read_json_text
 
 if TYPE_CHECKING:
     from optimaldp.channels import AnswerGraph, Channel

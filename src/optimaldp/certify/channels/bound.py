@@ -20,7 +20,7 @@ UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Bound:
+class UtilityBound:
     """An upper bound on the utility of every private channel, and in words why it holds."""
 
     value: Fraction

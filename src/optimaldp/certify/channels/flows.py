@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.certify.channels.bound import Bound, Worth, certificate_number
+from optimaldp.certify.channels.bound import UtilityBound, Worth, certificate_number
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Edge
+from optimaldp.certify.channels.reading import Neighbours
 from optimaldp.errors import CertificateError
 
 
-def by_flows(flows: Any, edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...], worth: Worth) -> Bound:
+def by_flows(
+    flows: Any, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
+) -> UtilityBound:
     """Weak duality of the whole program: rows ``[y, neighbour, guess, weight]``, places counted from 0."""
     if not isinstance(flows, (list, tuple)):
         raise CertificateError("flows", flows, "is not a list of [answer, neighbour, guess, weight]")
@@ -29,7 +31,7 @@ def by_flows(flows: Any, edges: list[Edge], factors: Factors, masses: tuple[Frac
         y, other, z, weight = _flow(flow, columns, above)
         left[y][z] -= weight
         left[other][z] += above[y, other] * weight
-    return Bound(sum((max(row) for row in left), Fraction(0)), "weights on the privacy constraints")
+    return UtilityBound(sum((max(row) for row in left), Fraction(0)), "weights on the privacy constraints")
 
 
 def _flow(flow: Any, columns: int, above: Mapping[tuple[int, int], Fraction]) -> tuple[int, int, int, Fraction]:

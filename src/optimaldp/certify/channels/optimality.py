@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.channels.bound import UNIT, Bound, Worth, as_floats
+from optimaldp.certify.channels.bound import UNIT, UtilityBound, Worth, as_floats
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.flows import by_flows
 from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import Edge, Matrix
+from optimaldp.certify.channels.reading import Matrix, Neighbours
 from optimaldp.certify.channels.theorems import by_theorem
 from optimaldp.errors import CertificateError
 
@@ -50,8 +50,12 @@ def utility(matrix: Matrix, masses: tuple[Fraction, ...], worth: Worth) -> Fract
 
 
 def proven_bound(
-    certificate: Mapping[str, Any], edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
-) -> Bound:
+    certificate: Mapping[str, Any],
+    edges: list[Neighbours],
+    factors: Factors,
+    masses: tuple[Fraction, ...],
+    worth: Worth,
+) -> UtilityBound:
     """What the certificate proves."""
     kind = certificate.get("kind")
     if kind == "potential" and worth is None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, Bound, as_floats, certificate_number
+from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Edge, FloatArray
+from optimaldp.certify.channels.reading import FloatArray, Neighbours
 from optimaldp.errors import CertificateError
 
 
-def by_potential(given: Any, edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...]) -> Bound:
+def by_potential(given: Any, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
     size = len(masses)
     potential = _numbers(given, size)
@@ -28,12 +28,12 @@ def by_potential(given: Any, edges: list[Edge], factors: Factors, masses: tuple[
         kernel = _float_kernel(size, edges, factors)
         reached = [Fraction(r) for r in (kernel @ as_floats(potential) * (1 - 4 * (size + 8) * UNIT)).tolist()]
     if any(r == 0 < mass for r, mass in zip(reached, masses)):
-        return Bound(Fraction(1), "the potential does not reach every answer")
+        return UtilityBound(Fraction(1), "the potential does not reach every answer")
     stretch = max(mass / r for mass, r in zip(masses, reached) if mass)
-    return Bound(min(Fraction(1), stretch * sum(potential, Fraction(0))), "a potential that covers the prior")
+    return UtilityBound(min(Fraction(1), stretch * sum(potential, Fraction(0))), "a potential that covers the prior")
 
 
-def _exact_kernel(size: int, edges: list[Edge], factors: Factors) -> list[list[Fraction]]:
+def _exact_kernel(size: int, edges: list[Neighbours], factors: Factors) -> list[list[Fraction]]:
     """``e^(−epsilon d)`` from below, by the likeliest path: the largest product of inverse factors."""
     neighbours: list[list[tuple[int, Fraction]]] = [[] for _ in range(size)]
     for edge in edges:
@@ -58,7 +58,7 @@ def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) ->
     return products
 
 
-def _float_kernel(size: int, edges: list[Edge], factors: Factors) -> FloatArray:
+def _float_kernel(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
     """The same in floats, never above: relaxed along all edges at once until nothing grows, then rounded down."""
     heads = np.array([edge.one for edge in edges] + [edge.other for edge in edges])
     tails = np.array([edge.other for edge in edges] + [edge.one for edge in edges])

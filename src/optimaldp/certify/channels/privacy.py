@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Edge, FloatArray, Matrix
+from optimaldp.certify.channels.reading import FloatArray, Matrix, Neighbours
 
 _CLEAR = 1e-14  # relative: more than a quotient, two products and two rounded sums can be wrong in floats
 _UNDERFLOW = 1e-290  # cells below it are compared as rationals whatever the floats say
@@ -32,7 +32,7 @@ class PrivacyFinding:
     worst: Place | None
 
 
-def check_privacy(matrix: Matrix, edges: list[Edge], factors: Factors) -> PrivacyFinding:
+def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Factors) -> PrivacyFinding:
     """Both directions of every edge, every output.
 
     **Guarantee.** ``private`` is decided exactly, of the distributions that the rows are (floats divided by their sum).

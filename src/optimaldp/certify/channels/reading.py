@@ -84,7 +84,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Edge:
+class Neighbours:
     """Two neighbours by their places, and the length by which epsilon is multiplied between them."""
 
     one: int
@@ -122,14 +122,14 @@ def _check_distributions(matrix: Matrix) -> None:
             raise ChannelError(f"row {name!r}", f"{matrix.sums[y]:.12g}", "is what it sums to", "rows sum to one")
 
 
-def read_edges(graph: GraphLike) -> list[Edge]:
+def read_edges(graph: GraphLike) -> list[Neighbours]:
     """Every edge once, by the places of its ends."""
     where = {vertex: i for i, vertex in enumerate(graph.vertices)}
     edges = []
     for (a, b), length in graph.lengths.items():
         if not length > 0:
             raise ChannelError("length", length, "is not positive", f"edge {(a, b)}")
-        edges.append(Edge(where[a], where[b], Fraction(length)))
+        edges.append(Neighbours(where[a], where[b], Fraction(length)))
     return edges
 
 

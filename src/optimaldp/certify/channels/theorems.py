@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, Bound, Worth, as_floats
+from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, Worth, as_floats
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Edge
+from optimaldp.certify.channels.reading import Neighbours
 from optimaldp.errors import CertificateError
 
 
-def by_theorem(edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...], worth: Worth) -> Bound:
+def by_theorem(edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:
     """A line: the geometric mechanism with Bayes guesses, at an ``e^epsilon`` rounded up. Without privacy between
     different answers, or with nothing else: one guess for each part of the graph that must answer alike.
     """
@@ -29,18 +29,18 @@ def by_theorem(edges: list[Edge], factors: Factors, masses: tuple[Fraction, ...]
     t = 1 / factors.between(edges[0].length)[1]
     table = None if worth is None else [[worth[y][z] for z in order] for y in order]
     value = _geometric_value([masses[y] for y in order], t, table)
-    return Bound(value, "the theorem of Ghosh, Roughgarden and Sundararajan on lines")
+    return UtilityBound(value, "the theorem of Ghosh, Roughgarden and Sundararajan on lines")
 
 
-def _by_parts(edges: list[Edge], masses: tuple[Fraction, ...], worth: Worth) -> Bound:
+def _by_parts(edges: list[Neighbours], masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:
     value = Fraction(0)
     for alike in _parts(len(masses), edges):
         columns = [[masses[y]] for y in alike] if worth is None else zip(*(worth[y] for y in alike))
         value += max(sum(column, Fraction(0)) for column in columns)
-    return Bound(value, "one guess for each part of the graph")
+    return UtilityBound(value, "one guess for each part of the graph")
 
 
-def _parts(size: int, edges: list[Edge]) -> list[list[int]]:
+def _parts(size: int, edges: list[Neighbours]) -> list[list[int]]:
     neighbours = _neighbours(size, edges)
     parts: list[list[int]] = []
     placed: set[int] = set()
@@ -56,7 +56,7 @@ def _parts(size: int, edges: list[Edge]) -> list[list[int]]:
     return parts
 
 
-def _neighbours(size: int, edges: list[Edge]) -> dict[int, list[int]]:
+def _neighbours(size: int, edges: list[Neighbours]) -> dict[int, list[int]]:
     neighbours: dict[int, list[int]] = {y: [] for y in range(size)}
     for edge in edges:
         neighbours[edge.one].append(edge.other)
@@ -64,7 +64,7 @@ def _neighbours(size: int, edges: list[Edge]) -> dict[int, list[int]]:
     return neighbours
 
 
-def _line(size: int, edges: list[Edge]) -> list[int] | None:
+def _line(size: int, edges: list[Neighbours]) -> list[int] | None:
     neighbours = _neighbours(size, edges)
     ends = [y for y, near in neighbours.items() if len(near) == 1]
     if len(edges) != size - 1 or len(ends) != 2 or len({edge.length for edge in edges}) != 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.optimality import proven_bound, utility
-from optimaldp.certify.channels.privacy import check_privacy
+from optimaldp.certify.channels.privacy import check_channel_privacy
 from optimaldp.certify.channels.reading import ChannelLike, GraphLike, read_edges, read_masses, read_matrix, read_worth
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
@@ -94,7 +94,7 @@ def verify_channel(
     level, matrix, edges = Factors(Epsilon.read(epsilon)), read_matrix(channel, graph), read_edges(graph)
     masses = read_masses(prior, len(matrix.names))
     worth = read_worth(gain, masses)
-    privacy = check_privacy(matrix, edges, level)
+    privacy = check_channel_privacy(matrix, edges, level)
     value = utility(matrix, masses, worth)
     edge = None if privacy.worst is None else (str(matrix.names[privacy.worst[0]]), str(matrix.names[privacy.worst[1]]))
     output = None if privacy.worst is None else str(matrix.outputs[privacy.worst[2]])

@@ -8,7 +8,6 @@ from optimaldp.channels.measures.bounds import (
     gain_bound,
     improved_range_factor,
     individual_bound,
-    printed_individual_bound,
     proposition_2,
     range_bound,
 )
@@ -110,7 +109,6 @@ __all__ = [
     "posterior_gain",
     "posterior_guessing_entropy",
     "posterior_vulnerability",
-    "printed_individual_bound",
     "prior_gain",
     "prior_vulnerability",
     "privacy_profile",

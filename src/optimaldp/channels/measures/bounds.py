@@ -72,15 +72,6 @@ def individual_bound(values: int, epsilon: Any) -> LeakageBound:
     return _bound(_one(values, Epsilon.read(epsilon)), f"one individual with {values} values", tight=True)
 
 
-def printed_individual_bound(epsilon: Any) -> LeakageBound:
-    """Theorem 2 as printed: ``epsilon · log2 e``. Not always stronger than Theorem 1 (erratum F12)."""
-    read = Epsilon.read(epsilon)
-    if read.infinite:
-        raise ChannelError("epsilon", "inf", "gives no bound")
-    ratio = ratio_of(read)
-    return _bound(ratio, "one individual, any number of values", tight=False)
-
-
 def database_bound(individuals: int, values: int, epsilon: Any) -> LeakageBound:
     """Theorem 1: the whole database leaks at most ``u · log2(v x/(v−1+x))`` bits; :func:`extremal_channel` attains it.
 
@@ -111,14 +102,8 @@ def range_bound(individuals: int, values: int, answers: int, epsilon: Any) -> Le
     read = Epsilon.read(epsilon)
     if answers == 2 and values >= 2:
         return _bound(_two_answers(individuals, read), "two outputs", tight=True)
-    t = _inverse_ratio(read)
-    return _bound(
-        min(
-            (1 / _energy(individuals, values, answers, t, kept) for kept in range(individuals + 1)), default=Fraction(1)
-        ),
-        f"{individuals} individuals with {values} values, {answers} outputs",
-        tight=None,
-    )
+    statement = f"{individuals} individuals with {values} values, {answers} outputs"
+    return _bound(improved_range_factor(individuals, values, answers, read), statement)
 
 
 def _energy(individuals: int, values: int, answers: int, t: Number, kept: int) -> Number:

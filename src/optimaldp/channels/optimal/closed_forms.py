@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from optimaldp.channels import exact_matrix
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.channels.optimal.proofs import CliquePotentialProof, PotentialProof, Proof, TheoremProof
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -32,7 +32,7 @@ class Form:
     proof: Proof | None
 
 
-def constant_sum(kernel: Kernel, prior: Prior) -> Form | None:
+def constant_sum(kernel: DecayKernel, prior: Prior) -> Form | None:
     """Uniform prior and the same ``s = Σ_y Φ[y,z]`` for all z: ``Φ/s``, utility ``1/s`` (Theorem 4 as it should be:
     erratum F15).
     """
@@ -47,7 +47,7 @@ def constant_sum(kernel: Kernel, prior: Prior) -> Form | None:
     return Form(rows, "constant-sum", PotentialProof(kernel, prior, potential))
 
 
-def clique(kernel: Kernel, prior: Prior) -> Form | None:
+def clique(kernel: DecayKernel, prior: Prior) -> Form | None:
     """Every two answers are neighbours, any prior: utility ``max_k (mass of the top k)/(1+(k−1)t)`` (erratum F19)."""
     size = len(prior)
     if not kernel.graph.is_clique or not kernel.graph.plain or size == 1:
@@ -116,7 +116,7 @@ def truncated_geometric(size: int, inverse_ratio: Fraction) -> ExactChannel:
     return tuple(tuple(diagonal[z] * powers[abs(y - z)] for z in range(size)) for y in range(size))
 
 
-def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
+def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> Form | None:
     """A line, any prior, a gain that only falls with the distance: the geometric mechanism, each output read by its
     Bayes guess.
 
@@ -131,7 +131,7 @@ def line(kernel: Kernel, worth: Exact, gain: Exact | None) -> Form | None:
     potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
     if potential is None or sum(potential) != value:
         if not kernel.exact:  # the rows use an e^epsilon rounded down; what bounds all others must use one rounded up
-            above = Kernel(kernel.graph, kernel.epsilon, above=True)
+            above = DecayKernel(kernel.graph, kernel.epsilon, above=True)
             _, value = _geometric_with_guesses(order, 1 / next(iter(above.factors.values())), worth)
         proof: Proof = TheoremProof(LINE_THEOREM, value)
     else:
@@ -194,11 +194,11 @@ def falls_with_distance(gain: Exact, order: list[int]) -> bool:
     return True
 
 
-def closed_form(kernel: Kernel, prior: Prior) -> Form | None:
+def closed_form(kernel: DecayKernel, prior: Prior) -> Form | None:
     """``Φ D = 1``, ``Φ λ = π``: if D ≥ 0 then ``Φ·diag(D)`` is private;
     if also λ ≥ 0 it is optimal, utility ``Σ λ``.
     """
-    solved = exact_matrix.solve(kernel.rows, [[Fraction(1), mass] for mass in prior])
+    solved = exact_matrix.solve_exactly(kernel.rows, [[Fraction(1), mass] for mass in prior])
     if solved is None or any(value < 0 for pair in solved for value in pair):
         return None
     diagonal = [d for d, _ in solved]

@@ -17,7 +17,7 @@ ROUNDED_BITS = 48  # of an irrational e^epsilon: the utility given away is below
 
 
 @dataclass(frozen=True)
-class Kernel:
+class DecayKernel:
     """A graph with a rational factor on each edge: ``M[y,z] <= factor · M[y',z]`` is what privacy asks of it."""
 
     graph: AnswerGraph

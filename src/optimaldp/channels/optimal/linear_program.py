@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.channels import exact_matrix
-from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.channels.optimal.program import Program, solver_arrays
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
@@ -34,7 +34,7 @@ class Solved:
     utility: float
 
 
-def solve(program: Program, *, dense: bool) -> Solved:
+def run_solver(program: Program, *, dense: bool) -> Solved:
     """Run HiGHS: interior point where the graph has branches (*dense*), else the dual simplex."""
     with requiring("scipy"):
         from scipy.optimize import linprog
@@ -114,7 +114,7 @@ def rational_weights(solved: Solved) -> list[Fraction]:
     ]
 
 
-def repair(rough: NDArray[np.float64], kernel: Kernel, worth: Sequence[Sequence[Fraction]]) -> ExactChannel:
+def repair(rough: NDArray[np.float64], kernel: DecayKernel, worth: Sequence[Sequence[Fraction]]) -> ExactChannel:
     """A rational channel that is private exactly, next to the solver's.
 
     **Guarantee.** Rows sum to one and every edge's factor is kept, whatever *rough* was. Each column is raised to its

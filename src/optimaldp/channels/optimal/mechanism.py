@@ -21,9 +21,9 @@ from optimaldp.channels.labels import Label
 from optimaldp.channels.numbers import Number, cell_text
 from optimaldp.channels.optimal import closed_forms, linear_program
 from optimaldp.channels.optimal.closed_forms import Form
-from optimaldp.channels.optimal.kernel import ROUNDED_BITS, Kernel
+from optimaldp.channels.optimal.kernel import ROUNDED_BITS, DecayKernel
 from optimaldp.channels.optimal.large import large_form
-from optimaldp.channels.optimal.problem import Exact, Problem, read_problem
+from optimaldp.channels.optimal.problem import Exact, UtilityProblem, read_problem
 from optimaldp.channels.optimal.program import build_program
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof, Proof, TheoremProof
 from optimaldp.channels.optimal.symmetry import cell_orbits
@@ -157,7 +157,7 @@ def optimal_mechanism(
         return _finish(problem, _trivial(problem))
     if route is None and _is_large(problem):
         return _by_floats(problem)
-    kernel = Kernel(graph, problem.epsilon)
+    kernel = DecayKernel(graph, problem.epsilon)
     form = _closed(problem, kernel, route)
     if form is None and route not in (None, "linear-program"):
         raise ChannelError(
@@ -168,7 +168,7 @@ def optimal_mechanism(
     return _by_program(problem, kernel, [tuple(s) for s in symmetries])
 
 
-def _trivial(problem: Problem) -> Form:
+def _trivial(problem: UtilityProblem) -> Form:
     """epsilon = 0: one guess for each part of the graph. epsilon = ∞, or no edges: the best guess for each answer."""
     worth = problem.worth
     parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(len(worth))]
@@ -188,7 +188,7 @@ def _trivial(problem: Problem) -> Form:
     return Form(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
 
 
-def _closed(problem: Problem, kernel: Kernel, route: str | None) -> Form | None:
+def _closed(problem: UtilityProblem, kernel: DecayKernel, route: str | None) -> Form | None:
     if problem.binary:
         for name, attempt in (("constant-sum", closed_forms.constant_sum), ("clique", closed_forms.clique)):
             if route in (None, name) and (form := attempt(kernel, problem.prior)):
@@ -202,7 +202,7 @@ def _closed(problem: Problem, kernel: Kernel, route: str | None) -> Form | None:
     return None
 
 
-def _is_large(problem: Problem) -> bool:
+def _is_large(problem: UtilityProblem) -> bool:
     """Whether rationals or the linear program would take long: many answers, or powers of a long ratio."""
     graph, size, ratio = problem.graph, len(problem.prior), problem.epsilon.exact_ratio
     on_line = closed_forms.line_order(graph) is not None
@@ -220,7 +220,7 @@ def _is_large(problem: Problem) -> bool:
     return size * (size + 2 * len(graph.lengths)) > _MOST_CONSTRAINTS
 
 
-def _by_floats(problem: Problem) -> OptimalMechanism:
+def _by_floats(problem: UtilityProblem) -> OptimalMechanism:
     if len(problem.prior) > _LARGEST_MATRIX:
         remedy = "ring_profile() keeps a ring of any size as one row; for other graphs merge answers"
         raise ChannelError(
@@ -242,7 +242,7 @@ def _by_floats(problem: Problem) -> OptimalMechanism:
     )
 
 
-def _finish(problem: Problem, form: Form) -> OptimalMechanism:
+def _finish(problem: UtilityProblem, form: Form) -> OptimalMechanism:
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     utility = problem.utility(form.rows)
     proof = form.proof
@@ -258,25 +258,25 @@ def _from_above(proof: PotentialProof) -> PotentialProof:
     """The rows use an ``e^epsilon`` rounded down;
     a bound must use one rounded up, where Φ is smaller and λ must grow a little.
     """
-    kernel = Kernel(proof.kernel.graph, proof.kernel.epsilon, above=True)
+    kernel = DecayKernel(proof.kernel.graph, proof.kernel.epsilon, above=True)
     reached = [sum((phi * value for phi, value in zip(row, proof.potential)), Fraction(0)) for row in kernel.rows]
     stretch = max([Fraction(1), *(mass / r for mass, r in zip(proof.prior, reached) if r)])
     return PotentialProof(kernel, proof.prior, tuple(value * stretch for value in proof.potential))
 
 
-def _by_program(problem: Problem, kernel: Kernel, symmetries: list[tuple[int, ...]]) -> OptimalMechanism:
+def _by_program(problem: UtilityProblem, kernel: DecayKernel, symmetries: list[tuple[int, ...]]) -> OptimalMechanism:
     worth = problem.worth
     orbits, _ = cell_orbits(problem.graph, worth, symmetries)
     program = build_program(kernel, worth, orbits)
     branching = max(problem.graph.degree(vertex) for vertex in problem.graph.vertices) > 2
-    solved = linear_program.solve(program, dense=branching)
+    solved = linear_program.run_solver(program, dense=branching)
     vertex = linear_program.exact_vertex(program, solved)
     weights = linear_program.exact_dual(program, solved, vertex) if vertex is not None else None
     if vertex is not None:
         rows: Exact = [[vertex[v] for v in row] for row in program.cells.tolist()]
     else:
         rows = linear_program.repair(solved.values[program.cells], kernel, worth)
-    above = Kernel(problem.graph, problem.epsilon, above=True)
+    above = DecayKernel(problem.graph, problem.epsilon, above=True)
     swap = {kernel.factors[edge]: above.factors[edge] for edge in kernel.factors}
     chosen = tuple(weights or linear_program.rational_weights(solved))
     proof = ProgramProof(program.with_factors(swap), chosen, tuple(above.arcs))

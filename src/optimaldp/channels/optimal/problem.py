@@ -19,7 +19,7 @@ Exact = Sequence[Sequence[Fraction]]
 
 
 @dataclass(frozen=True)
-class Problem:
+class UtilityProblem:
     """Everything in rationals; ``matrix`` is ``None`` for the binary gain, which is never written out."""
 
     graph: AnswerGraph
@@ -50,7 +50,7 @@ class Problem:
 
 def read_problem(
     graph: AnswerGraph, epsilon: Epsilon, prior: Any, gain: Any, guesses: Sequence[Label] | None
-) -> Problem:
+) -> UtilityProblem:
     """Read a problem; a prior of floats that misses one by rounding means the distribution next to it."""
     size = len(graph.vertices)
     if isinstance(prior, dict):
@@ -67,7 +67,7 @@ def read_problem(
     names = tuple(graph.vertices) if guesses is None and width == size else tuple(guesses or range(width))
     if len(names) != width:
         raise ChannelError("guesses", f"{len(names)} names", f"do not fit the gain, which has {width} columns")
-    return Problem(graph, epsilon, tuple(exact), matrix, names)
+    return UtilityProblem(graph, epsilon, tuple(exact), matrix, names)
 
 
 def _read_gain(graph: AnswerGraph, gain: Any) -> Exact | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.extras import requiring
 
 IntArray = NDArray[np.int64]
@@ -89,7 +89,7 @@ class Program:
         return Program(self.cells, self.weights, ratios, self.sums)
 
 
-def build_program(kernel: Kernel, worth: Sequence[Sequence[Fraction]], orbits: IntArray | None = None) -> Program:
+def build_program(kernel: DecayKernel, worth: Sequence[Sequence[Fraction]], orbits: IntArray | None = None) -> Program:
     """The program for ``worth[y][z] = prior[y] · gain[y][z]``;
     *orbits* numbers the cells that may be taken as equal.
     """
@@ -112,7 +112,7 @@ def _occurrences(row: list[int]) -> dict[int, int]:
     return found
 
 
-def _ratios(kernel: Kernel, cells: IntArray, count: int) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
+def _ratios(kernel: DecayKernel, cells: IntArray, count: int) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
     factors = set(kernel.factors.values())
     size = len(kernel.graph.vertices)
     if size > 4 and len(factors) == 1 and 2 * len(kernel.factors) == size * (size - 1):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.channels.numbers import cell_text
-from optimaldp.channels.optimal.kernel import Kernel
+from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.channels.optimal.program import Program, cell_flows
 
 
@@ -29,7 +29,7 @@ class PotentialProof(Proof):
     because ``Φ D ≤ 1`` for the diagonal D of any private channel.
     """
 
-    kernel: Kernel
+    kernel: DecayKernel
     prior: tuple[Fraction, ...]
     potential: tuple[Fraction, ...]
 

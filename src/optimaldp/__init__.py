@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.threshold import majority as majority
     from optimaldp.questions.kinds.threshold import share as share
     from optimaldp.questions.kinds.winner import winner as winner
+    from optimaldp.sanitising import bins as bins
+    from optimaldp.sanitising import sanitise as sanitise
 
 __version__ = "0.2.0"
 
@@ -71,6 +73,8 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "channels": ("optimaldp.channels", None),
     "histograms": ("optimaldp.histograms", None),
     "private_histogram": ("optimaldp.histograms", "private_histogram"),
+    "sanitise": ("optimaldp.sanitising", "sanitise"),
+    "bins": ("optimaldp.sanitising", "bins"),
     "interop": ("optimaldp.interop", None),
     "level": ("optimaldp.privacy", "level"),
     "all_of": ("optimaldp.privacy", "all_of"),

@@ -2,4 +2,17 @@
 
 from __future__ import annotations
 
-from optimaldp.cli import audit, channel, design, histogram, leakage, ledger, papers, preview, release, studio, verify  # noqa: F401
+from optimaldp.cli import (  # noqa: F401
+    audit,
+    channel,
+    design,
+    histogram,
+    leakage,
+    ledger,
+    papers,
+    preview,
+    release,
+    sanitise,
+    studio,
+    verify,
+)

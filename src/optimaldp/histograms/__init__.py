@@ -29,6 +29,7 @@ from optimaldp.histograms.noise.laplace import LaplaceNoise, laplace_noise
 from optimaldp.histograms.noise.sparse import SparseNoise, sparse_noise
 from optimaldp.histograms.noise.sums import QueryError, epsilon_for_query, query_error
 from optimaldp.histograms.priors import dirichlet, multinomial, read_prior
+from optimaldp.histograms.public_error import expected_error
 from optimaldp.histograms.release import HistogramRelease, private_histogram
 from optimaldp.histograms.remaps import ball_map, project, round_share
 from optimaldp.histograms.remaps.expected import RemapComparison, RemapError, compare_remaps, remap_error
@@ -57,6 +58,7 @@ __all__ = [
     "epsilon_for_query",
     "error_ball",
     "exact_error",
+    "expected_error",
     "finite_optimum",
     "histogram_noise",
     "independent",

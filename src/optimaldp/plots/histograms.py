@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from optimaldp.histograms.lattice import ConstraintGraph
     from optimaldp.histograms.release import HistogramRelease
+    from optimaldp.sanitising.noisy import Margin
 
 _MOST_BARS = 60  # beyond this, labels and error bars are unreadable and a line is drawn instead
 _MOST_DRAWN = 400  # histograms in a picture of the constraint graph
@@ -47,6 +48,29 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
         axes.hlines([low, high], position - 0.12, position + 0.12, color=INK, linewidth=1.5)
     axes.plot([], [], color=INK, label=f"{percent} interval for the true count, each bin by itself")
     axes.set_xticks(list(places), release.labels, rotation=0 if release.bins <= 10 else 60)
+    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    return picture
+
+
+def draw_margin(margin: Margin, *, level: Any = "0.95") -> Figure:
+    """A bar for each count of one column's margin, with the interval that covers the true count."""
+    names = ["(no value)" if label is None else label for label in margin.columns[0].labels]
+    counts, reach = margin.counts.tolist(), margin.reach(level)
+    picture, axes = figure(
+        width=min(14.0, 3.0 + 0.45 * len(names)),
+        title=f"{margin.columns[0].name}, epsilon {margin.error.epsilon} ({margin.error.neighbours.value})",
+        x=margin.columns[0].name,
+        y="people",
+    )
+    places = range(len(names))
+    if len(names) > _MOST_BARS:
+        axes.plot(places, counts, color=look(0).colour, linewidth=0.8)
+        return picture
+    axes.bar(places, counts, **look(0).bar_style(), label="from the noisy table")
+    axes.vlines(
+        places, [count - reach for count in counts], [count + reach for count in counts], color=INK, linewidth=1.5
+    )
+    axes.set_xticks(list(places), names, rotation=0 if len(names) <= 10 else 60)
     legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     return picture
 

@@ -2,5 +2,6 @@
 
 from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe, check_table
 from optimaldp.certify.noise.sparse import check_sparse_recipe
+from optimaldp.certify.noise.table import check_noise
 
-__all__ = ["NoiseVerdict", "check_recipe", "check_sparse_recipe", "check_table"]
+__all__ = ["NoiseVerdict", "check_noise", "check_recipe", "check_sparse_recipe", "check_table"]

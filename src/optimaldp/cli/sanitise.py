@@ -1,0 +1,140 @@
+"""``optimaldp sanitise``: a table goes in, a table of the same kind that may be published comes out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from optimaldp.cli import app
+from optimaldp.cli.options import (
+    Delimiter,
+    DeltaOption,
+    Encoding,
+    EpsilonOption,
+    LedgerFile,
+    Levels,
+    NeighboursOption,
+    Part,
+    Reduce,
+    ReduceOrder,
+    Types,
+    Unit,
+    Where,
+    read_types,
+)
+from optimaldp.errors import InputError
+
+Data = Annotated[str | None, typer.Option("--data", help="A CSV or Parquet path, or an Ibis URL with a table.")]
+ColumnTexts = Annotated[
+    list[str],
+    typer.Option(
+        "--column",
+        help="A column with its public values: \"sex: ['m', 'f']\", \"age: bins=[0, 18, 65, 120]\", or a bare name where the "
+        "type lists them. Repeat it for each column.",
+    ),
+]
+Output = Annotated[str | None, typer.Option("--output", help="Where the rows go: clean.csv or clean.parquet.")]
+Marginals = Annotated[
+    str | None,
+    typer.Option("--marginals", help='Measure these tables instead of the joint one: "sex,age; age,smokes".'),
+]
+WithLabels = Annotated[bool, typer.Option("--labels", help="Write the names of bins instead of numbers inside them.")]
+OnlyEstimate = Annotated[
+    bool, typer.Option("--estimate", help="Read nothing; print what joint table and marginals would be off.")
+]
+PublicNumber = Annotated[str | None, typer.Option("--n", help="With --estimate: the number of people.")]
+
+
+@app.command("sanitise")
+def sanitise_command(
+    column: ColumnTexts,
+    epsilon: EpsilonOption,
+    data: Data = None,
+    output: Output = None,
+    delta: DeltaOption = "0",
+    neighbours: NeighboursOption = None,
+    marginals: Marginals = None,
+    unit: Unit = None,
+    reduce: Reduce = None,
+    reduce_order: ReduceOrder = None,
+    where: Where = None,
+    levels: Levels = None,
+    part: Part = None,
+    ledger: LedgerFile = None,
+    types: Types = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    labels: WithLabels = False,
+    estimate: OnlyEstimate = False,
+    n: PublicNumber = None,
+) -> None:
+    """Write a sanitised table of some columns, and beside it what is expected to be off by how much."""
+    if estimate:
+        _estimate(column, epsilon, neighbours, marginals, n)
+        return
+    if data is None or output is None:
+        missing = "data" if data is None else "output"
+        remedy = "write --data people.csv --output clean.csv, or --estimate to read nothing"
+        raise InputError(missing, "nothing", "was given", remedy)
+    if n is not None:
+        raise InputError("n", n, "goes with --estimate alone", "the number of people is counted")
+    from optimaldp.sanitising import sanitise
+    from optimaldp.sanitising.sanitised import check_output
+
+    target = check_output(output)  # before anything is spent
+    made = sanitise(
+        data,
+        column,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        marginals=marginals,
+        unit=unit,
+        reduce=reduce,
+        reduce_order=reduce_order,
+        where=where,
+        levels=levels,
+        part=part,
+        ledger=ledger,
+        types=read_types(types),
+        delimiter=delimiter,
+        encoding=encoding,
+    )
+    made.save(target, labels=labels)
+    typer.echo(f"{target}: {made.rows} rows; {target}.json says what is off by how much")
+    if sys.stdout.isatty():
+        _show_margins(made)
+
+
+def _estimate(columns: list[str], epsilon: str, neighbours: str | None, marginals: str | None, n: str | None) -> None:
+    from optimaldp.sanitising import estimate
+    from optimaldp.sanitising.columns import read_columns
+    from optimaldp.sanitising.splitting import read_marginals
+
+    tables = None if marginals is None else read_marginals(marginals, read_columns(columns))
+    made = estimate(columns, epsilon=epsilon, n=_whole(n), neighbours=neighbours or "substitution", marginals=tables)
+    typer.echo(json.dumps(made.to_document(), indent=2, ensure_ascii=False))
+
+
+def _whole(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError("n", text, "is not a whole number", "write --n 5000") from None
+
+
+def _show_margins(made: Any) -> None:
+    from optimaldp.cli.bars import print_bars
+
+    for column in made.columns:
+        if made.tables[0].noisy.dense is None:
+            return
+        margin = made.margin(column.name)
+        names = ["(no value)" if label is None else label for label in column.labels]
+        typer.echo(f"\n{column.name} (each ±{margin.reach()} with probability 0.95)")
+        print_bars(names, margin.counts.tolist())

@@ -1,0 +1,107 @@
+"""From counted cells to a noisy table and back to counts: the one step that adds noise, and what follows it for free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optimaldp.errors import HistogramError
+from optimaldp.histograms import HistogramNoise, LaplaceNoise
+from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_noise
+from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
+from optimaldp.histograms.remaps.naming import apply_remap
+from optimaldp.histograms.remaps.sparse import mapped_values
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.sampling import BitSource
+from optimaldp.sanitising.columns import Column
+from optimaldp.sanitising.noisy import NoisyTable
+
+MOST_DENSE = 4_000_000  # cells that all get noise in memory; beyond, only under add-remove, sparsely
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A noisy table with the counts made of it. Everything here is private already."""
+
+    noisy: NoisyTable
+    counts: Mapping[int, int]
+    """People by cell, where there are any."""
+    remap: str
+    reason: str
+    expected_error: float
+    total: int | None
+    """The public number of people."""
+
+    @property
+    def unplaced(self) -> int:
+        """People whose cell is too small to be told from noise."""
+        return 0 if self.total is None else max(0, self.total - sum(self.counts.values()))
+
+
+def noise_for(cells: int, epsilon: Epsilon, neighbours: Neighbours) -> HistogramNoise | LaplaceNoise | SparseNoise:
+    """The noise of a table with this many cells, chosen by public numbers. Refuses what cannot be drawn."""
+    if cells <= MOST_DENSE:
+        return (HistogramNoise if neighbours is Neighbours.SUBSTITUTION else LaplaceNoise)(cells, epsilon)
+    if neighbours is Neighbours.SUBSTITUTION:
+        rule = f"is too many for a table whose total is public (at most {MOST_DENSE:,})"
+        raise HistogramError("cells", cells, rule, "use neighbours='add-remove', which draws sparsely, or marginals")
+    if cells > MOST_CELLS:
+        rule = f"is too many (at most {MOST_CELLS:,})"
+        raise HistogramError("cells", cells, rule, "use fewer columns or wider bins, or measure marginals")
+    return sparse_noise(cells, epsilon=epsilon)
+
+
+def recipe_of(noise: HistogramNoise | LaplaceNoise | SparseNoise) -> dict[str, Any]:
+    """The recipe that the referee reads."""
+    return noise.to_document() if isinstance(noise, SparseNoise) else noise.recipe.to_document()
+
+
+def draw_table(
+    cells: Mapping[int, int],
+    columns: Sequence[Column],
+    noise: HistogramNoise | LaplaceNoise | SparseNoise,
+    source: BitSource,
+    *,
+    remap: str = "automatic",
+) -> Drawn:
+    """Add noise to every cell, then map back. *cells* are true counts; nothing else of them leaves."""
+    if isinstance(noise, SparseNoise):
+        return _sparsely(cells, tuple(columns), noise, source)
+    import numpy as np
+
+    public_total = isinstance(noise, HistogramNoise)
+    table = noise.sample(source)
+    for cell, people in cells.items():
+        table[cell] += people
+    neighbours = Neighbours.SUBSTITUTION if public_total else Neighbours.ADD_REMOVE
+    noisy = NoisyTable(tuple(columns), noise.epsilon, neighbours, dense=table)
+    mapped = apply_remap(remap, table, epsilon=noise.epsilon, prior=None, public_total=public_total)
+    occupied = np.flatnonzero(mapped.counts)
+    counts = dict(zip(occupied.tolist(), mapped.counts[occupied].tolist()))
+    total = int(table.sum()) if public_total else None
+    bound = float(noise.expected_error())
+    if total is not None:
+        bound = min(bound, 2.0 * total)
+    error = bound if mapped.expected_error is None else mapped.expected_error
+    return Drawn(noisy, counts, mapped.remap, mapped.reason, error, total)
+
+
+def _sparsely(cells: Mapping[int, int], columns: tuple[Column, ...], noise: SparseNoise, source: BitSource) -> Drawn:
+    import numpy as np
+
+    kept = noise.sample(cells, source)
+    noisy = NoisyTable(columns, noise.epsilon, Neighbours.ADD_REMOVE, kept=kept, least=noise.least)
+    values, places, times = np.unique(
+        np.array(list(kept.values()), dtype=np.int64), return_inverse=True, return_counts=True
+    )
+    known = NoisyValues(values, times, hidden=noise.cells - len(kept), least=noise.least)
+    law = learn_cell_law(known, math.exp(-float(noise.epsilon)), people=max(1, int((values * times).sum())))
+    counts = mapped_values(law, known, total=None, keep_total=False)(places.reshape(-1))
+    released = {cell: int(people) for cell, people in zip(kept, counts.tolist()) if people > 0}
+    shown = counts > 0
+    error = float(law.mean_distances(values[places.reshape(-1)][shown], counts[shown]).sum())
+    reason = f"a table of {noise.cells:,} cells is drawn sparsely, from {noise.least} people on"
+    return Drawn(noisy, released, "empirical-bayes", reason, error, None)

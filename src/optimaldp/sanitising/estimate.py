@@ -1,0 +1,136 @@
+"""What a sanitised table would be off, before anything is read or spent: joint table and marginals side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from optimaldp.errors import HistogramError
+from optimaldp.histograms import LaplaceNoise, optimal_error
+from optimaldp.histograms.noise.sums import QueryError
+from optimaldp.histograms.parameters import read_level
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.results import Result
+from optimaldp.sanitising.columns import Column, read_columns
+from optimaldp.sanitising.splitting import all_pairs, split_epsilon
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate(Result):
+    """Expected errors of the joint table and of marginals, for counts of one column and of two."""
+
+    columns: tuple[Column, ...]
+    epsilon: Epsilon
+    neighbours: Neighbours
+    people: int | None
+    marginals: tuple[tuple[str, ...], ...]
+    levels: tuple[Epsilon, ...]
+    """The epsilon of each marginal."""
+
+    def _size(self, names: Sequence[str]) -> int:
+        return math.prod(column.size for column in self.columns if column.name in names)
+
+    @property
+    def cells(self) -> int:
+        return math.prod(column.size for column in self.columns)
+
+    def expected_error(self) -> float:
+        """The sum of errors over all cells of the joint table, at most (two tables of n people are never more than 2n apart)."""
+        if self.neighbours is Neighbours.SUBSTITUTION:
+            noise = optimal_error(self.cells, epsilon=self.epsilon)
+        else:
+            noise = float(LaplaceNoise(2, self.epsilon).expected_error()) * self.cells / 2
+        return noise if self.people is None else min(noise, 2.0 * self.people)
+
+    def joint(self, names: Sequence[str]) -> float:
+        """The mean error of a count of these columns, summed from the joint table."""
+        return QueryError(self.cells, self.cells // self._size(names), self.epsilon, self.neighbours).mean
+
+    def from_marginals(self, names: Sequence[str]) -> float | None:
+        """The mean error of a count of these columns from the best marginal that has them; ``None`` if none has."""
+        errors = [
+            QueryError(self._size(table), self._size(table) // self._size(names), level, self.neighbours).mean
+            for table, level in zip(self.marginals, self.levels)
+            if set(names) <= set(table)
+        ]
+        return min(errors, default=None)
+
+    def compared(self) -> list[dict[str, Any]]:
+        """For every column and every pair: the error of both ways, and which is better."""
+        names = [column.name for column in self.columns]
+        queries = [*((name,) for name in names), *combinations(names, 2)]
+        rows = []
+        for query in queries:
+            joint, marginal = self.joint(query), self.from_marginals(query)
+            better = "joint" if marginal is None or joint <= marginal else "marginals"
+            rows.append({"columns": list(query), "joint": joint, "marginals": marginal, "better": better})
+        return rows
+
+    def summary(self) -> str:
+        first = [row for row in self.compared() if len(row["columns"]) == 1]
+        wins = sum(row["better"] == "joint" for row in first)
+        return f"Estimate({self.cells} cells, epsilon {self.epsilon}: joint better for {wins} of {len(first)} columns)"
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            (", ".join(row["columns"]), f"joint ±{row['joint']:.3g}, marginals ±{row['marginals'] or math.nan:.3g}")
+            for row in self.compared()
+        ]
+
+    def to_document(self) -> dict[str, Any]:
+        compared = self.compared()
+        return {
+            "cells": self.cells,
+            "epsilon": str(self.epsilon),
+            "neighbours": self.neighbours.value,
+            "n": self.people,
+            "joint": {
+                "expected_error_at_most": self.expected_error(),
+                "one_way_error": _mean(row["joint"] for row in compared if len(row["columns"]) == 1),
+                "two_way_error": _mean(row["joint"] for row in compared if len(row["columns"]) == 2),
+            },
+            "marginals": {
+                "tables": [
+                    {"columns": list(table), "epsilon": str(level), "cells": self._size(table)}
+                    for table, level in zip(self.marginals, self.levels)
+                ],
+                "one_way_error": _mean(row["marginals"] for row in compared if len(row["columns"]) == 1),
+                "two_way_error": _mean(row["marginals"] for row in compared if len(row["columns"]) == 2),
+            },
+            "queries": compared,
+        }
+
+
+def _mean(values: Any) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def estimate(
+    columns: Mapping[str, Any] | Sequence[str],
+    *,
+    epsilon: Any,
+    n: int | None = None,
+    neighbours: str | Neighbours = "substitution",
+    marginals: Sequence[Sequence[str]] | None = None,
+) -> Estimate:
+    """What sanitising these columns would be off. Nothing is read and nothing is spent.
+
+    *n* is the number of people, where it is public. *marginals* are the tables to compare with: every column and every pair
+    of columns if not given.
+
+    >>> made = estimate({"sex": ["m", "f"], "age": ["young", "old"]}, epsilon=1, n=1000)
+    >>> made.cells, [row["better"] for row in made.compared()]
+    (9, ['joint', 'joint', 'joint'])
+    """
+    read = read_columns(columns)
+    relation, level = read_neighbours(neighbours), read_level(epsilon)
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise HistogramError("n", n, "is not a number of people", "write an integer from 1 on")
+    tables = all_pairs(read) if marginals is None else tuple(tuple(table) for table in marginals)
+    sizes = [math.prod(column.size for column in read if column.name in table) for table in tables]
+    return Estimate(read, level, relation, n, tables, split_epsilon(level, sizes))

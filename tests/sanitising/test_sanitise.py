@@ -1,0 +1,282 @@
+"""Sanitised tables: rows of the same kind and number, margins without bias, statements, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import optimaldp as odp
+from optimaldp.errors import HistogramError, LevelError, NotCertifiedError, OptimalDPError, QuestionError
+from optimaldp.histograms import HistogramNoise, LaplaceNoise, query_error
+from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.sampling import SystemBits
+from optimaldp.sanitising import estimate, releasing
+from optimaldp.sanitising.columns import read_columns
+from optimaldp.sanitising.drawing import draw_table, noise_for
+from optimaldp.sanitising.rows import generator, placed_codes
+
+PEOPLE = 2000
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    sex = rng.choice(["m", "f", "x", None], PEOPLE, p=[0.45, 0.45, 0.05, 0.05])
+    age = rng.integers(0, 120, PEOPLE)
+    return pa.table({"sex": sex.tolist(), "age": age.tolist(), "smokes": (age % 3 == 0).tolist()})
+
+
+COLUMNS = {"sex": ["m", "f"], "age": odp.bins([0, 18, 65, 120]), "smokes": None}
+
+
+def test_rows_of_the_same_kind_and_number(table):
+    clean = odp.sanitise(table, COLUMNS, epsilon=1)
+    frame = clean.to_frame()
+    assert len(frame) == clean.rows == PEOPLE
+    assert list(frame) == ["sex", "age", "smokes"]
+    assert set(frame["sex"].dropna()) <= {"m", "f"}
+    ages = frame["age"].dropna()
+    assert ages.between(0, 120).all()
+    assert (ages == ages.astype(int)).all()
+    assert set(frame["smokes"].dropna()) <= {True, False}
+    assert "certified" in repr(clean)
+
+
+def test_the_rows_are_near_the_truth(table):
+    clean = odp.sanitise(table, COLUMNS, epsilon=2)
+    truth = Counter(table["sex"].to_pylist())
+    shown = clean.to_frame()["sex"].value_counts()
+    reach = clean.query_error(sex="m").quantile("0.999999") + 60
+    assert abs(shown["m"] - truth["m"]) < reach
+    assert abs(shown["f"] - truth["f"]) < reach
+
+
+def test_margins_are_unbiased_and_cover(table):
+    truth = Counter(table["sex"].to_pylist())["m"]
+    found = []
+    for _ in range(25):
+        clean = odp.sanitise(table, {"sex": ["m", "f"], "age": odp.bins(range(0, 125, 5))}, epsilon=1)
+        found.append(clean.margin("sex").count(sex="m"))
+    error = clean.query_error(sex="m")
+    assert abs(np.mean(found) - truth) < 5 * error.standard_deviation / math.sqrt(25)
+    assert sum(abs(count - truth) <= error.quantile() for count in found) >= 19
+    number, same = clean.query(sex="m")
+    assert number == found[-1]
+    assert same.quantile() == error.quantile() == query_error(3 * 25, 25, epsilon=1).quantile()
+
+
+def test_several_values_and_columns_in_one_query(table):
+    clean = odp.sanitise(table, COLUMNS, epsilon=1)
+    both, error = clean.query(sex=["m", "f"], smokes=True)
+    one = sum(clean.query(sex=sex, smokes=True)[0] for sex in ("m", "f"))
+    assert both == one
+    assert error.chosen == 2 * 4
+    margin = clean.margin(["smokes", "sex"])
+    assert margin.counts.shape == (clean.columns[2].size, 3)
+    assert margin.count(smokes=True, sex="m") + margin.count(smokes=True, sex="f") == both
+    low, high = margin.interval(smokes=True, sex="m")
+    assert high - low <= 2 * margin.reach()
+    with pytest.raises(QuestionError, match="is not one of its values"):
+        clean.query(sex="unknown")
+    with pytest.raises(QuestionError, match="is not in the table"):
+        clean.query(height=3)
+
+
+def test_files_and_statement(table, tmp_path):
+    clean = odp.sanitise(table, COLUMNS, epsilon="ln(3)", delta=0.001)
+    for name in ("clean.csv", "clean.parquet"):
+        path = clean.save(tmp_path / name)
+        assert path.exists()
+        said = json.loads((tmp_path / f"{name}.json").read_text())
+        assert said["rows"] == PEOPLE
+        assert (said["epsilon"], said["delta"], said["neighbours"]) == ("ln(3)", 0, "substitution")
+        assert said["cells"] == 3 * 4 * clean.columns[2].size
+        assert said["expected_error"] > 0
+        assert said["one_way_error_95"]["sex"] == clean.query_error(sex="m").quantile()
+    lines = (tmp_path / "clean.csv").read_text().splitlines()
+    assert lines[0] == '"sex","age","smokes"'
+    assert len(lines) == PEOPLE + 1
+    with pytest.raises(HistogramError, match="cannot be written"):
+        clean.save(tmp_path / "clean.txt")
+
+
+def test_every_kind_of_frame(table):
+    clean = odp.sanitise(table, COLUMNS, epsilon=1)
+    assert clean.to_frame("arrow").num_rows == PEOPLE
+    assert clean.to_frame("polars").height == PEOPLE
+    labels = set(clean.to_frame(labels=True)["age"].dropna())
+    assert labels <= {"[0, 18)", "[18, 65)", "[65, 120]"}
+    with pytest.raises(HistogramError, match="kind of table"):
+        clean.to_frame("excel")
+
+
+def test_dates_lie_inside_their_bins():
+    day = datetime.date(2020, 1, 1)
+    table = pa.table({"day": [day + datetime.timedelta(days=i % 700) for i in range(500)]})
+    clean = odp.sanitise(table, {"day": odp.bins(["2020-01-01", "2020-07-01", "2022-01-01"])}, epsilon=1)
+    drawn = [value for value in clean.to_frame("arrow")["day"].to_pylist() if value is not None]
+    assert all(datetime.date(2020, 1, 1) <= value <= datetime.date(2022, 1, 1) for value in drawn)
+    assert len(drawn) > 450
+
+
+def test_a_type_that_lists_all_values_has_no_cell_for_everybody_else(tmp_path):
+    with duckdb.connect(tmp_path / "people.db") as connection:
+        connection.execute("CREATE TABLE people (smokes BOOLEAN NOT NULL, drinks BOOLEAN)")
+        connection.execute("INSERT INTO people SELECT i % 2 = 0, i % 3 = 0 FROM range(600) t(i)")
+    source = f"duckdb:///{tmp_path / 'people.db'}?table=people"
+    clean = odp.sanitise(source, {"smokes": None}, epsilon=1)
+    assert clean.columns[0].labels == ("false", "true")
+    assert clean.statement["cells"] == 2
+    assert sum(clean.margin("smokes").counts) == 600
+    # With a condition somebody may have no row left, so the cell is needed; and where a value may be missing.
+    assert odp.sanitise(source, {"smokes": None}, epsilon=1, where="smokes").statement["cells"] == 3
+    assert odp.sanitise(source, {"drinks": None}, epsilon=1).statement["cells"] == 3
+    # Not all values listed: somebody may have another one.
+    assert odp.sanitise(source, {"smokes": [True]}, epsilon=1).statement["cells"] == 2
+
+
+def test_a_type_that_is_wrong_about_missing_values_loses_nobody():
+    cells = releasing._without_closed({0: 5, 1: 7, 2: 3}, (3,), read_closed())
+    assert cells == {0: 8, 1: 7}
+
+
+def read_closed():
+    return tuple(replace(column, closed=True) for column in read_columns({"smokes": [False, True]}))
+
+
+def test_units_and_conditions(table):
+    twice = pa.concat_tables([table, table]).append_column("person", pa.array([*range(PEOPLE)] * 2))
+    clean = odp.sanitise(twice, {"sex": ["m", "f"]}, epsilon=1, unit="person", where="age >= 18")
+    assert clean.rows == PEOPLE
+    assert clean.statement["where"] == "age >= 18"
+
+
+def test_add_remove_keeps_no_total(table):
+    totals = {odp.sanitise(table, COLUMNS, epsilon="0.5", neighbours="add-remove").rows for _ in range(4)}
+    assert len(totals) > 1
+    assert all(abs(total - PEOPLE) < 500 for total in totals)
+
+
+def test_a_hundred_thousand_options_are_counted_by_their_values():
+    values = [f"o{i % 50}" for i in range(5000)] + [None, "elsewhere"] * 100
+    clean = odp.sanitise(pa.table({"c": values}), {"c": [f"o{i}" for i in range(10**5)]}, epsilon=1)
+    assert clean.rows == 5200
+    counts = clean.counts
+    assert sum(abs(counts.get((f"o{i}",), 0) - 100) for i in range(50)) < 300
+    assert abs(clean.margin("c").count(c=None) - 200) < 40
+    with pytest.raises(QuestionError):
+        odp.sanitise(pa.table({"c": values}), {"c": list(range(2000))}, epsilon=1)
+
+
+def test_many_cells_are_drawn_sparsely(table):
+    columns = {"sex": [f"s{i}" for i in range(600)] + ["m", "f"], "age": odp.bins(range(10**4 + 1))}
+    clean = odp.sanitise(table, columns, epsilon=1, neighbours="add-remove")
+    assert clean.statement["cells"] == 603 * (10**4 + 1)
+    assert "time" in clean.statement["caution"]
+    with pytest.raises(HistogramError, match="never drawn"):
+        clean.margin("sex")
+    with pytest.raises(HistogramError, match="add-remove"):
+        odp.sanitise(table, columns, epsilon=1)
+
+
+def test_sparse_tables_find_the_occupied_cells():
+    table = pa.table({"a": [str(i % 40) for i in range(4000)], "b": [i % 40 for i in range(4000)]})
+    columns = {"a": [str(i) for i in range(10**4)], "b": odp.bins(range(1001))}
+    clean = odp.sanitise(table, columns, epsilon=1, neighbours="add-remove")
+    found = clean.counts
+    right = sum(abs(found.get((str(i), f"[{i}, {i + 1})"), 0) - 100) for i in range(40))
+    assert right < 200
+    assert sum(found.values()) < 4300
+
+
+def test_people_in_cells_too_small_to_tell_follow_the_margins():
+    """A 150 × 150 table of 3000 people: most cells hold nobody or one, and the rows still have the right margins."""
+    rng = np.random.default_rng(3)
+    columns = read_columns({"a": [f"a{i}" for i in range(150)], "b": [f"b{i}" for i in range(150)]})
+    a, b = rng.geometric(0.15, 3000) % 150, rng.integers(0, 150, 3000)
+    cells = dict(Counter((a * 151 + b).tolist()))
+    noise = noise_for(151 * 151, odp.Epsilon.read(1), Neighbours.SUBSTITUTION)
+    drawn = draw_table(cells, columns, noise, SystemBits())
+    assert drawn.unplaced > 300
+    codes = placed_codes(drawn, generator(SystemBits()))
+    assert len(codes) == 3000
+    truth = np.bincount(a, minlength=151)
+    shown = np.bincount(codes[:, 0], minlength=151)
+    reach = drawn.noisy.margin(["a"]).reach("0.99999")
+    assert abs(shown[truth.argmax()] - truth.max()) < 2 * reach
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "error"),
+    [
+        ({}, {}, QuestionError),
+        ({"height": ["a"]}, {}, QuestionError),
+        ({"sex": None}, {}, QuestionError),
+        ({"sex": ["m", "m"]}, {}, QuestionError),
+        ({"age": odp.bins([0, 1])}, {"epsilon": 0}, LevelError),
+        ({"sex": ["m"]}, {"epsilon": "inf"}, LevelError),
+        ({"sex": ["m"]}, {"part": "sex = 'm'"}, QuestionError),
+        ({"sex": ["m"]}, {"neighbours": "friends"}, LevelError),
+        ({"age": ["m"]}, {}, QuestionError),
+    ],
+)
+def test_what_is_refused_is_refused_before_data_is_read(table, columns, options, error, monkeypatch):
+    monkeypatch.setattr(releasing, "count_table", lambda *_: pytest.fail("data was read"))
+    with pytest.raises(error):
+        odp.sanitise(table, columns, **({"epsilon": 1} | options))
+
+
+def wrong_noise(cells, epsilon, neighbours="substitution"):
+    make = HistogramNoise if neighbours == "substitution" else LaplaceNoise
+    return make(cells, odp.Epsilon.read(epsilon))
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        pytest.param(wrong_noise(3, "1.3"), "epsilon 1.3, and 1 was promised", id="too little noise"),
+        pytest.param(wrong_noise(3, "0.7"), "epsilon 0.7, and 1 was promised", id="too much noise"),
+        pytest.param(wrong_noise(2, 1), "covers 2 of 3 cells", id="one cell without noise"),
+        pytest.param(wrong_noise(3, 1, "add-remove"), "add-remove", id="noise for other neighbours"),
+    ],
+)
+def test_noise_that_is_not_certified_is_never_drawn(table, noise, words, monkeypatch):
+    monkeypatch.setattr(releasing, "noise_for", lambda *_: noise)
+    monkeypatch.setattr(releasing, "count_table", lambda *_: pytest.fail("data was read"))
+    with pytest.raises(NotCertifiedError, match=words):
+        odp.sanitise(table, {"sex": ["m", "f"]}, epsilon=1)
+
+
+def test_errors_hold_no_data(table, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("somebody is 117 years old")
+
+    monkeypatch.setattr(releasing, "draw_table", broken)
+    with pytest.raises(OptimalDPError) as caught:
+        odp.sanitise(table, {"sex": ["m", "f"]}, epsilon=1)
+    assert "117" not in str(caught.value)
+
+
+def test_estimates_read_nothing():
+    made = estimate({"vote": ["a", "b"], "age": odp.bins([0, 30, 60, 90]), "place": list(range(7))}, epsilon=1, n=944)
+    document = made.to_document()
+    assert document["cells"] == 3 * 4 * 8
+    assert document["joint"]["one_way_error"] == pytest.approx(np.mean([made.joint([c.name]) for c in made.columns]))
+    split = sum(float(level) for level in made.levels)
+    assert 0.999 < split <= 1
+    three = estimate(
+        {"vote": ["a", "b"], "age": odp.bins([0, 30, 60, 90]), "place": list(range(7))},
+        epsilon=1,
+        marginals=[["vote"], ["age"], ["place"]],
+    )
+    better = {tuple(row["columns"]): row["better"] for row in three.compared()}
+    assert better["vote",] == "marginals"
+    assert better["vote", "age"] == "joint"

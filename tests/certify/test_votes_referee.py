@@ -26,7 +26,8 @@ from optimaldp.distances.among import flips_of_share_among, share_among_holds, s
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.distances.mean import MeanBound, sparse_counts
 from optimaldp.distances.two_groups import flips_of_share_difference, share_difference_holds
-from optimaldp.laws.personal import Aim, threshold_sides
+from optimaldp.laws.personal import threshold_sides
+from optimaldp.laws.setting import Aim
 from optimaldp.laws.signed import Sides, sides_at
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball

@@ -16,7 +16,8 @@ from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import LevelError
 from optimaldp.laws.balanced import balanced_error, one_level_error
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.personal import Aim, Row, mean_sides, read_aim, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import Row, mean_sides, threshold_sides, yes_probability_from
+from optimaldp.laws.setting import Aim, read_aim
 from optimaldp.laws.signed import Sides, draw_yes, sides_at, stretched
 from optimaldp.laws.weighted_votes import weighted_winner
 from optimaldp.privacy import Epsilon, level

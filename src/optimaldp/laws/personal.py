@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +20,7 @@ from optimaldp.errors import LevelError
 from optimaldp.laws.balanced import Step, balanced_error, one_level_error, signed_exponent
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.laws.reading import exact_or_decimal
+from optimaldp.laws.setting import Aim, read_aim
 from optimaldp.laws.signed import SURE, Sides, sides_of_exponent
 from optimaldp.laws.weighted_votes import count_exponent, mean_exponent, share_exponent
 from optimaldp.privacy import Epsilon, Neighbours
@@ -31,21 +31,6 @@ Row = tuple[Epsilon, int, int, int]
 
 MeanRow = tuple[Epsilon, Mapping[int, int], int]
 """(level, {position on the grid: people}, people without a value)."""
-
-
-class Aim(StrEnum):
-    """What a mechanism for several levels is best at."""
-
-    TYPICAL = "typical"
-    EVERY_TABLE = "every-table"
-
-
-def read_aim(value: str | Aim) -> Aim:
-    """Read an aim from its name; "every table" and "every-table" are the same."""
-    try:
-        return Aim(str(value).replace(" ", "-"))
-    except ValueError:
-        raise LevelError("aim", value, "is not an aim", "write 'typical' or 'every table'") from None
 
 
 def threshold_sides(

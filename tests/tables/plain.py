@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -120,9 +119,6 @@ def _first(own: list[Row], people: People) -> list[Row]:
 
 
 def _joined(tally: Tally, numbers: list[int]) -> int:
-    cells = list(itertools.product(*(range(size) for size in tally.shape))) if tally.size < 50 else None
-    if cells is not None:
-        return cells.index(tuple(numbers))
     cell = 0
     for number, size in zip(numbers, tally.shape):
         cell = cell * size + number

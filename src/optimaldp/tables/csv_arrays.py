@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.csv_lines import Cells
+
+if TYPE_CHECKING:
+    from optimaldp.tables.csv_lines import Cells
 
 _UTF_8 = codecs.lookup("utf-8").name
 
@@ -28,6 +28,7 @@ def known_encoding(name: str) -> str:
 
 def text_array(cells: Cells, encoding: str) -> Any:
     """The cells of one column as text."""
+    import numpy as np
     import pyarrow as pa
 
     lengths = cells.end - cells.start

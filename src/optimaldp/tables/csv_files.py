@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import TableError
+from optimaldp.tables.csv_arrays import decoded, known_encoding, text_array
 from optimaldp.tables.csv_rules import loose_column, split_line
 from optimaldp.tables.schema import unique_names
 
@@ -44,26 +45,24 @@ class CsvFiles:
     def _batches(self, schema: Any, places: list[int]) -> Iterator[Any]:
         import pyarrow as pa
 
-        from optimaldp.tables import csv_arrays, csv_lines
+        from optimaldp.tables import csv_lines  # with numpy
 
         mark = self.delimiter.encode()
         for path in self.paths:
             for text in _whole_lines(path):
                 lines = csv_lines.cut(text, mark, places)
                 if lines.records:
-                    arrays = [csv_arrays.text_array(cells, self.encoding) for cells in lines.columns]
+                    arrays = [text_array(cells, self.encoding) for cells in lines.columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 if lines.odd:
                     cut = [split_line(line, mark) for line in lines.odd]
                     loose = [pa.array(loose_column(cut, place), pa.binary()) for place in places]
-                    arrays = [csv_arrays.decoded(array, self.encoding) for array in loose]
+                    arrays = [decoded(array, self.encoding) for array in loose]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None) -> CsvFiles:
     """Read the first line of each file; nothing else is looked at."""
-    from optimaldp.tables.csv_arrays import known_encoding
-
     codec = known_encoding(encoding or "utf-8")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         rule = "is not one character that can separate cells"

@@ -8,14 +8,16 @@ from typing import Any, Protocol
 from optimaldp.errors import TableError
 from optimaldp.tables.tally import Option
 
+# The bar of a long query goes to standard output, where the answer belongs.
+_QUIET = "SET enable_progress_bar = false"
+
 
 def embedded(path: str | None = None) -> Any:
     """A DuckDB in this process: in memory, or a file that is only read."""
     import ibis
 
     connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
-    # The bar of a long query goes to standard output, where the answer belongs.
-    connection.raw_sql("SET enable_progress_bar = false")
+    connection.raw_sql(_QUIET)
     return connection
 
 
@@ -52,12 +54,28 @@ def fed_table(columns: Any) -> Any:
     return connection.table(FED)
 
 
-def fetch(table: Any, expression: Any, feed: Feed | None = None) -> list[tuple[Any, ...]]:
-    """Run one expression where *table* lives. Plain rows: a data frame would cost a second of imports."""
+def fetch(
+    table: Any, expression: Any, feed: Feed | None = None, second_feed: Feed | None = None
+) -> list[tuple[Any, ...]]:
+    """Run one expression where *table* lives. Plain rows: a data frame would cost a second of imports.
+
+    Where the engine fails on what is in the records, the *second feed* streams them again with such values as NULL: then the
+    failure costs time, and nobody sees it.
+    """
     connection = table.get_backend()
-    name = connection.name
     if feed is not None:
         return _fetch_fed(connection, expression, feed)
+    if second_feed is None:
+        return _fetch(connection, expression)
+    try:
+        return _fetch(connection, expression)
+    except Exception:
+        pass  # the engine's words may quote cells: out of this block before anything else is raised
+    return _fetch_fed(connection, expression, second_feed)
+
+
+def _fetch(connection: Any, expression: Any) -> list[tuple[Any, ...]]:
+    name = connection.name
     connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
     query = connection.compile(expression)
     if name == "duckdb":
@@ -69,14 +87,16 @@ def fetch(table: Any, expression: Any, feed: Feed | None = None) -> list[tuple[A
 
 
 def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]:
+    import duckdb
     import ibis.expr.operations as ops
 
-    fields = expression.op().find(ops.Field)
-    wanted = dict.fromkeys(node.name for node in fields if isinstance(node.rel, ops.DatabaseTable))
-    # A cursor of its own: what is registered there is seen by this query alone.
-    with connection.con.cursor() as cursor:
-        cursor.register(FED, feed.reader(tuple(wanted)))
-        return list(cursor.execute(connection.compile(expression)).fetchall())
+    node = expression.op()
+    wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
+    # A database of its own: what is registered there is seen by this query alone, and a failure before has not damaged it.
+    with duckdb.connect() as own:
+        own.execute(_QUIET)
+        own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
+        return list(own.execute(connection.compile(expression)).fetchall())
 
 
 def equal_bytes(text: Any, value: str) -> Any:

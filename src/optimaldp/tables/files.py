@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.arrow_times import DatasetFeed, has_coarse_times, safe_schema
+from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times, safe_schema
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.engines import embedded, fed_table
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import of_cell
 from optimaldp.tables.source import Source, wrap
+from optimaldp.tables.tally import Option
 
 GLOB = "glob:"
 """What a path starts with that is a pattern."""
@@ -49,28 +50,31 @@ def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str
 def _open_parquet(paths: list[str], words: str) -> Source:
     token = version_of(paths)
     remedy = "check that every file is Parquet and that all have the same columns"
-    dataset = without_engine_message(words, "opened", lambda: _dataset_of_coarse_times(paths), remedy=remedy)
-    if dataset is not None:
+    dataset = without_engine_message(words, "opened", lambda: _dataset(paths), remedy=remedy)
+    if has_unsafe_times(dataset.schema):
         return open_dataset(dataset, words, token=lambda: token)
     exactly = [_unpatterned(path) for path in paths]
-    return wrap(lambda: embedded().read_parquet(exactly), words, token=lambda: token, options={}, remedy=remedy)
+    return wrap(
+        lambda: embedded().read_parquet(exactly),
+        words,
+        token=lambda: token,
+        options={},
+        second_feed=DatasetFeed(dataset),
+        remedy=remedy,
+    )
 
 
-def _dataset_of_coarse_times(paths: list[str]) -> Any:
-    """The files as an Arrow dataset, if the engine itself could fail on one of their points in time."""
-    import pyarrow.parquet as parquet
-
-    if not has_coarse_times(parquet.read_schema(paths[0])):
-        return None
+def _dataset(paths: list[str]) -> Any:
+    """The files as an Arrow dataset."""
     import pyarrow.dataset as datasets
 
     return datasets.dataset(paths, format="parquet", partitioning="hive")
 
 
-def open_dataset(dataset: Any, words: str, **more: Any) -> Source:
+def open_dataset(dataset: Any, words: str, options: dict[str, tuple[Option, ...]] | None = None, **more: Any) -> Source:
     """An Arrow dataset that is streamed into the engine."""
     schema = safe_schema(dataset.schema)
-    return wrap(lambda: fed_table(schema), words, options={}, feed=DatasetFeed(dataset), **more)
+    return wrap(lambda: fed_table(schema), words, options=options or {}, feed=DatasetFeed(dataset), **more)
 
 
 def _unpatterned(path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.arrow_times import has_coarse_times
+from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times
 from optimaldp.tables.celltext import Cell, cell_text
 from optimaldp.tables.engines import embedded
 from optimaldp.tables.files import open_dataset
@@ -94,17 +94,19 @@ def _open_arrow(
     def token() -> str:
         return without_engine_message(words, "read", lambda: _content_of(table))
 
-    if has_coarse_times(table.schema):
-        import pyarrow.dataset as datasets
+    import pyarrow.dataset as datasets
 
-        return open_dataset(datasets.dataset(table), words, token=token, columns=columns)
+    dataset = datasets.dataset(table)
+    if has_unsafe_times(table.schema):
+        return open_dataset(dataset, words, token=token, options=options, columns=columns)
 
     def opened() -> Any:
         connection = embedded()
         connection.con.register("frame", table)
         return connection.table("frame")
 
-    return wrap(opened, words, token=token, options=options or {}, columns=columns)
+    feed = DatasetFeed(dataset)
+    return wrap(opened, words, token=token, options=options or {}, columns=columns, second_feed=feed)
 
 
 class _Digest:

@@ -1,0 +1,104 @@
+"""Arrow data made safe for the engine: no value of one row decides whether a query fails.
+
+The engine counts time in microseconds and fails on a point in time that does not fit; it fails on text that is not UTF-8. Here
+such a value is NULL for its own record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optimaldp.tables.csv_arrays import decoded
+
+_PER_UNIT = {"s": 10**6, "ms": 10**3}
+_LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
+
+
+def has_unsafe_times(schema: Any) -> bool:
+    """Whether the engine could fail on a point in time of an Arrow schema, or does not know its type."""
+    return any(_is_unsafe(field.type) for field in schema)
+
+
+def _is_unsafe(dtype: Any) -> bool:
+    import pyarrow.types as types
+
+    if not types.is_timestamp(dtype):
+        return False
+    return dtype.unit in _PER_UNIT or (dtype.unit == "ns" and dtype.tz is not None)
+
+
+def safe_schema(schema: Any) -> Any:
+    """The same columns, with time in microseconds."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(field.name, _safe_type(field.type)) for field in schema])
+
+
+def _safe_type(dtype: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_dictionary(dtype):
+        return _safe_type(dtype.value_type)
+    return pa.timestamp("us", tz=dtype.tz) if _is_unsafe(dtype) else dtype
+
+
+@dataclass(frozen=True)
+class DatasetFeed:
+    """An Arrow dataset, streamed with its times and texts made safe."""
+
+    dataset: Any
+
+    def reader(self, wanted: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        names = list(wanted) or self.dataset.schema.names[:1]
+        schema = safe_schema(pa.schema([self.dataset.schema.field(name) for name in names]))
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, names))
+
+    def _batches(self, schema: Any, names: list[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in self.dataset.scanner(columns=names).to_batches():
+            columns = [safe_text(safe_times(column)) for column in batch.columns]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def safe_text(column: Any) -> Any:
+    """A column of text with NULL where the bytes are none; other columns as they are."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not _is_text(column.type):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return decoded(column.cast(pa.binary()), "utf-8").cast(column.type)
+    return column
+
+
+def _is_text(dtype: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))
+
+
+def safe_times(column: Any) -> Any:
+    """A column with time in microseconds; NULL beyond the engine's range. Other columns as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_unsafe(column.type):
+        return column
+    if column.type.unit == "ns":
+        return column.cast(_safe_type(column.type), safe=False)  # cut to microseconds; every one of them fits
+    factor = _PER_UNIT[column.type.unit]
+    number, limit = column.cast(pa.int64()), _LARGEST // factor
+    fits = pc.and_(pc.less_equal(number, limit), pc.greater_equal(number, -limit))
+    safe = pc.if_else(fits, number, pa.scalar(None, pa.int64()))
+    return pc.multiply(safe, factor).cast(_safe_type(column.type))

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Row, at_most
-from optimaldp.tables import Bins, Condition, Options, People, Tally
+from optimaldp.tables import Bins, Condition, Options, People, Steps, Tally
 
 _ROWS = int(os.environ.get("OPTIMALDP_BENCH_ROWS", 100_000_000))
 _FACTOR = 1.2
+_SLOWER = 3.0  # lines of a CSV are cut in one thread; equal bins are clipped and checked
 _CANDIDATES = ("Clinton", "Dole", "Perot")
 _BYTES_PER_ROW = 6  # measured: the file takes about 5.4
 
@@ -67,8 +68,38 @@ def rows() -> Iterator[Row]:
             yield _against_duckdb(name, tally, settings, query, big, count)
         name, tally, settings, query = _PEOPLE
         yield _against_duckdb(name, tally, settings, query, big, count)
+        yield from _equal_bins(big, count)
         yield _memory(big, small, count)
+        yield from _csv(folder, count // 20)
     yield _small_csv()
+
+
+def _equal_bins(path: Path, count: int) -> Iterator[Row]:
+    """A million equal bins against the same number of rows grouped by a bare floor."""
+    tally = Tally((Steps("age", Fraction(0), Fraction(10**6), Fraction(1)),))
+    bare = "SELECT floor(age), count(*) FROM {table} GROUP BY 1"
+    yield _against_duckdb("million equal bins", tally, {}, bare, path, count, factor=_SLOWER)
+
+
+def _csv(folder: str, count: int) -> Iterator[Row]:
+    """A CSV that is read by us against DuckDB's own reader of the same file, which guesses types from the rows."""
+    import duckdb
+
+    from optimaldp.tables import count as count_people
+
+    path = Path(folder) / f"rows-{count}.csv"
+    duckdb.connect().execute(f"COPY (FROM read_parquet('{folder}/*.parquet') LIMIT {count}) TO '{path}' (FORMAT csv)")
+    bare = "SELECT count(*) FILTER (WHERE smokes = 'yes' AND age >= 30), count(*) FROM read_csv(?)"
+    theirs, ours = _in_turn(
+        lambda: duckdb.connect().execute(bare, [str(path)]).fetchall(),
+        lambda: count_people(path, Tally((Condition("smokes = 'yes' and age >= 30"),))),
+    )
+    note = f"{count:,} lines, {path.stat().st_size / 1e6:.0f} MB; processor time {ours[1] / theirs[1]:.2f} ×"
+    yield at_most("tables: share of one predicate, CSV", ours[0], "DuckDB read_csv", theirs[0], _SLOWER, note=note)
+    half = Path(folder) / f"rows-{count // 4}.csv"
+    with path.open() as source, half.open("w") as target:
+        target.writelines(line for _, line in zip(range(count // 4), source))
+    yield _memory(path, half, count, share=4)
 
 
 def _fitting(folder: str) -> int:
@@ -92,7 +123,9 @@ def _table(folder: str, count: int) -> Path:
     return path
 
 
-def _against_duckdb(name: str, tally: Tally, settings: dict[str, Any], query: str, path: Path, count: int) -> Row:
+def _against_duckdb(
+    name: str, tally: Tally, settings: dict[str, Any], query: str, path: Path, count: int, factor: float = _FACTOR
+) -> Row:
     import duckdb
 
     from optimaldp.tables import count as count_persons
@@ -103,7 +136,7 @@ def _against_duckdb(name: str, tally: Tally, settings: dict[str, Any], query: st
         lambda: count_persons(str(path), tally, People(**settings)),
     )
     note = f"{count:,} rows, opening and counting; processor time {ours[1] / theirs[1]:.2f} ×"
-    return at_most(f"tables: {name}", ours[0], "DuckDB, bare aggregate", theirs[0], _FACTOR, note=note)
+    return at_most(f"tables: {name}", ours[0], "DuckDB, bare aggregate", theirs[0], factor, note=note)
 
 
 Times = tuple[float, float]
@@ -132,13 +165,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
-def _memory(big: Path, small: Path, count: int) -> Row:
+def _memory(big: Path, small: Path, count: int, *, share: int = 10) -> Row:
     """Peak memory of a process of its own must hardly depend on the number of rows."""
     peaks = [float(_run("-c", _PEAK, str(path))) for path in (big, small)]
-    note = f"{count:,} rows against {count // 10:,}"
-    return at_most(
-        "tables: peak memory of a count", peaks[0], "a tenth of the rows", peaks[1], 1.5, unit="MB", note=note
-    )
+    note = f"{count:,} rows against {count // share:,}"
+    name, peer = f"tables: peak memory of a count, {big.suffix[1:]}", f"1/{share} of the rows"
+    return at_most(name, peaks[0], peer, peaks[1], 1.5, unit="MB", note=note)
 
 
 _OURS = """

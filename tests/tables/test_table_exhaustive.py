@@ -103,7 +103,7 @@ CASES: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((GRID, OK), PERSON | {"reduce": "max"}),
     ((GRID,), PERSON | {"reduce": "min"}),
 ]
-WHERE = [None, "day >= 2", "vote <> 'b'"]
+WHERE = [None, "day >= 2", pytest.param("vote <> 'b'", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("where", WHERE)

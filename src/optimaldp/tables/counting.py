@@ -203,7 +203,7 @@ def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
                 cells[cell] = cells.get(cell, 0) + people
                 total[cell] = total.get(cell, 0) + people
     by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
-    return Counted(total, plan.shape, by_level, plan.options)
+    return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
 
 
 def _cells(row: tuple[Any, ...], plan: Plan) -> list[tuple[int, int]]:

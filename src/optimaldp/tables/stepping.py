@@ -143,6 +143,8 @@ def _in_integers(clipped: Any, lattice: _Lattice) -> Any:
         lattice.need(0)
     above = clipped * lattice.denominator - lattice.first
     number = above if lattice.width == 1 else _exact_quotient(above, lattice.width)
+    if (_bounds(lattice)[1] * lattice.denominator - lattice.first) // lattice.width < lattice.bins:
+        return number
     # Where steps are narrower than the column's unit, the least value of the last bin may lie beyond it.
     return ibis.cases((number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))
 

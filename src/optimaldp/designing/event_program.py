@@ -6,11 +6,11 @@ they are added as they are violated; with delta = 0 the single answers are enoug
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from optimaldp.designing.exact_lp import Constraint, Solution, Terms, maximise, solve_floats
+from optimaldp.designing.exact_lp import Constraint, SharedBasis, Solution, Terms, maximise, solve_floats
 from optimaldp.designing.rational import rational_ratio
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
@@ -71,9 +71,24 @@ class EventProgram:
 
     def event_multipliers(self, solution: Solution) -> tuple[tuple[EventConstraint, Fraction], ...]:
         """The multipliers of the event constraints in a solution."""
+        return self._named_multipliers(solution.multipliers)
+
+    def shared_basis(
+        self, solution: Solution
+    ) -> Callable[[Terms], tuple[tuple[EventConstraint, Fraction], ...] | None]:
+        """A function that proves other objectives at the point of an exact *solution*, as far as its basis does."""
+        basis = SharedBasis(self.constraints(), self.columns, solution)
+
+        def prove(objective: Terms) -> tuple[tuple[EventConstraint, Fraction], ...] | None:
+            multipliers = basis.multipliers(objective)
+            return None if multipliers is None else self._named_multipliers(multipliers)
+
+        return prove
+
+    def _named_multipliers(self, multipliers: Mapping[int, Fraction]) -> tuple[tuple[EventConstraint, Fraction], ...]:
         cuts = list(self._cuts)
         shift = len(self._row_sums)
-        return tuple((_named(*cuts[i - shift]), w) for i, w in solution.multipliers.items() if i >= shift)
+        return tuple((_named(*cuts[i - shift]), w) for i, w in multipliers.items() if i >= shift)
 
     def prefix(self, vertex: int, event: Event) -> tuple[Terms, Fraction]:
         """The probability of *event* at *vertex* as terms and a constant."""

@@ -21,7 +21,7 @@ from optimaldp.extras import requiring
 Terms = dict[int, Fraction]  # column -> coefficient
 
 _TIGHT = 1e-7
-_EXACT_COLUMNS = 400  # beyond this the exact solve takes longer than anybody waits
+_EXACT_COLUMNS = 1500  # beyond this the exact solve takes longer than anybody waits
 _MOST_PIVOTS = 2000  # of the exact simplex; from a basis that HiGHS found it needs a handful at most
 _DONE, _INFEASIBLE = 0, 2  # what HiGHS says, in scipy's words
 
@@ -52,6 +52,7 @@ class Solution:
     value: Fraction
     multipliers: dict[int, Fraction]
     exact: bool
+    basis: tuple[int, ...] = ()  # of an exact solution: the constraints that fix the point
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,21 @@ def maximise(
     value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
     multipliers = {i: Fraction(float(w)) for i, w in enumerate(found.multipliers) if w > 0}
     return Solution(point, value, multipliers, exact=False)
+
+
+class SharedBasis:
+    """The basis of an exact solution, asked whether it proves the maximum of other objectives at the same point too."""
+
+    def __init__(self, constraints: Sequence[Constraint], columns: int, solution: Solution) -> None:
+        self._count, self._basis = len(constraints), solution.basis
+        self._simplex = Simplex({}, [c.exact for c in constraints], columns)
+
+    def multipliers(self, objective: Terms) -> dict[int, Fraction] | None:
+        """Multipliers that prove that the solution maximises *objective*, or ``None`` if this basis does not show it."""
+        weights = self._simplex.weights(self._basis, {j: _rational(c) for j, c in objective.items()})
+        if any(weight < 0 for weight in weights.values()):
+            return None
+        return {i: _fraction(w) for i, w in sorted(weights.items()) if w != 0 and i < self._count}
 
 
 def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: int) -> Floats | None:
@@ -121,7 +137,8 @@ def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, 
         return None
     point = [_fraction(x) for x in vertex.point]
     weights = {i: _fraction(w) for i, w in sorted(vertex.multipliers.items()) if w != 0 and i < len(constraints)}
-    return Solution(point, sum((c * point[j] for j, c in objective.items()), Fraction(0)), weights, exact=True)
+    value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
+    return Solution(point, value, weights, exact=True, basis=vertex.basis)
 
 
 def _basis(constraints: Sequence[Constraint], columns: int, found: Floats) -> list[int]:

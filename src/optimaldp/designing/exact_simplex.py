@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq
+
+from optimaldp.designing.sparse_lu import SparseLU
 
 Sparse = Mapping[int, fmpq]
 
@@ -37,6 +39,7 @@ class Vertex:
 
     point: list[fmpq]
     multipliers: dict[int, fmpq]  # of the basic constraints, variables at zero behind the rows; they may be negative
+    basis: tuple[int, ...] = ()
 
 
 class Infeasible(Exception):  # noqa: N818  (an answer, not a fault)
@@ -48,6 +51,11 @@ class Simplex:
 
     def __init__(self, objective: Sparse, rows: Sequence[Row], columns: int) -> None:
         self._objective, self._rows, self._columns = objective, rows, columns
+        self._last: tuple[object, SparseLU] | None = None
+
+    def weights(self, basis: Sequence[int], terms: Sparse) -> dict[int, fmpq]:
+        """How *terms* is a combination of the constraints of a basis: a proof of their maximum there if none is negative."""
+        return self._multipliers(list(basis), terms)
 
     def solve(self, basis: Sequence[int], *, most_pivots: int) -> Vertex | None:
         """The optimum from *basis* (independent constraints); ``None`` if the basis is none, or it takes too many pivots.
@@ -85,7 +93,7 @@ class Simplex:
             point = self._point(basis)
             leaving = min((i for i in basis if weights[i] < 0), default=None)
             if leaving is None:
-                return Vertex(point, weights)
+                return Vertex(point, weights, tuple(basis))
             entering = self._first_met(basis, point, self._direction(basis, leaving))
             if entering is None:
                 return None  # unbounded: no program of probabilities is
@@ -134,9 +142,8 @@ class Simplex:
         rows, live = self._split(basis)
         if live:
             values = [right.get(i, _ZERO) - _dot(self._rows[i].terms, x) for i in rows]
-            found = self._square(rows, live).solve(fmpq_mat(len(live), 1, values))
-            for k, j in enumerate(live):
-                x[j] = found[k, 0]
+            for j, value in self._factored(rows, live).solve(values).items():
+                x[j] = value
         return x
 
     def _multipliers(self, basis: list[int], terms: Sparse) -> dict[int, fmpq]:
@@ -146,10 +153,9 @@ class Simplex:
         weights: dict[int, fmpq] = {}
         rest = {i - count: -terms.get(i - count, _ZERO) for i in basis if i >= count}
         if live:
-            values = [terms.get(j, _ZERO) for j in live]
-            found = self._square(rows, live).transpose().solve(fmpq_mat(len(live), 1, values))
-            for k, i in enumerate(rows):
-                weights[i] = found[k, 0]
+            found = self._factored(rows, live).solve_transposed({j: terms[j] for j in live if j in terms})
+            for i, weight in zip(rows, found):
+                weights[i] = weight
                 for j, c in self._rows[i].terms.items():
                     if j in rest:
                         rest[j] += weights[i] * c
@@ -161,14 +167,16 @@ class Simplex:
         zeros = {i - count for i in basis if i >= count}
         return [i for i in basis if i < count], [j for j in range(self._columns) if j not in zeros]
 
-    def _square(self, rows: list[int], live: list[int]) -> fmpq_mat:
-        place = {j: k for k, j in enumerate(live)}
-        square = fmpq_mat(len(live), len(live))
-        for k, i in enumerate(rows):
-            for j, c in self._rows[i].terms.items():
-                if j in place:
-                    square[k, place[j]] = c
-        return square
+    def _factored(self, rows: list[int], live: list[int]) -> SparseLU:
+        """The square matrix of the basis, factored; that of the last basis is kept, since three solves share it."""
+        key = (tuple(rows), tuple(live))
+        if self._last is None or self._last[0] != key:
+            if len(rows) != len(live):
+                raise ZeroDivisionError("the constraints do not fix a point")
+            kept = set(live)
+            terms = [{j: c for j, c in self._rows[i].terms.items() if j in kept and c != 0} for i in rows]
+            self._last = (key, SparseLU(terms))
+        return self._last[1]
 
 
 def _dot(terms: Sparse, x: Sequence[fmpq]) -> fmpq:

@@ -42,7 +42,7 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
         witness = _infeasible_words(problem, program)
         return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness=witness, exact=False)
     rows = program.rows(best.point) if best.exact else repaired(problem, program.rows(best.point))
-    proofs, missed = _compare(problem, program, prefixes, rows, bounds, best.exact)
+    proofs, missed = _compare(program, prefixes, rows, bounds, best)
     if missed is not None:
         witness = _clash_words(problem, program, prefixes, *missed)
         return Outcome(
@@ -70,23 +70,25 @@ def _value(rows: list[Row], prefix: Prefix) -> Fraction:
 
 
 def _compare(
-    problem: Problem,
-    program: EventProgram,
-    prefixes: list[Prefix],
-    rows: list[Row],
-    bounds: dict[Event, Bounds],
-    exact: bool,
+    program: EventProgram, prefixes: list[Prefix], rows: list[Row], bounds: dict[Event, Bounds], best: Solution
 ) -> tuple[list[DualProof] | None, tuple[Prefix, Fraction] | None]:
     """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere.
 
     Proofs are ``None`` if floats decided somewhere.
     """
-    proofs, proven = [], exact
+    proofs: list[DualProof] = []
+    proven = exact = best.exact
+    prove = program.shared_basis(best) if exact else None
     for prefix in track(prefixes, "comparing each prefix sum with its own maximum"):
         value = _value(rows, prefix)
         if bounds[prefix.event].values[prefix.vertex] - value <= (0 if exact else _SAME):
             continue
-        single = program.maximise(program.prefix(prefix.vertex, prefix.event)[0])
+        objective = program.prefix(prefix.vertex, prefix.event)[0]
+        multipliers = prove(objective) if prove is not None else None
+        if multipliers is not None:  # most often one basis proves all, and no other program has to be solved
+            proofs.append(DualProof(prefix.vertex, prefix.event, value, multipliers))
+            continue
+        single = program.maximise(objective)
         assert single is not None, "the program was feasible a moment ago"
         if single.value - value > (0 if exact and single.exact else _SAME):
             return [], (prefix, single.value)

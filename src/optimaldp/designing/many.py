@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from optimaldp.certify.graphs.privacy import check_privacy
+from optimaldp.designing.components import design_by_components
 from optimaldp.designing.envelope import design_envelope
-from optimaldp.designing.linear_program import design_linear_program
 from optimaldp.designing.outcome import Outcome, Status
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
@@ -22,7 +22,7 @@ def design_many(problem: Problem, *, exact: bool) -> Outcome:
         if outcome.status is not Status.OPTIMAL or _fits(problem, outcome):
             return outcome
     decided, bounds = design_envelope(problem)
-    return decided or design_linear_program(problem, bounds)
+    return decided or design_by_components(problem, bounds)
 
 
 def _fits(problem: Problem, outcome: Outcome) -> bool:

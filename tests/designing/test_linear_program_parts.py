@@ -1,0 +1,79 @@
+"""The linear program part by part: a gadget that needs it does not cost the rest its proof."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import fmpq
+
+import optimaldp as odp
+from optimaldp.designing import Proof, Status, solve
+from optimaldp.designing.sparse_lu import SparseLU
+from optimaldp.mechanisms.documents import read_problem
+
+GADGET = {  # R12: the envelope is not private, and yet there is an optimum
+    "fixed": {"u": {"a": "0.5", "b": "0.4", "c": "0.1"}, "w": {"a": "0.6", "b": "0.2", "c": "0.2"}},
+    "edges": [["u", "v"], ["v", "w"]],
+    "prefers": {"u": ["a", "b", "c"], "v": ["a", "b", "c"], "w": ["a", "b", "c"]},
+}
+
+
+def problem_with(pairs: int, gadgets: int):
+    document = {"answers": ["a", "b", "c"], "privacy": {"epsilon": "ln(2)"}, "edges": [], "prefers": {}, "fixed": {}}
+    for i in range(gadgets):
+        document["edges"] += [[f"{u}{i}", f"{v}{i}"] for u, v in GADGET["edges"]]
+        document["prefers"] |= {f"{name}{i}": order for name, order in GADGET["prefers"].items()}
+        document["fixed"] |= {f"{name}{i}": row for name, row in GADGET["fixed"].items()}
+    for i in range(pairs):
+        document["edges"].append([f"x{i}", f"y{i}"])
+        document["prefers"] |= {f"x{i}": ["c", "a", "b"], f"y{i}": ["c", "b", "a"]}
+        document["fixed"][f"x{i}"] = {"a": "0.2", "b": "0.3", "c": "0.5"}
+    return read_problem(document)
+
+
+@pytest.mark.parametrize(("pairs", "gadgets"), [(200, 1), (0, 1), (10, 40)])
+def test_a_gadget_beside_pairs_keeps_its_proof(pairs, gadgets):
+    found = solve(problem_with(pairs, gadgets))
+    assert found.status is Status.OPTIMAL
+    assert found.route == "linear-program"
+    assert found.proof is Proof.EXACT
+    assert found.verdict.optimal
+    assert str(found.mechanism["v0"]["a"]) == "7/10"
+    if pairs:
+        assert str(found.mechanism["y0"]["c"]) == "3/4"
+
+
+def test_one_part_without_an_optimum_leaves_none():
+    found = odp.design(
+        odp.graphs.DatasetGraph.from_edges(
+            "sabxy",
+            [("s", "a", odp.level("ln(3/2)")), ("s", "b", odp.level("ln(3)")), ("a", "b", odp.level("ln(3)")),
+             ("x", "y", odp.level("ln(2)"))],
+        ),
+        dict.fromkeys("sabxy", ("1", "2", "3")) | {"b": ("1", "3", "2")},
+        fixed={"s": {"1": "0.3", "2": "0.2", "3": "0.5"}, "x": {"1": "0.3", "2": "0.2", "3": "0.5"}},
+    )  # fmt: skip
+    again = odp.solve(found.problem)
+    assert found.status is again.status
+    assert found.mechanism is None or odp.verify(found.mechanism).private
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sparse_elimination_solves_both_ways(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30))
+    rows = [{int(j): fmpq(int(rng.integers(-5, 6)), int(rng.integers(1, 4))) for j in rng.choice(size, min(size, 3), False)}
+            for _ in range(size)]  # fmt: skip
+    rows = [{j: c for j, c in row.items() if c != 0} | {i: fmpq(40 + i)} for i, row in enumerate(rows)]
+    right = [fmpq(int(v)) for v in rng.integers(-9, 9, size)]
+    factored = SparseLU(rows)
+    x = factored.solve(right)
+    assert [sum((c * x.get(j, fmpq(0)) for j, c in row.items()), fmpq(0)) for row in rows] == right
+    y = factored.solve_transposed(dict(enumerate(right)))
+    columns = [sum((row.get(j, fmpq(0)) * w for row, w in zip(rows, y)), fmpq(0)) for j in range(size)]
+    assert columns == right
+
+
+def test_a_singular_matrix_is_no_basis():
+    with pytest.raises(ZeroDivisionError):
+        SparseLU([{0: fmpq(1), 1: fmpq(2)}, {0: fmpq(2), 1: fmpq(4)}])

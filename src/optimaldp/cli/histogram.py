@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.bars import bar_lines
 from optimaldp.errors import HistogramError
 
 if TYPE_CHECKING:
@@ -33,9 +34,13 @@ def histogram(
         help="'substitution' (one record replaced, the total is public) or 'add-remove' (it is private).",
     ),
     prior: str | None = typer.Option(
-        None, help="Public belief: flat, uniform, a JSON list of probabilities, or dirichlet:[1, 2, 3]."
+        None,
+        help="Public belief: flat, uniform, a JSON list of probabilities, dirichlet:[1, 2, 3]; with add-remove poisson:[5, 2].",
     ),
-    remap: str | None = typer.Option(None, help="projection (default), bayes (default with a prior), ball, none."),
+    remap: str | None = typer.Option(
+        None,
+        help="automatic (default), bayes (default with a prior), projection, top-fill, empirical-bayes, threshold, ball, none.",
+    ),
     plot: str | None = typer.Option(None, help="Also draw a picture into this file (.png, .svg, .pdf)."),
 ) -> None:
     """Release counts with the least expected error (--counts), or say what that error is (--bins)."""
@@ -90,7 +95,10 @@ def _release(
         raise HistogramError(
             "bins", bins, f"does not match the list of {len(table)} counts", "leave out --bins, or correct it"
         )
-    release = private_histogram(table, epsilon=epsilon, neighbours=neighbours, prior=_read_prior(prior), remap=remap)
+    # The list that is printed adds up to the total of the list that was read, wherever that is public.
+    release = private_histogram(
+        table, epsilon=epsilon, neighbours=neighbours, prior=_read_prior(prior), remap=remap, keep_total=True
+    )
     if plot is not None:
         _save(release.plot(), plot)
     typer.echo(json.dumps(list(release.counts)))
@@ -98,8 +106,10 @@ def _release(
 
 
 def _explain(release: HistogramRelease) -> None:
-    """On a terminal, say on standard error what was promised: standard output holds the list alone."""
+    """On a terminal, draw bars and say what was promised, on standard error: standard output holds the list alone."""
     if sys.stdout.isatty():
+        for line in bar_lines(release.labels, release.counts):
+            typer.echo(line, err=True)
         typer.echo(release.statement(), err=True)
 
 
@@ -143,16 +153,17 @@ def _error_document(noise: Any) -> dict[str, Any]:
 def _read_prior(text: str | None) -> Any:
     if text is None or text in ("flat", "uniform"):
         return text
-    from optimaldp.histograms import dirichlet
+    from optimaldp.histograms import dirichlet, poisson
 
-    kind, _, rest = text.partition(":") if text.startswith("dirichlet:") else ("", "", text)
+    kinds = {"dirichlet": dirichlet, "poisson": poisson}
+    kind, _, rest = text.partition(":") if text.partition(":")[0] in kinds else ("", "", text)
     try:
         values = json.loads(rest, parse_float=str)
     except json.JSONDecodeError:
         values = None
     if not isinstance(values, list):
         raise HistogramError("prior", text, "is not a prior", "write flat, uniform, '[0.2, 0.8]' or 'dirichlet:[1, 2]'")
-    return dirichlet(values) if kind else values
+    return kinds[kind](values) if kind else values
 
 
 def _save(figure: Any, path: str) -> None:

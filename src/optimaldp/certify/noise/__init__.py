@@ -1,7 +1,16 @@
 """The referee of noise: a recipe, or a table of probabilities, against the level and the neighbours that it claims."""
 
 from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe, check_table
+from optimaldp.certify.noise.rows import certify_rows, draw_row
 from optimaldp.certify.noise.sparse import check_sparse_recipe
 from optimaldp.certify.noise.table import check_noise
 
-__all__ = ["NoiseVerdict", "check_noise", "check_recipe", "check_sparse_recipe", "check_table"]
+__all__ = [
+    "NoiseVerdict",
+    "certify_rows",
+    "check_noise",
+    "check_recipe",
+    "check_sparse_recipe",
+    "check_table",
+    "draw_row",
+]

@@ -18,6 +18,7 @@ from itertools import permutations
 from math import comb
 from typing import Any
 
+from optimaldp.certify.noise import certify_rows, draw_row
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import ConstraintGraph, Histogram, constraint_graph
 from optimaldp.histograms.parameters import read_level
@@ -25,6 +26,7 @@ from optimaldp.histograms.priors import read_prior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
 from optimaldp.results import Result
+from optimaldp.sampling import BitSource, SystemBits
 
 _MOST_PAIRS = 250_000  # pairs of histograms before the reduction
 _MOST_PERMUTED = 6  # bins whose permutations are tried
@@ -78,6 +80,26 @@ class FiniteOptimum(Result):
         index = {histogram: i for i, histogram in enumerate(self.program.graph.vertices)}
         return self.values[int(self.program.orbit_of[index[tuple(true)], index[tuple(released)]])]
 
+    def row(self, true: Sequence[int]) -> tuple[Fraction, ...]:
+        """``W(. | true)`` over all histograms, in the order of the graph's vertices: exact, with sum 1."""
+        vertices = self.program.graph.vertices
+        orbits = self.program.orbit_of[vertices.index(tuple(true))]
+        return tuple(self.values[int(orbit)] for orbit in orbits)
+
+    def release(self, counts: Sequence[int], *, source: BitSource | None = None) -> FiniteRelease:
+        """Draw one private histogram from the optimal mechanism itself.
+
+        **Guarantee.** The referee has checked every pair of neighbours; the draw has exactly the probabilities of the row.
+        """
+        graph = self.program.graph
+        true = tuple(counts)
+        if true not in set(graph.vertices):
+            rule = f"is no histogram of {graph.persons} people in {graph.bins} bins"
+            raise HistogramError("counts", f"{len(true)} counts", rule, "make the optimum for this number of people")
+        certified = certify_rows(self.values, self.program.orbit_of, graph.edges, epsilon=self.epsilon)
+        drawn = draw_row(certified, graph.vertices.index(true), SystemBits() if source is None else source)
+        return FiniteRelease(graph.vertices[drawn], self)
+
     def __float__(self) -> float:
         return float((self.lower + self.upper) / 2)
 
@@ -97,6 +119,24 @@ class FiniteOptimum(Result):
             "variables": len(self.program.costs),
             "variables_unreduced": len(graph.vertices) ** 2,
         }
+
+
+@dataclass(frozen=True, repr=False)
+class FiniteRelease(Result):
+    """A private histogram that was drawn from a finite optimum. Everything in it may be published."""
+
+    counts: Histogram
+    optimum: FiniteOptimum
+
+    def expected_error(self) -> float:
+        """The least expected error that any mechanism has at this number of people, under the optimum's prior."""
+        return float(self.optimum)
+
+    def summary(self) -> str:
+        return f"FiniteRelease({list(self.counts)}, epsilon {self.optimum.epsilon}, substitution, certified, optimal)"
+
+    def to_document(self) -> dict[str, Any]:
+        return {"answer": list(self.counts), "neighbours": "substitution", "delta": 0} | self.optimum.to_document()
 
 
 def finite_optimum(

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Row, at_least_faster, at_most, best_time
-from optimaldp.channels import AnswerGraph, Channel, measures, optimal_mechanism, ring_profile, shannon_capacity
+from optimaldp.channels import (
+    AnswerGraph,
+    Channel,
+    Databases,
+    count,
+    induced_graph,
+    leakage_report,
+    measures,
+    optimal_mechanism,
+    ring_profile,
+    shannon_capacity,
+)
 
 _PATIENCE = 30.0  # seconds granted to a peer that is far slower; then the row says "at least"
 
@@ -25,6 +36,8 @@ def _random_channel(size: int, *, seed: int) -> Any:
 def rows() -> Iterator[Row]:
     """Each row is one claim about speed."""
     yield from _dense_solves()
+    yield from _many_answers()
+    yield from _large_channels()
     try:
         import qif
     except ImportError:
@@ -115,6 +128,47 @@ def _dense_solves() -> Iterator[Row]:
     yield at_most("closed form, grid of 2000 answers", spent, "one dense solve of 2000", solve[2000], 10, note=note)
     ring = best_time(lambda: ring_profile(10_001, "ln(2)"))
     yield at_most("ring of 10 001 answers by symmetry", ring, "one dense solve of 1000", solve[1000], 1)
+
+
+def _many_answers() -> Iterator[Row]:
+    """1000 answers with a prior: the known optimum where there is one, in the time of some dense solves."""
+    size, solve = 1000, _dense_solve(1000)
+    prior = np.random.default_rng(5).dirichlet(np.ones(size))
+    ordered = np.sort(prior)[::-1]
+    kept = np.arange(1, size + 1)
+    known = {
+        "path": _geometric_with_guesses(AnswerGraph.path(size), prior),
+        "clique": float((ordered.cumsum() / (1 + (kept - 1) / 2)).max()),
+    }
+    for name, graph in (("path", AnswerGraph.path(size)), ("clique", AnswerGraph.clique(size))):
+        start = time.perf_counter()
+        found = optimal_mechanism(graph, "ln(2)", prior=prior)
+        spent = time.perf_counter() - start
+        note = f"{float(found.utility) / known[name]:.9f} of the known optimum"
+        yield at_most(f"{name} of 1000 answers with a prior", spent, "one dense solve of 1000", solve, 20, note=note)
+    for name, graph in (("ring", AnswerGraph.ring(size)), ("grid", AnswerGraph.grid(25, 40))):
+        centre = np.exp(-(((np.arange(size) - size / 2) / (size / 4)) ** 2) / 2)
+        start = time.perf_counter()
+        found = optimal_mechanism(graph, "ln(2)", prior=centre / centre.sum())
+        spent = time.perf_counter() - start
+        note = f"{float(found.utility) / float(found.upper_bound):.9f} of the bound"
+        yield at_most(f"{name} of 1000 answers, smooth prior", spent, "one dense solve of 1000", solve, 40, note=note)
+
+
+def _geometric_with_guesses(graph: AnswerGraph, prior: Any) -> float:
+    kernel = 0.5**graph.distances
+    rows = kernel * np.linalg.solve(kernel, np.ones(len(prior)))
+    return float((rows * prior[:, None]).max(axis=0).sum())
+
+
+def _large_channels() -> Iterator[Row]:
+    channel, solve = Channel(_random_channel(1000, seed=6)), _dense_solve(1000)
+    ours = best_time(lambda: leakage_report(channel))
+    yield at_most("leakage report, 1000 × 1000", ours, "one dense solve of 1000", solve, 40)
+    people = Databases.of_values(("yes", "no"), 10_000)
+    ours = best_time(lambda: induced_graph(count(lambda value: value == "yes"), people))
+    limit = best_time(lambda: sum(i for i in range(10**6)))
+    yield at_most("answer graph of counting 10 000 people", ours, "adding a million numbers in Python", limit, 20)
 
 
 def _dense_solve(size: int) -> float:

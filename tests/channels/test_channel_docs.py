@@ -12,7 +12,7 @@ import pytest
 import optimaldp.channels
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "channels.md"
-MODULES = [module.name for module in pkgutil.iter_modules(optimaldp.channels.__path__)]
+MODULES = [module.name for module in pkgutil.walk_packages(optimaldp.channels.__path__, "optimaldp.channels.")]
 
 
 def test_the_document_runs() -> None:
@@ -24,4 +24,4 @@ def test_the_document_runs() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_run(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"optimaldp.channels.{name}")).failed == 0
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

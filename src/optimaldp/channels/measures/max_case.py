@@ -1,6 +1,6 @@
 """Max-case refinement: may the second channel stand in for the first when only the worst output counts?
 
-For the average over outputs the answer is post-processing (:mod:`refining`). For the worst output it is weaker: every
+For the average over outputs the answer is post-processing (``refining``). For the worst output it is weaker: every
 posterior of the second must be a mixture of posteriors of the first.
 """
 

@@ -195,6 +195,27 @@ def test_a_part_of_units_is_asked_alone_where_it_is_declared(tmp_path: Path, fil
             table.ask("count(smokes = 'yes') >= 1", epsilon=1, reduce="any")
 
 
+def test_people_whose_own_budget_is_used_up_do_not_stop_the_others(survey: Path, file: Path) -> None:
+    """Nor do levels that nobody in this table has."""
+    groups = {"level": {0.5: Budget(1), 0.3: Budget(0)}}
+    table = odp.open(survey, budget=Budget(9), ledger=file, groups=groups)
+    for number in range(4):
+        table.ask(f"count(smokes = 'yes') >= {number + 1}", epsilon=1, levels="level")
+    assert str(table.remaining.spent.epsilon) == "4"
+    assert [str(table.remaining_of(group=("level", own)).spent.epsilon) for own in (0.5, 0.3)] == ["1", "0"]
+    with pytest.raises(BudgetError, match="levels='level'"):
+        table.ask("count(smokes = 'yes') >= 9", epsilon=1)
+
+
+def test_questions_that_are_asked_together_leave_out_whoever_cannot_pay_for_all(survey: Path, file: Path) -> None:
+    table = odp.open(survey, budget=Budget(9), ledger=file, groups={"level": {0.5: Budget(0.75)}})
+    questions = ["count(smokes = 'yes') >= 3", "count(smokes = 'yes') >= 4"]
+    assert len(table.ask(questions, epsilon=1, levels="level")) == 2
+    assert str(table.remaining_of(group=("level", 0.5)).spent.epsilon) == "0"
+    table.ask("count(smokes = 'yes') >= 5", epsilon=1, levels="level")
+    assert str(table.remaining_of(group=("level", 0.5)).spent.epsilon) == "0.5"
+
+
 def test_a_ledger_is_needed_and_made_only_with_a_budget(survey: Path, file: Path) -> None:
     with pytest.raises(InputError, match="ledger"):
         odp.open(survey, budget=Budget(1))

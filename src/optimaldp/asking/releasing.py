@@ -15,7 +15,7 @@ from optimaldp.asking.statements import meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Aim
-from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
 from optimaldp.sampling import SystemBits
@@ -221,12 +221,14 @@ def _paid(opened: Source, requests: Sequence[Request], book: Ledger, version: st
 
     agreed = {"neighbours": requests[0].neighbours, "unit": requests[0].people.unit}
     book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
-    ready = [withhold_details(lambda: _prepared(opened, request, book)) for request in requests]  # noqa: B023
+    prepared = [withhold_details(lambda: _prepared(opened, request, requests, book)) for request in requests]  # noqa: B023
+    ready = [one for one, _ in prepared]
     charges = [
         Charge(
-            **_charge(one.request) | {"used": one.spent, "personal": personal_costs(one), "data_version": version},
+            **_charge(one.request)
+            | {"used": one.spent, "personal": _personal(one, weightless), "data_version": version},
         )
-        for one in ready
+        for one, weightless in prepared
     ]
     reservations = book.reserve_together(charges, **agreed)
     answers = [withhold_details(lambda: one.draw(SystemBits())) for one in ready]  # noqa: B023
@@ -235,18 +237,29 @@ def _paid(opened: Source, requests: Sequence[Request], book: Ledger, version: st
     return made
 
 
-def _prepared(opened: Source, request: Request, book: Ledger) -> Prepared:
+def _prepared(
+    opened: Source, request: Request, together: Sequence[Request], book: Ledger
+) -> tuple[Prepared, frozenset[Epsilon]]:
     counted = count(opened, request.tally, request.people)
-    return prepare(request, counted, _weightless(book, request, counted))
+    weightless = _weightless(book, request, together, counted)
+    return prepare(request, counted, weightless), weightless
 
 
-def _weightless(book: Ledger, request: Request, counted: Counted) -> frozenset[Epsilon]:
-    """The levels whose people have no budget of their own left: they are not asked, and the others still are."""
+def _weightless(book: Ledger, request: Request, together: Sequence[Request], counted: Counted) -> frozenset[Epsilon]:
+    """The levels whose people have too little budget of their own left: they are not asked, and the others still are."""
     column = request.people.levels
     if column is None:
         return frozenset()
-    askable = book.askable(column, levels_of(counted), level=request.level, part=_part_text(request))
+    # All or none of the questions of this column: what is asked together is charged together.
+    levels = [one.level for one in together if one.people.levels == column]
+    askable = book.askable(column, levels_of(counted), level=levels, part=_part_text(request))
     return frozenset(own for own, may in askable.items() if not may)
+
+
+def _personal(prepared: Prepared, weightless: frozenset[Epsilon]) -> dict[Epsilon, ApproximateDP] | None:
+    """What the people of each level lose; a level that is not asked loses nothing, whether or not anybody here has it."""
+    costs = personal_costs(prepared)
+    return None if costs is None else dict.fromkeys(weightless, approximate(ZERO)) | costs
 
 
 def _part_text(request: Request) -> Any:

@@ -28,7 +28,7 @@ def refusal(
     sentence = f"release needs {_needs(rule, spent, cost, budget, _whose(part, group))}"
     sentence += f" spent in {_entries(spending.count)}{_asked_together(together)})"
     if group is not None and group.column is not None:
-        sentence += f". Ask with levels={group.column!r} and leave these people out: then they lose nothing"
+        sentence += f". Ask with levels={group.column!r}: then these people are left out and lose nothing"
     return BudgetError(sentence, needs=cost, spent=spent, budget=budget, entries=spending.count)
 
 

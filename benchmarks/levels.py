@@ -68,7 +68,10 @@ def _large() -> Iterator[Row]:
     cap, capped = asked.best_cap(0.5)
     task, note = "average error, 100,000 strict of 1,000,001", f"typical, levels cut to {cap:.2g}"
     yield at_most(task, capped, "typical without a cap", asked.average(asked.typical, 0.5), 0.2, unit="", note=note)
-    yield at_most(task, capped, "strictest for all", asked.average(asked.strictest_for_all, 0.5), 1, unit="", note=note)
+    # Tables of a million people are thinned, each level in its own way: averages are right to about half a percent.
+    yield at_most(
+        task, capped, "strictest for all", asked.average(asked.strictest_for_all, 0.5), 1.01, unit="", note=note
+    )
 
 
 def _compared(asked: LevelSizes, task: str, chance: float) -> Iterator[Row]:

@@ -83,12 +83,12 @@ def worst_factor(law: TopLaw, people: int) -> float:
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(("options", "size"), [(3, 1), (3, 2), (3, 3), (4, 2)])
-@pytest.mark.parametrize("most", [0, 5040])
+@pytest.mark.parametrize("most", [0, 60_000])
 def test_neighbours_are_close(
     neighbours: Neighbours, options: int, size: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both mechanisms, forced by the number of lists up to which the joint one is used."""
-    monkeypatch.setattr(top, "MOST_LISTS", most)
+    monkeypatch.setattr(top, "MOST_COMPARED", most)
     law = TopLaw(options, size, Epsilon.read("ln(3)"), neighbours)
     assert law.mode is (TopMode.JOINT if most else TopMode.PEELING)
     people = 5 if neighbours is SUBSTITUTION else 4
@@ -100,7 +100,7 @@ def test_half_a_rate_too_much_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     law = TopLaw(3, 2, Epsilon.read("ln(3)"), SUBSTITUTION)
     monkeypatch.setattr(TopLaw, "rate", Fraction(3, 4))
     assert worst_factor(law, 5) > 3.1
-    monkeypatch.setattr(top, "MOST_LISTS", 0)
+    monkeypatch.setattr(top, "MOST_COMPARED", 0)
     monkeypatch.setattr(TopLaw, "rate", Fraction(1, 2))
     assert worst_factor(law, 5) > 3.1
 

@@ -12,10 +12,8 @@ list, and one move changes it by at most 1: which is what a private mechanism ne
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from optimaldp.privacy import Neighbours
 
@@ -75,6 +73,8 @@ class _Order:
 
 def _cheapest(heights: Sequence[int], others: Sequence[int], gain_price: int, loss_price: int) -> int:
     """The lowest value at which raising a little more costs no less than it saves."""
+    if len(heights) == 1 and not others:
+        return heights[0]
     below = 0  # heights at or below the value
     above = len(heights) + len(others)
     points = sorted([(height, True) for height in heights] + [(height, False) for height in others])
@@ -110,11 +110,11 @@ def _balanced(problem: _Order) -> int:
         (a, r), (b, s) = rising, falling
         if a <= r or b >= s:  # an end of [0, 1]: the other line alone bounds it
             return min(max(a, r), max(b, s))
-        weight = Fraction(s - r, (a - r) + (s - b))
-        top = weight * a + (1 - weight) * r
-        gained, lost = problem.solve(weight.numerator, weight.denominator - weight.numerator)
-        if weight * gained + (1 - weight) * lost >= top:
-            return math.ceil(top)
+        gain_price, loss_price = s - r, a - b  # where the two lines meet, w : 1 - w
+        top = gain_price * a + loss_price * r
+        gained, lost = problem.solve(gain_price, loss_price)
+        if gain_price * gained + loss_price * lost >= top:
+            return -(-top // (gain_price + loss_price))
         if gained > lost:
             rising = (gained, lost)
         else:

@@ -32,7 +32,7 @@ from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
 from optimaldp.sampling import BitSource, uniform_below
 
-MOST_LISTS = 5040  # compared at once: well below a second; ten options and four leaders
+MOST_COMPARED = 60_000  # lists times options that are compared at once: about a second; four leaders out of ten
 MOST_READABLE = 400  # lists whose whole distribution is computed
 _WORD = 64
 
@@ -69,7 +69,7 @@ class TopLaw:
     @property
     def mode(self) -> TopMode:
         """Chosen by public numbers alone."""
-        return TopMode.JOINT if self.lists <= MOST_LISTS else TopMode.PEELING
+        return TopMode.JOINT if self.lists * self.options <= MOST_COMPARED else TopMode.PEELING
 
     @property
     def rate(self) -> Fraction:

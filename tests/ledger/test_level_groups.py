@@ -201,6 +201,17 @@ def lost_by(person: tuple[Part | None, str, str], asked: list[Cost]) -> tuple[Ep
     return epsilon, delta
 
 
+def test_people_who_lost_more_than_their_budget_can_still_be_left_out() -> None:
+    """As in a ledger of version 0.1.0 that is read on the safe side: what takes nothing from them is not refused for them."""
+    group = Group("trust", "0.5")
+    account = Account(opened({group: Budget(1)}))
+    account.charge(Cost(None, bound(2)))
+    account.require([Cost(None, bound(1), "trust", (("0.5", bound(0)),))] * 2)
+    for own in (bound("0.1"), bound(0, "0.1")):
+        with pytest.raises(BudgetError):
+            account.require([Cost(None, bound(1, "0.1"), "trust", (("0.5", own),))])
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.lists(costs(), max_size=7), st.randoms(use_true_random=False), st.booleans())
 def test_a_group_has_lost_the_sum_in_every_order(asked: list[Cost], chance: Any, declared: bool) -> None:

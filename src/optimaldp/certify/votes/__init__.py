@@ -10,6 +10,7 @@ from optimaldp.certify.votes.balanced import examine_balanced
 from optimaldp.certify.votes.meaning import Inequality, count_of, mean_of, share_of
 from optimaldp.certify.votes.search import examine_distance
 from optimaldp.certify.votes.signed import examine_signed_distance, examine_signed_law
+from optimaldp.certify.votes.top import examine_top
 from optimaldp.certify.votes.weighted import examine_weighted
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "examine_distance",
     "examine_signed_distance",
     "examine_signed_law",
+    "examine_top",
     "examine_weighted",
     "mean_of",
     "share_of",

@@ -97,6 +97,7 @@ def test_people_with_a_budget_of_their_own_are_left_out_and_the_others_are_asked
     assert ledger.askable("trust", [0.1], level=level(0.05))[own]
     assert not ledger.askable("trust", [0.1], level=[level(0.05), level("0.0001")])[own]
     assert ledger.askable("caution", [0.1], level=asked) == {own: True}
+    assert ledger.askable("caution", [1], level=asked) == {Epsilon.read(1): True}
     with pytest.raises(
         BudgetError, match=r"trust = 0\.1.*Ask with levels='trust': then these people are left out and lose nothing"
     ):

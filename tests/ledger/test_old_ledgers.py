@@ -176,6 +176,9 @@ def test_a_budget_without_a_column_holds_for_every_column(old: OpenOld) -> None:
 def test_groups_that_were_named_freely_keep_what_they_lost(old: OpenOld) -> None:
     with old("groups") as ledger:
         assert ledger.spent(group="careful") == bound("0.75")
+        assert ledger.askable("trust", [1], level=level(1)) == {
+            Epsilon.read(1): True
+        }  # "careful" is no level of a column
         assert ledger.remaining(group=Group(None, "careful")).budget == Budget(1)
         with pytest.raises(BudgetError, match="the people with careful"):
             spend(ledger, 0.5)

@@ -22,7 +22,12 @@ predicates = st.recursive(
 numbers = st.fractions(-1000, 1000, max_denominator=1000)
 shares = st.fractions(0, 1, max_denominator=1000)
 options = st.lists(words | st.integers(-(10**9), 10**9), min_size=1, max_size=5, unique_by=str)
-edges = st.lists(numbers, min_size=2, max_size=6, unique=True).map(sorted)
+edges = st.lists(numbers, min_size=3, max_size=6, unique=True).map(sorted)
+ranks = st.fractions(Fraction(1, 1000), 1, max_denominator=1000)
+among = st.none() | st.just("a > 1") | st.just("\"among\" = 'x among y'")
+steps = st.integers(1, 50).map(lambda n: {"range": [0, 7 * n], "step": n}) | st.just(
+    {"range": ["2020-01-01", "2024-12-31"], "step": "1 day"}
+)
 
 
 def compared(quantity: object, comparison: str, bound: Fraction) -> Question:
@@ -43,11 +48,26 @@ thresholds = (
 questions = (
     thresholds
     | st.builds(lambda a, b: a & b, thresholds, thresholds)
+    | st.builds(lambda a, b, c: a | b | c, thresholds, thresholds, thresholds)
+    | st.builds(lambda p, c, b, a: compared(odp.share(p, among=a), c, b), predicates, comparisons, shares, among)
+    | st.builds(
+        lambda c, o, b, a: compared(odp.mean(c, range=[0, 10], step="0.5", among=a), o, b),
+        words,
+        comparisons,
+        st.fractions(0, 10, max_denominator=20),
+        among,
+    )
+    | st.builds(lambda p, q, m: odp.share(p, among="a") > odp.share(q, among="b") + m, predicates, predicates, shares)
+    | st.builds(lambda c, s, a: odp.median(c, **s, among=a), words, steps, among)
+    | st.builds(lambda c, s: odp.quantiles(c, ["0.25", "0.5"], **s), words, steps)
+    | st.builds(lambda c, e: odp.histogram(c, bins=e), words, edges)
+    | st.builds(lambda c: odp.keys(c), words)
+    | st.builds(lambda c, o, a: odp.winner(c, o, among=a), words, options, among)
     | st.builds(lambda c, o: odp.winner(c, o), words, options)
     | st.builds(lambda c, o: odp.histogram(c, o), words, options)
     | st.builds(lambda c: odp.compare(c, "it's", 'say "x", [y)'), words)
     | st.builds(lambda c, e: odp.median(c, bins=e), words, edges)
-    | st.builds(lambda c, r, e: odp.quantile(c, r, bins=e), words, shares, edges)
+    | st.builds(lambda c, r, e: odp.quantile(c, r, bins=e), words, ranks, edges)
 )
 
 
@@ -67,6 +87,9 @@ def test_text_round_trip(question: Question) -> None:
         ("winner(vote, [\"it's\", 'b'])", "winner(vote, ['it''s', 'b'])"),
         ("winner(married)", "winner(married)"),
         ("winner(married, [true, FALSE])", "winner(married, [true, false])"),
+        ("Share(a Among b)>1/2 OR any(c)", "share(a among b) > 0.5 or any(c)"),
+        ("mean( x , range=[1,5] , step=1 AMONG q) >= 3", "mean(x, range=[1, 5] among q) >= 3"),
+        ("count( * ) >= 11", "count(*) >= 11"),
         ("median(age, [18, 30.50, 1e2])", "median(age, bins=[18, 30.5, 100])"),
         ('quantile("group", 9/10, bins=[0,1/3,1])', "quantile(group, 0.9, bins=[0, 1/3, 1])"),
     ],
@@ -91,7 +114,23 @@ def test_forms_that_people_type(text: str, same: str) -> None:
         "drop table people",
         "majority(x) and",
         "majority(x) and winner(c, ['a'])",
-        "majority(x) and majority(y) and majority(z)",
+        "majority(x) and majority(y) or majority(z)",
+        "any(a) and any(b) and any(c) and any(d)",
+        "majority(x) or mean(y, range=[0, 1]) >= 0",
+        "share(x among y among z) >= 0.5",
+        "share(x among) >= 0.5",
+        "mean(x) >= 1",
+        "mean(x, range=[0, 1]) >= 2",
+        "mean(x, range=[5, 1]) >= 2",
+        "mean(x, range=[0, 0.5]) >= 0",
+        "mean(x, range=[0, 10], step=3) >= 2",
+        "share(x among a) > share(x)",
+        "share(x among a) > count(x among b)",
+        "share(x among a) > share(x among b) + 2",
+        "median(c, range=[0, 10])",
+        "median(c, range=['2020-01-01', '2020-02-01'], step=1)",
+        "quantile(c, 0, bins=[1, 2, 3])",
+        "quantiles(c, [0.5, 0.25], bins=[1, 2, 3])",
         "compare(c, 'a')",
         "compare(c, 'a', 'a')",
         "compare(c, a, b)",

@@ -104,8 +104,9 @@ def check_column(column: Any) -> str:
 
 
 def write_column(column: str) -> str:
-    """The name itself where it is a plain word, else in double quotes."""
-    return column if _PLAIN_NAME.fullmatch(column) else '"' + column.replace('"', '""') + '"'
+    """The name itself where it is a plain word, else in double quotes: so is the keyword ``among``."""
+    plain = _PLAIN_NAME.fullmatch(column) and column.lower() != "among"
+    return column if plain else '"' + column.replace('"', '""') + '"'
 
 
 def read_column(text: str) -> str:

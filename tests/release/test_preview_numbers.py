@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import optimaldp as odp
+from optimaldp.asking.previewing import epsilon_for, preview
 from optimaldp.cli import main
 from optimaldp.errors import InputError, LevelError, QuestionError
-from optimaldp.preview import epsilon_for, preview
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
 from optimaldp.questions.rivals import discrete_laplace, rivals

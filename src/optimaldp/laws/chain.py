@@ -16,6 +16,8 @@ from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, ball, precision, working_bits
 from optimaldp.privacy.trajectory import Number
 
+_EXACT_BITS = 1 << 13  # longer rationals are enclosed: nobody reads them, and adding them takes long
+
 Moves = int | float  # math.inf: no number of moves is enough
 
 
@@ -34,10 +36,15 @@ class Chain:
         """Exact at a rational level and a moderate distance, else enclosed at the current precision."""
         if distance == math.inf:
             return Fraction(0) if self.level.is_rational else Ball(0)
-        if self.level.is_rational:
+        if self._is_short(distance):
             return self._walked(self._head(self.level.epsilon.exact_ratio, 1 - self.level.delta), distance)
         with precision(max(working_bits(), 64) + self._lost_bits):
             return self._walked(self._head(self.level.epsilon.exp(), ball(1 - self.level.delta)), distance)
+
+    def _is_short(self, distance: Moves) -> bool:
+        """Whether the error is a rational that somebody might read: a power of e^epsilon with that many steps."""
+        ratio = self.level.epsilon.exact_ratio
+        return ratio is not None and (ratio.numerator.bit_length() + 1) * distance <= _EXACT_BITS
 
     def _head(self, ratio: Number, rest: Number) -> Number:
         return rest / (ratio + 1)

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws.winner.permute_and_flip import flip_probabilities
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import to_ball
+from optimaldp.questions.electing import MOST_LISTED
 from optimaldp.questions.rivals import Rival, rivals, winner_counts, winner_rivals
 
 if TYPE_CHECKING:
@@ -94,6 +97,8 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
             return Ball(0)
         votes = winner_counts(options, margin, setting.neighbours)
         with precision(_BITS):
+            if options > MOST_LISTED:
+                return _flipping_bound(votes, setting)
             table = Table({cell: people for cell, people in enumerate(votes) if people})
             row = [to_ball(p) for p in mechanism.law(table).probabilities()]
             return sum(row[1:], start=Ball(0))
@@ -101,6 +106,13 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
     others = tuple(winner_rivals(setting.level, setting.neighbours, options)) if options > 1 else ()
     note = "for the winner: two options lead, nobody else has a vote"
     return Accuracy(error, others, (note,), _trailing(error, setting) if options > 1 else ())
+
+
+def _flipping_bound(votes: list[int], setting: Setting) -> Ball:
+    """Of very many options: an option wins with at most half of its coin's probability, because the leader's coin shows heads."""
+    power = ball_power(setting.level.epsilon)
+    coins = flip_probabilities(votes, power, setting.neighbours)
+    return (sum(coins[1:], start=Ball(0)) / 2).min(Ball(1))
 
 
 def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.privacy.trajectory import Number, to_ball
 
+_BITS = 192
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
 _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
 
@@ -27,6 +29,14 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     if root.numerator * _GRID < root.denominator:  # a large epsilon: 1/60 is small enough to be told from 0
         rational = Fraction(1, _GRID)
     return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
+
+
+def bits_for(level: ApproximateDP) -> int:
+    """A working precision at which ``e^epsilon`` is told from 1, and delta from 0, with room to spare."""
+    tiny = 0 if level.epsilon.is_zero else level.epsilon.leading_zeros()
+    delta = level.delta
+    below = max(0, delta.denominator.bit_length() - delta.numerator.bit_length()) if delta else 0
+    return _BITS + 3 * (tiny + below) + math.ceil(3 * float(level.epsilon))
 
 
 def ratio_of(level: ApproximateDP) -> Number:

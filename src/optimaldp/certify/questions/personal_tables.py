@@ -18,15 +18,15 @@ from optimaldp.privacy.balls import precision
 from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
-_SIZES = ((1, 1), (2, 1), (1, 2), (2, 2))
+_SIZES = ((1, 1), (2, 1))
 State = tuple[Mapping[int, int], ...]
 
 
 def examine_personal(mechanism: Any) -> Finding:
-    """Every table of up to two people of the strictest and of the loosest level, and everybody who could change."""
+    """Every table of up to two people of the strictest level and one of the loosest, and everybody who could change."""
     levels = [epsilon for epsilon, _ in mechanism.setting.levels]
     pair = (levels[0], levels[-1])
-    cells = watched_cells(mechanism.cells, 4)
+    cells = watched_cells(mechanism.cells, 3)
     with precision(_BITS):
         for real in (False, True):
             used = pair if real else _rational(pair)
@@ -41,7 +41,7 @@ def examine_personal(mechanism: Any) -> Finding:
     return Finding(
         True,
         (
-            "every table of up to two people of the strictest and two of the loosest level, and everybody who could "
+            "every table of up to two people of the strictest level and one of the loosest, and everybody who could "
             "change: all events at that person's own level",
             "the sampler gives each answer exactly where its law says so, by scripted bits",
             f"for all other tables, by theorem: {mechanism.proof}",

@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 
 from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.questions.keys import examine_keys
-from optimaldp.certify.questions.laws_compared import close, is_distribution, ratio_of, stand_in
+from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
 from optimaldp.certify.questions.lines import check_lines
 from optimaldp.certify.questions.meanings import Meaning, meaning_of
 from optimaldp.certify.questions.noise import examine_noise
@@ -27,8 +27,8 @@ from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.trajectory import Number
 
-BITS = 192
-_WORK = 1500  # neighbouring pairs of small tables that are compared
+_MOST_SEARCHED = 60  # tables whose number of moves is compared: two joined thresholds take a millisecond each
+_WORK = 800  # neighbouring pairs of small tables that are compared
 
 
 class Examined(Protocol):
@@ -100,7 +100,7 @@ def examine(mechanism: Examined) -> Finding:
 
 def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     twin = mechanism.small_twin()
-    with precision(BITS):
+    with precision(bits_for(twin.setting.level)):
         failure, total = _Small(twin.at(stand_in(twin.setting.level))).failure()
     if failure:
         return failure, []
@@ -154,13 +154,17 @@ class _Small:
         truths = {name: self.meaning(table) for name, table in known.items()}
         steps = self._distances(known, truths)
         whole = self.mechanism.cells == len(self.cells)
+        searched = 0
         for name, table in known.items():
             row = self.row(table)
             if self.mechanism.name not in _NOT_LIKELIEST and any(row[truths[name]] < p for p in row):
                 return "the true answer of a small table is not the likeliest one"
             # Under add-remove a shorter way may lead through larger tables: what was searched is exact up to the border.
             border = self.relation is Neighbours.ADD_REMOVE and sum(table.values()) + steps.get(name, 99) > reach
-            if whole and not border and self.mechanism.moves(Table(table)) != steps.get(name, float("inf")):
+            if not whole or border or searched >= _MOST_SEARCHED:
+                continue
+            searched += 1
+            if self.mechanism.moves(Table(table)) != steps.get(name, float("inf")):
                 return "the number of people who must change is not what a search finds"
         return ""
 
@@ -172,15 +176,13 @@ class _Small:
                 if (there := key(other)) in near:
                     near[name].add(there)
                     near[there].add(name)
+        front = [name for name in known if any(truths[there] != truths[name] for there in near[name])]
         distances: dict[Any, int] = {}
-        for start in known:
-            seen, front, steps = {start}, [start], 0
-            while front and start not in distances:
-                steps += 1
-                front = [there for here in front for there in near[here] if there not in seen]
-                seen.update(front)
-                if any(truths[there] != truths[start] for there in front):
-                    distances[start] = steps
+        steps = 1
+        while front:
+            distances.update(dict.fromkeys(front, steps))
+            inward = {there for here in front for there in near[here] if truths[there] == truths[here]}
+            front, steps = [name for name in inward if name not in distances], steps + 1
         return distances
 
 
@@ -191,7 +193,7 @@ _NOT_LIKELIEST = ("smoothed rank",)
 def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
     if len(mechanism.answers) > 12:  # the laws of very many answers are derived again by a referee of their own
         return "", []
-    with precision(BITS):
+    with precision(bits_for(mechanism.setting.level)):
         failure, people = check_lines(mechanism, meaning_of(mechanism.spec()))
     size = f"{people:,} people"
     return failure, [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]

@@ -34,6 +34,7 @@ F = Fraction
 Row = dict[str, Any]
 COLUMNS = ("person", "vote", "day", "ok")
 TRUTHS: plain.Truths = {
+    "*": lambda row: True,
     "ok = 'yes'": lambda row: row["ok"] == "yes",
     "vote = 'a'": lambda row: row["vote"] == "a",
     "day >= 2": lambda row: row["day"] is not None and row["day"] >= 2,
@@ -95,6 +96,7 @@ CASES: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((VOTE,), FIRST),
     ((VOTE, OK), PERSON),
     ((VOTE, OK), FIRST),
+    ((Condition("*"), VOTE), PERSON),
     ((VOTE, DAYS), PERSON),
     ((VOTE, DAYS, OK), PERSON),
     ((OK, VOTE), PERSON | {"reduce": "all"}),

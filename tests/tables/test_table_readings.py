@@ -17,6 +17,7 @@ F = Fraction
 DAY = datetime.timedelta(days=1)
 ODD = 'od"d näme'
 TRUTHS: plain.Truths = {
+    "*": lambda row: True,
     "ok": lambda row: row["ok"],
     "age >= 30": lambda row: row["age"] is not None and row["age"] >= 30,
     "order = 'yes'": lambda row: row["order"] == "yes",
@@ -63,6 +64,10 @@ CROSSED = [
     (Tally((Grid("paid", F(0), F(20), F(1, 10)), Condition("ok"))), People(unit="person", reduce="max")),
     (Tally((Grid("age", F(0), F(100), F(5)), WORDS)), People(unit="person", reduce="min", where="paid > 5")),
     (Tally((Grid("age", F(0), F(100), F(5)),)), People(unit="person", reduce="first", reduce_order="born")),
+    (Tally((Steps("age", F(0), F(10**12), F(1)), WORDS)), People(unit="person")),
+    (Tally((Steps("age", F(0), F(10**12), F(1)),)), People(unit="person", where="ok")),
+    (Tally((Condition("*"), WORDS)), People(unit="person", where="paid > 5")),
+    (Tally((Condition("*"),)), People(where="paid > 5")),
     (Tally((WORDS, Condition("ok"))), People(part=("tier", "1"))),
     (Tally((Condition("ok"),)), People(part=("tier", "1"), unit="person", where="paid > 5")),
 ]
@@ -150,7 +155,7 @@ def test_steps_that_are_none_are_refused_before_anything_is_read(engine: Source,
         (Tally((Condition("ok"),)), People(part=("age", True)), "is not a value of column age"),
         (Tally(()), People(), "not between 1 and"),
         (Tally((Steps("age", F(0), F(10**12), F(1)),) * 6), People(), "2^62 cells"),
-        (Tally((Steps("age", F(0), F(10**12), F(1)),)), People(unit="person"), "fewer than 2^31 bins"),
+        (Tally((Grid("age", F(0), F(10**12), F(1)),)), People(unit="person", reduce="mean"), "fewer than 2^31 values"),
         (Keys("weight"), People(), "cannot serve as column"),
         (Keys("order"), People(levels="tier"), "cannot be told apart"),
     ],

@@ -14,6 +14,7 @@ import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 from postgres_server import PostgresServer
@@ -289,3 +290,25 @@ def test_ibis_expressions_are_tables(tmp_path: Path) -> None:
 def test_an_ibis_column_is_not_a_table() -> None:
     with pytest.raises(TableError, match="is not a table"):
         open_source(ibis.memtable(TABLE.to_pandas()).age)
+
+
+def test_what_can_be_read_only_once_is_refused() -> None:
+    with pytest.raises(TableError, match="only once"):
+        open_source(TABLE.to_reader())
+    batch = TABLE.combine_chunks().to_batches()[0]
+    assert count(batch, ADULT_SMOKERS).counts == (2, 2)
+
+
+def test_arrow_datasets_are_streamed(tmp_path: Path) -> None:
+    dataset = pyarrow.dataset.dataset(_write_parquet(tmp_path / "people.parquet"))
+    source = open_source(dataset)
+    for _ in range(2):
+        assert count(source, ADULT_SMOKERS).counts == (2, 2)
+
+
+def test_large_options_of_a_csv_are_not_rounded(tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text("id\n9007199254740992\n9007199254740993\n")
+    with pytest.raises(QuestionError, match="told from its neighbours"):
+        count(path, Tally((Options("id", (9007199254740993,)),)))
+    assert count(path, Tally((Options("id", ("9007199254740993",)),))).counts == (1, 1)

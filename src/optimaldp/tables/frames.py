@@ -80,7 +80,8 @@ def _as_table(table: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(table, pa.RecordBatchReader):
-        return table.read_all()
+        rule = "can be read only once, and each question reads its table anew"
+        raise TableError("data", "RecordBatchReader", rule, "give the table: reader.read_all()")
     return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
 
 

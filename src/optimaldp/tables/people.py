@@ -74,23 +74,3 @@ def _default(reading: Reading | Keys) -> Rule:
         rule = f"does not say how several values of {reading.column} become one for each person"
         raise QuestionError("reduce", None, rule, f"choose one of {', '.join(_NUMBER)}")
     return _RULES[type(reading)][0]
-
-
-def read_part(text: str) -> tuple[str, Option]:
-    """A part written as a condition, ``region = 'north'``: one column, compared with one value by ``=``.
-
-    >>> read_part("region = 'it''s'")
-    ('region', "it's")
-    """
-    from sqlglot import expressions as exp
-
-    from optimaldp.tables.predicates import parse
-
-    tree = parse(text)
-    column, value = (tree.this, tree.expression) if isinstance(tree, exp.EQ) else (None, None)
-    if isinstance(column, exp.Column) and column.args.get("table") is None:
-        if isinstance(value, exp.Literal) and (value.is_string or value.this.isdecimal()):
-            return column.name, value.this if value.is_string else int(value.this)
-        if isinstance(value, exp.Boolean):
-            return column.name, bool(value.this)
-    raise QuestionError("part", text, "is not a column and one of its values", "write region = 'north'")

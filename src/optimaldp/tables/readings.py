@@ -130,6 +130,9 @@ def _option_literal(option: Option, name: str, column: ColumnType) -> Term:
         if not -(2**63) <= option < 2**63:
             raise QuestionError("options", option, "does not fit into 64 bits")
         whole = column.kind == "whole"
+        if not whole and int(float(option)) != option:
+            rule = f"is too large to be told from its neighbours in column {name}, which holds {column.words}"
+            raise QuestionError("options", option, rule, "in a CSV, write it as text in quotes")
         return terms.literal_term(column.kind, option if whole else float(option), "int64" if whole else "float64", "")
     rule = f"is not an option of column {name}, which holds {column.words}"
     raise QuestionError("options", option, rule, "text goes into quotes, numbers do not")

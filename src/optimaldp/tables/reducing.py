@@ -27,8 +27,13 @@ class Reduced:
     yes_no: bool
 
     def check(self) -> None:
-        if self.reading.size > MOST_VOTED and self.rule in ("most-frequent", "mean"):
-            raise QuestionError("reduce", self.rule, "needs fewer than 2^31 bins", "choose a larger step, or 'first'")
+        if self.rule == "mean" and not self.small:
+            raise QuestionError("reduce", self.rule, "needs fewer than 2^31 values", "choose a larger step, or 'first'")
+
+    @property
+    def small(self) -> bool:
+        """Whether a number fits into half of the engine's 64 bits."""
+        return self.reading.size <= MOST_VOTED
 
     @property
     def votes(self) -> bool:
@@ -76,10 +81,10 @@ class Reduced:
             return people[f"some{self.place}"]
         if self.rule == "all":
             return people[f"some{self.place}"] & people[f"every{self.place}"]
-        if self.votes:
+        if self.votes and self.small:
             return self.reading.last - people[f"score{self.place}"] % self.reading.size
         number = self._mean(people) if self.rule == "mean" else people[f"number{self.place}"]
-        return number.fill_null(self.reading.last)
+        return number.fill_null(self.reading.last)  # nothing was heard
 
     def _mean(self, people: Any) -> Any:
         """The mean of whole numbers, rounded half up: the floor of (2·total + values) / (2·values)."""
@@ -88,14 +93,24 @@ class Reduced:
         # As doubles without the remainder: off by less than a half for the numbers below 2^31 that are checked for.
         return ((doubled - doubled % divisor).cast("float64") / divisor.cast("float64")).round().cast("int64")
 
-    def score(self, groups: Any, votes: Any) -> Any:
-        """Votes and order in one number, so that a plain maximum finds both, on every engine and without ties."""
+    def standing(self, groups: Any, votes: Any) -> dict[str, Any]:
+        """Where each number of a person stands among their others; see :meth:`elected`."""
         import ibis
 
         number = groups[f"heard{self.place}"]
-        return ibis.cases(
-            (number.isnull(), 0), else_=votes.cast("int64") * self.reading.size + (self.reading.last - number)
-        )
+        if self.small:
+            # Votes and order in one number, so that a plain maximum finds both, on every engine and without ties.
+            score = votes.cast("int64") * self.reading.size + (self.reading.last - number)
+            return {f"score{self.place}": ibis.cases((number.isnull(), 0), else_=score)}
+        heard = ibis.cases((number.notnull(), votes))
+        most = heard.max().over(ibis.window(group_by=groups.unit))
+        return {f"number{self.place}": ibis.cases((heard == most, number))}
+
+    def elected(self, standings: Any) -> dict[str, Any]:
+        """The number with most votes, the first of several."""
+        if self.small:
+            return {f"score{self.place}": standings[f"score{self.place}"].max()}
+        return {f"number{self.place}": standings[f"number{self.place}"].min()}
 
 
 def one_row_each(rows: Any, readings: Sequence[Reduced]) -> Any:
@@ -108,10 +123,12 @@ def one_row_each(rows: Any, readings: Sequence[Reduced]) -> Any:
     groups = named.group_by("unit", *keys).aggregate(
         rows_there=named.count(), **_merged([one.partial(named) for one in gathered]), **level_range(named)
     )
-    scored = groups.mutate(**{f"score{one.place}": one.score(groups, _votes(groups, one, voted)) for one in voted})
-    best = {f"score{one.place}": scored[f"score{one.place}"].max() for one in voted}
-    rest = _merged([one.gathered(scored) for one in gathered])
-    return scored.group_by("unit").aggregate(**best, **rest, **level_range(scored))
+    counted = groups.mutate(**{f"votes{one.place}": _votes(groups, one, voted) for one in voted})
+    standings = _merged([one.standing(counted, counted[f"votes{one.place}"]) for one in voted])
+    stood = counted.mutate(**standings)
+    best = _merged([one.elected(stood) for one in voted])
+    rest = _merged([one.gathered(stood) for one in gathered])
+    return stood.group_by("unit").aggregate(**best, **rest, **level_range(stood))
 
 
 def _votes(groups: Any, one: Reduced, voted: Sequence[Reduced]) -> Any:

@@ -13,7 +13,9 @@ from typing import Any
 
 from optimaldp.histograms.remaps.decay import fading_sums, fading_sums_above
 
-ROUNDS = 40  # of EM: more of them move no released count on sparse tables, and fit the noise on small ones
+_ROUNDS = 40  # of EM: more would fit the noise of a small table
+_MANY_ROUNDS = 600  # on a large one they move no released count, and say better how many people the empty cells hide
+_MANY_CELLS = 10_000
 _LONGEST = (
     1 << 17
 )  # counts that the learned law tells apart; larger ones stand so far out that they are kept as they are
@@ -138,7 +140,7 @@ def _with_end(sums: Any) -> Any:
     return np.append(sums, 0.0)
 
 
-def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int = ROUNDS) -> CellLaw:
+def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int | None = None) -> CellLaw:
     """The most likely law of a cell's true count, given the noisy values.
 
     *people* (the total, public or noisy) says where to start: how many cells can be occupied at all.
@@ -153,7 +155,8 @@ def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int
     cells = float(seen.sum()) + noisy.hidden
     weights = _start(top, min(0.5, max(people, 1) / cells))
     hiding = _chance_below(top, noisy.least, ratio) if noisy.hidden else None
-    for _ in range(rounds):
+    usual = _ROUNDS if cells < _MANY_CELLS else _MANY_ROUNDS
+    for _ in range(usual if rounds is None else rounds):
         weights = weights * _pull(weights, seen, margin, ratio, noisy.hidden, hiding) / cells
         weights[weights < _NOTHING] = 0.0
     return CellLaw(_smoothed(weights, ratio, cells), ratio)

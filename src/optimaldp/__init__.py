@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.threshold import count as count
     from optimaldp.questions.kinds.threshold import majority as majority
     from optimaldp.questions.kinds.threshold import share as share
+    from optimaldp.questions.kinds.top import top as top
     from optimaldp.questions.kinds.winner import winner as winner
     from optimaldp.sanitising import bins as bins
     from optimaldp.sanitising import sanitise as sanitise
@@ -87,6 +88,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "any_": ("optimaldp.questions.kinds.threshold", "any_"),
     "all_": ("optimaldp.questions.kinds.threshold", "all_"),
     "compare": ("optimaldp.questions.kinds.compare", "compare"),
+    "top": ("optimaldp.questions.kinds.top", "top"),
     "winner": ("optimaldp.questions.kinds.winner", "winner"),
     "histogram": ("optimaldp.questions.kinds.histogram", "histogram"),
     "median": ("optimaldp.questions.kinds.quantile", "median"),

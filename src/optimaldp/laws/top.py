@@ -52,6 +52,8 @@ class TopLaw:
     size: int
     epsilon: Epsilon
     neighbours: Neighbours
+    forced: TopMode | None = None
+    """Both are proven for all numbers; the referee looks at few options in the mode that many have."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.size <= self.options:
@@ -69,6 +71,8 @@ class TopLaw:
     @property
     def mode(self) -> TopMode:
         """Chosen by public numbers alone."""
+        if self.forced is not None:
+            return self.forced
         return TopMode.JOINT if self.lists * self.options <= MOST_COMPARED else TopMode.PEELING
 
     @property
@@ -83,6 +87,19 @@ class TopLaw:
         if self.mode is TopMode.JOINT:
             return "one person moves the signed distance of every list by at most 1; permute-and-flip does the rest"
         return "k rounds of permute-and-flip cost at most k + 1 units of a gap when a vote changes, k when a person comes or goes"
+
+    def most_wrong(self, margin: int) -> Ball:
+        """An upper bound of the chance of a wrong list where *margin* people must change before another one is true.
+
+        Joint: no coin of another list is above ``e^(-epsilon (2 margin - 1)/2)``. Peeling: no coin of a rival of the next leader
+        is above ``e^(-eta lead)``, and the lead is at least ``2 (margin - 1)`` votes (``margin - 1`` under add/remove).
+        """
+        if self.mode is TopMode.JOINT:
+            coin, others = self._coin(2 * margin - 1), self.lists - 1
+        else:
+            votes = 2 if self.neighbours is Neighbours.SUBSTITUTION else 1
+            coin, others = self._coin(votes * (margin - 1)), self.size * (self.options - 1)
+        return (coin * others).min(Ball(1))
 
     def rankings(self) -> list[Ranking]:
         """All answers, in a fixed public order."""

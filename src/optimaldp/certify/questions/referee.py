@@ -21,6 +21,7 @@ from optimaldp.certify.questions.noise import examine_noise
 from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import follows_its_law
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.certify.votes.top import examine_leading
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Neighbours
@@ -232,6 +233,7 @@ def _several_quantiles(mechanism: Any) -> Finding:
 
 
 _REFEREES: dict[str, Callable[[Any], Finding]] = {
+    "leading options": examine_leading,
     "smoothed rank": _quantile,
     "flip": _quantile,
     "flip+": _quantile,

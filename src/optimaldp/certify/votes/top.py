@@ -8,7 +8,9 @@ of itself, the width of the enclosures.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.votes.meaning import Table
@@ -54,6 +56,19 @@ def examine_top(
         f"all tables of up to {people} people over {options} options and none, and all neighbours ({relation.words})"
     )
     return Finding(True, (f"every list of {size} leaders: {words}",))
+
+
+def examine_leading(mechanism: Any) -> Finding:
+    """A mechanism of a release: made for its own level and neighbours, and the same law on few options, on all small tables."""
+    law, setting = mechanism.chosen, mechanism.setting
+    if law.epsilon != setting.level.epsilon or law.neighbours is not setting.neighbours:
+        return Finding(False, (), "the law is made for another level or for other neighbours")
+    options, size = min(3, law.options), min(2, law.size)
+    few = replace(law, options=options, size=size, forced=law.mode)
+    finding = examine_top(
+        few.probabilities, options=options, size=size, epsilon=setting.level.epsilon, relation=setting.neighbours
+    )
+    return replace(finding, checks=(*finding.checks, f"for all other tables, by theorem: {mechanism.proof}"))
 
 
 def _leaders(counts: Sequence[int], size: int) -> Listing:

@@ -13,6 +13,8 @@ from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.reading import FloatArray, Neighbours
 from optimaldp.errors import CertificateError
 
+_MOST_STEPS = 20_000_000  # answers times edges up to which steps are counted one by one: seconds
+
 
 def by_potential(given: Any, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
@@ -59,7 +61,36 @@ def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) ->
 
 
 def _float_kernel(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
-    """The same in floats, never above: relaxed along all edges at once until nothing grows, then rounded down."""
+    """The same in floats, never above."""
+    if len({edge.length for edge in edges}) == 1 and size * len(edges) <= _MOST_STEPS:
+        return _by_steps(size, edges, float(1 / factors.between(edges[0].length)[1]))
+    return _by_relaxation(size, edges, factors)
+
+
+def _by_steps(size: int, edges: list[Neighbours], inverse: float) -> FloatArray:
+    """Edges of one length: count steps from every answer, and take powers."""
+    neighbours: list[list[int]] = [[] for _ in range(size)]
+    for edge in edges:
+        neighbours[edge.one].append(edge.other)
+        neighbours[edge.other].append(edge.one)
+    steps = np.full((size, size), -1, dtype=np.int64)
+    for source in range(size):
+        distance, frontier = 0, [source]
+        reached = [-1] * size
+        reached[source] = 0
+        while frontier:
+            distance += 1
+            frontier = [near for y in frontier for near in neighbours[y] if reached[near] < 0]
+            for y in frontier:
+                reached[y] = distance
+            frontier = list(dict.fromkeys(frontier))
+        steps[source] = reached
+    powers = (inverse * (1 - 2 * UNIT)) ** np.arange(size + 1) * (1 - 8 * UNIT)
+    return np.where(steps >= 0, powers[steps], 0.0)
+
+
+def _by_relaxation(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
+    """Relaxed along all edges at once until nothing grows, then rounded down."""
     heads = np.array([edge.one for edge in edges] + [edge.other for edge in edges])
     tails = np.array([edge.other for edge in edges] + [edge.one for edge in edges])
     inverses = np.array([float(1 / factors.between(edge.length)[1]) * (1 - 2 * UNIT) for edge in edges] * 2)

@@ -39,7 +39,7 @@ def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Fact
     """
     size, lengths = len(matrix.names), {edge.length for edge in edges}
     if len(lengths) == 1 and 2 * len(edges) == size * (size - 1):
-        arcs = list(_extreme_pairs(matrix, lengths.pop()))
+        arcs = list(_extreme_pairs(matrix, lengths.pop(), factors))
     else:
         arcs = [(edge.one, edge.other, edge.length) for edge in edges]
         arcs += [(other, one, length) for one, other, length in arcs]
@@ -52,15 +52,21 @@ def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Fact
     return PrivacyFinding(True, epsilon, worst)
 
 
-def _extreme_pairs(matrix: Matrix, length: Fraction) -> Iterator[Arc]:
+def _extreme_pairs(matrix: Matrix, length: Fraction, factors: Factors) -> Iterator[Arc]:
     """Every two answers are neighbours: in each column the row of the largest cell against the row of the least.
 
-    Rows whose floats are next to the extreme may hold it as rationals; each of those takes part.
+    Where that pair is clearly fine any row next to an extreme will do; elsewhere rows whose floats are next to the
+    extreme may hold it as rationals, and those decide.
     """
     shares = matrix.floats / np.array(matrix.sums)[:, None]
+    below = np.inf if factors.epsilon.infinite else _float_below(factors.between(length)[0])
     for z, (most, least) in enumerate(zip(shares.max(axis=0), shares.min(axis=0))):
-        highs = np.flatnonzero(shares[:, z] >= min(most * (1 - _CLEAR), most if most > _UNDERFLOW else 0.0))
-        lows = np.flatnonzero(shares[:, z] <= max(least * (1 + _CLEAR), _UNDERFLOW))
+        column = shares[:, z]
+        if (most == 0 and not matrix.exact) or (least >= _UNDERFLOW and most <= below * (1 - 4 * _CLEAR) * least):
+            yield int(column.argmax()), int(column.argmin()), length
+            continue
+        highs = np.flatnonzero(column >= (most * (1 - _CLEAR) if most > _UNDERFLOW else 0.0))
+        lows = np.flatnonzero(column <= max(least * (1 + _CLEAR), _UNDERFLOW))
         high = max(highs.tolist(), key=lambda y: matrix.share(y, z))
         yield high, min(lows.tolist(), key=lambda y: matrix.share(y, z)), length
 

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from optimaldp.certify.channels import verify_channel
+from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.potentials import _by_relaxation, _by_steps, _exact_kernel
+from optimaldp.certify.channels.reading import read_edges
 from optimaldp.channels import AnswerGraph, Channel, OptimalMechanism, optimal_mechanism
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
@@ -240,3 +243,17 @@ def test_what_the_referee_says_in_words() -> None:
     assert repr(without) == "ChannelVerdict(private, least epsilon 0, utility 0.5)"
     assert without.gap is None
     assert bool(without)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_kernels_of_the_referee_agree_and_are_never_above(name: str) -> None:
+    """Steps counted one by one, relaxation along all edges, and rationals along the likeliest paths."""
+    graph = GRAPHS[name]
+    size, edges, factors = len(graph.vertices), read_edges(graph), Factors(Epsilon.read("0.7"))
+    exact = _exact_kernel(size, edges, factors)
+    rough = [_by_relaxation(size, edges, factors)]
+    if graph.plain:
+        rough.append(_by_steps(size, edges, float(1 / factors.between(Fraction(1))[1])))
+    for kernel in rough:
+        assert kernel == pytest.approx(np.array([[float(cell) for cell in row] for row in exact]), rel=1e-12)
+        assert all(Fraction(cell) <= phi for row, phis in zip(kernel.tolist(), exact) for cell, phi in zip(row, phis))

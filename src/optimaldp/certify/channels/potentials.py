@@ -10,7 +10,7 @@ import numpy as np
 
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import FloatArray, Neighbours
+from optimaldp.certify.channels.reading import FloatArray, Neighbours, all_are_neighbours, only_length
 from optimaldp.errors import CertificateError
 
 _MOST_STEPS = 20_000_000  # answers times edges up to which steps are counted one by one: seconds
@@ -20,7 +20,11 @@ def by_potential(given: Any, edges: list[Neighbours], factors: Factors, masses: 
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
     size = len(masses)
     potential = _numbers(given, size)
-    if size <= EXACT_ANSWERS:
+    length = only_length(edges)
+    if length is not None and all_are_neighbours(size, edges):
+        t, total = 1 / factors.between(length)[1], sum(potential, Fraction(0))
+        reached = [(1 - t) * value + t * total for value in potential]
+    elif size <= EXACT_ANSWERS:
         reached = [
             sum((phi * value for phi, value in zip(row, potential) if value), Fraction(0))
             for row in _exact_kernel(size, edges, factors)
@@ -62,8 +66,9 @@ def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) ->
 
 def _float_kernel(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
     """The same in floats, never above."""
-    if len({edge.length for edge in edges}) == 1 and size * len(edges) <= _MOST_STEPS:
-        return _by_steps(size, edges, float(1 / factors.between(edges[0].length)[1]))
+    length = only_length(edges)
+    if length is not None and size * len(edges) <= _MOST_STEPS:
+        return _by_steps(size, edges, float(1 / factors.between(length)[1]))
     return _by_relaxation(size, edges, factors)
 
 
@@ -98,10 +103,6 @@ def _by_relaxation(size: int, edges: list[Neighbours], factors: Factors) -> Floa
     tails, inverses = tails[order], inverses[order][:, None]
     firsts, starts = np.unique(heads[order], return_index=True)
     kernel = np.eye(size)
-    if 2 * len(edges) == size * (size - 1):
-        kernel[heads[order], tails] = inverses[:, 0]  # all are neighbours: no path is shorter than its edge
-        if len(set(inverses[:, 0].tolist())) == 1:
-            return kernel
     block = max(1, 4_000_000 // max(1, len(tails)))
     for start in range(0, size, block):
         columns = slice(start, start + block)

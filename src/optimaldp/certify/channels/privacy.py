@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import FloatArray, Matrix, Neighbours
+from optimaldp.certify.channels.reading import FloatArray, Matrix, Neighbours, all_are_neighbours, only_length
 
 _CLEAR = 1e-14  # relative: more than a quotient, two products and two rounded sums can be wrong in floats
 _UNDERFLOW = 1e-290  # cells below it are compared as rationals whatever the floats say
@@ -37,9 +37,9 @@ def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Fact
 
     **Guarantee.** ``private`` is decided exactly, of the distributions that the rows are (floats divided by their sum).
     """
-    size, lengths = len(matrix.names), {edge.length for edge in edges}
-    if len(lengths) == 1 and 2 * len(edges) == size * (size - 1):
-        arcs = list(_extreme_pairs(matrix, lengths.pop(), factors))
+    length = only_length(edges)
+    if length is not None and all_are_neighbours(len(matrix.names), edges):
+        arcs = list(_extreme_pairs(matrix, length, factors))
     else:
         arcs = [(edge.one, edge.other, edge.length) for edge in edges]
         arcs += [(other, one, length) for one, other, length in arcs]

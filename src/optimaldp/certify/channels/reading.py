@@ -125,12 +125,26 @@ def _check_distributions(matrix: Matrix) -> None:
 def read_edges(graph: GraphLike) -> list[Neighbours]:
     """Every edge once, by the places of its ends."""
     where = {vertex: i for i, vertex in enumerate(graph.vertices)}
+    checked: dict[int, Fraction] = {}  # a clique of 1000 answers has half a million edges and one length
     edges = []
     for (a, b), length in graph.lengths.items():
-        if not length > 0:
-            raise ChannelError("length", length, "is not positive", f"edge {(a, b)}")
-        edges.append(Neighbours(where[a], where[b], Fraction(length)))
+        if id(length) not in checked:
+            if not length > 0:
+                raise ChannelError("length", length, "is not positive", f"edge {(a, b)}")
+            checked[id(length)] = Fraction(length)
+        edges.append(Neighbours(where[a], where[b], checked[id(length)]))
     return edges
+
+
+def only_length(edges: list[Neighbours]) -> Fraction | None:
+    """The one length that all edges have, if they have one."""
+    lengths = set({id(edge.length): edge.length for edge in edges}.values())
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def all_are_neighbours(size: int, edges: list[Neighbours]) -> bool:
+    """Whether every two answers are joined by an edge."""
+    return 2 * len(edges) == size * (size - 1)
 
 
 def read_masses(prior: Sequence[Any] | None, size: int) -> tuple[Fraction, ...]:

@@ -294,3 +294,12 @@ def test_transition_of_a_tiny_rational_epsilon_is_not_computed_by_huge_powers() 
 def test_a_ratio_above_every_float() -> None:
     promise = level("ln(1e400)", "1e-9")
     assert promise.sides(Fraction(1, 2), 1)[1] == (Fraction(1, 2) - Fraction(1, 10**9)) / 10**400
+
+
+def test_a_billion_steps_are_as_quick_as_ten():
+    """A power of a billion digits is never made: with delta above 0 the end is 1, exactly."""
+    start = Fraction(1, 10**6)
+    for promise in (level("ln(2)", "0.1"), level("ln(3/2)", "1e-9")):
+        assert promise.sides(start, 10**9) == (1, 0)
+    tiny = level("ln(1000000001/1000000000)", "1e-30")
+    assert float(tiny.power(start, 10**9)) == pytest.approx(2.718281827e-6)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from optimaldp.designing.exact_lp import Constraint, SharedBasis, Solution, Terms, maximise, solve_floats
 from optimaldp.designing.rational import rational_ratio
 from optimaldp.errors import ProblemError
@@ -43,6 +45,10 @@ class EventProgram:
         self._column = {v: k * self._q for k, v in enumerate(self._free)}
         self.columns = len(self._free) * self._q
         self._bounds = _arc_bounds(problem)
+        self._tails = np.array([bound.tail for bound in self._bounds], dtype=np.int64)
+        self._heads = np.array([bound.head for bound in self._bounds], dtype=np.int64)
+        self._ratios = np.array([float(bound.ratio) for bound in self._bounds])
+        self._deltas = np.array([float(bound.delta) for bound in self._bounds])
         self._row_sums = [c for v in self._free for c in self._row_sum(v)]
         self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}
         for bound in self._bounds:
@@ -156,13 +162,22 @@ class EventProgram:
     def _separate(self, rows: list[Row], *, slack: float) -> bool:
         """Add the event of every arc bound that is violated most, if by more than *slack*; whether any was new."""
         added = False
-        for bound in self._bounds:
+        for bound in self._suspects(rows):
             start, end = rows[bound.tail], rows[bound.head]
             gains = [end[a] - bound.ratio * start[a] for a in range(self._q)]
             event = tuple(a for a in range(self._q) if gains[a] > 0)
             if event and sum(gains[a] for a in event) - bound.delta > slack:
                 added |= self._add(bound, event)
         return added
+
+    def _suspects(self, rows: list[Row]) -> list[ArcBound]:
+        """The bounds that floats cannot tell to be kept: all others need no rationals."""
+        table = np.array([[float(p) for p in row] for row in rows])
+        gains = table[self._heads] - self._ratios[:, None] * table[self._tails]
+        excess = np.maximum(gains, 0.0).sum(axis=1) - self._deltas
+        # Relative to the numbers that were subtracted: a ratio may be large.
+        near = excess > -1e-12 * (1.0 + self._ratios)
+        return [self._bounds[i] for i in np.flatnonzero(near).tolist()]
 
     def _add(self, bound: ArcBound, event: Event) -> bool:
         if (bound, event) in self._cuts:

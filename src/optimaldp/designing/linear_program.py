@@ -25,6 +25,9 @@ from optimaldp.progress import track
 _SAME = Fraction(1, 10**8)  # two maxima closer than this are the same when only floats decided
 
 
+_MOST_TRIED = 8  # prefix sums that are looked at as the other half of a conflict, those that lose most first
+
+
 @dataclass(frozen=True)
 class Prefix:
     """The probability of the k most wanted answers of one dataset."""
@@ -44,7 +47,9 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
     rows = program.rows(best.point) if best.exact else repaired(problem, program.rows(best.point))
     proofs, missed = _compare(program, prefixes, rows, bounds, best)
     if missed is not None:
-        witness = _clash_words(problem, program, prefixes, *missed)
+        prefix, single = missed
+        others = _by_loss(prefixes, rows, program.rows(single.point))
+        witness = _clash_words(problem, program, others, prefix, single.value)
         return Outcome(
             Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), None, witness, exact=best.exact
         )
@@ -71,7 +76,7 @@ def _value(rows: list[Row], prefix: Prefix) -> Fraction:
 
 def _compare(
     program: EventProgram, prefixes: list[Prefix], rows: list[Row], bounds: dict[Event, Bounds], best: Solution
-) -> tuple[list[DualProof] | None, tuple[Prefix, Fraction] | None]:
+) -> tuple[list[DualProof] | None, tuple[Prefix, Solution] | None]:
     """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere.
 
     Proofs are ``None`` if floats decided somewhere.
@@ -91,11 +96,16 @@ def _compare(
         single = program.maximise(objective)
         assert single is not None, "the program was feasible a moment ago"
         if single.value - value > (0 if exact and single.exact else _SAME):
-            return [], (prefix, single.value)
+            return [], (prefix, single)
         proven &= single.exact
         if single.exact:
             proofs.append(_proof(program, prefix, single))
     return proofs if proven else None, None
+
+
+def _by_loss(prefixes: list[Prefix], rows: list[Row], instead: list[Row]) -> list[Prefix]:
+    """The prefix sums in the order of what they lose where another has its maximum: the first ones stand in its way."""
+    return sorted(prefixes, key=lambda prefix: _value(instead, prefix) - _value(rows, prefix))
 
 
 def _proof(program: EventProgram, prefix: Prefix, single: Solution) -> DualProof:
@@ -125,9 +135,7 @@ def _clash_words(
         answers = [problem.answers[a] for a in problem.preferences.order(prefix.vertex)[: len(prefix.event)]]
         return {"dataset": problem.graph.names[prefix.vertex], "answers": answers, "most": str(value)}
 
-    for other in prefixes:
-        if other == missed:
-            continue
+    for other in [prefix for prefix in prefixes if prefix != missed][:_MOST_TRIED]:
         alone = program.maximise(program.prefix(other.vertex, other.event)[0])
         both = program.maximise(program.sum_of([(missed.vertex, missed.event), (other.vertex, other.event)]))
         assert alone is not None
@@ -143,7 +151,7 @@ def _clash_words(
             }
     first = words(missed, most)
     return {
-        "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])}, but only if three or "
-        "more prefix sums give way together",
+        "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])}, but not while all "
+        "other prefix sums are as large as they can be together",
         "conflict": [first],
     }

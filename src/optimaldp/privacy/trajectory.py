@@ -140,6 +140,8 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
     if line.slope - 1 == 0:
         moved = line.intercept * (to_ball(Fraction(t)) if isinstance(s, Ball) else Fraction(t))
         return _clip(s + moved, rest - moved)
+    if _reaches_one(line, rest, t):
+        return Fraction(1), Fraction(0)  # without the power, which may have a billion digits
     power = _power(line.slope, t)
     if line.slope > 1:
         shift = line.intercept / (line.slope - 1)
@@ -149,6 +151,22 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
     shift = -line.complement / (1 - line.slope)
     remaining = power * (rest + shift) - shift
     return _clip(1 - remaining, remaining)
+
+
+def _reaches_one(line: Line, rest: Number, t: Steps) -> bool:
+    """Whether *t* exact steps along a line that falls below 0 (seen from the top) certainly end at 1."""
+    if isinstance(rest, Ball) or not isinstance(line.slope, Fraction) or line.slope >= 1 or line.complement >= 0:
+        return False
+    if _bits(line.slope) * t <= _EXACT_BITS:
+        return False  # short enough to be computed
+    return bool(t > _steps_to_one(line, rest))
+
+
+def _steps_to_one(line: Line, rest: Number) -> int:
+    """At least the number of steps until ``1 - F`` is 0, starting from *rest*."""
+    shift = -line.complement / (1 - line.slope)
+    with precision(max(128, working_bits())):
+        return _ceil((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log()) + 1
 
 
 def _limit(line: Line, s: Number, rest: Number) -> tuple[Number, Number]:
@@ -170,7 +188,11 @@ def _too_long(lines: tuple[Line, ...], t: Steps) -> bool:
     if t != int(t):
         return True
     size = max((_bits(line.slope) for line in lines), default=0)
-    return size * int(t) > _EXACT_BITS and all(line.complement == 0 or line.slope > 1 for line in lines)
+    if size * int(t) <= _EXACT_BITS:
+        return False
+    # With delta > 0 the last line ends at 1 after a while, and nothing is computed beyond.
+    last = lines[-1]
+    return last.slope >= 1 or last.complement >= 0 or size * _steps_to_one(last, Fraction(1)) > _EXACT_BITS
 
 
 def _bits(slope: Number) -> int:

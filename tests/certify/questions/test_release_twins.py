@@ -1,0 +1,711 @@
+"""Wrong twins of the whole path: one formula broken at a time, a real table, a real release, and no answer.
+
+Each twin is a mistake that somebody could make. It is put into the code that draws, not into a model of it; the referee must
+refuse the release, or the second calculation must stop its answer.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import pyarrow
+import pytest
+
+import optimaldp as odp
+from optimaldp.certify.winner import proofs
+from optimaldp.distances import linear
+from optimaldp.distances.linear import LinearCondition
+from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.public_groups import GroupDifference
+from optimaldp.errors import NotCertifiedError
+from optimaldp.histograms import release as histogram_release
+from optimaldp.histograms.noise import HistogramNoise
+from optimaldp.histograms.noise.laplace import LaplaceNoise
+from optimaldp.laws import balanced, keys, law, many_groups, personal, signed, weighted_votes
+from optimaldp.laws.chain import Chain
+from optimaldp.laws.law import Law
+from optimaldp.laws.winner import distribution, modes, permute_and_flip
+from optimaldp.laws.winner.continuum import DivisibleVotes
+from optimaldp.laws.winner.lattice import WholeVotes
+from optimaldp.privacy.balls import Ball
+from optimaldp.questions import base
+from optimaldp.questions import signed as by_signed_distance
+from optimaldp.questions.electing import Electing
+from optimaldp.questions.kinds import several, two_groups
+from optimaldp.questions.kinds.compare import Compare
+from optimaldp.questions.kinds.of_options import OfOptions
+from optimaldp.questions.kinds.quantile import Quantile
+from optimaldp.questions.kinds.threshold import Threshold
+from optimaldp.questions.kinds.winner import Winner
+from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.sampling import exact as sampling
+
+Patch = pytest.MonkeyPatch
+PEOPLE = 300
+
+
+def table() -> pyarrow.Table:
+    """Three hundred people: no question below is near to being certain, and nobody's record is odd."""
+    return pyarrow.table(
+        {
+            "smokes": ["yes" if i % 3 else "no" for i in range(PEOPLE)],
+            "adult": ["yes" if i % 7 else None for i in range(PEOPLE)],
+            "score": [i % 5 + 1 for i in range(PEOPLE)],
+            "vote": ["abcdefghijkl"[i * i % 12] for i in range(PEOPLE)],
+            "ward": ["north" if i % 2 else "south" for i in range(PEOPLE)],
+            "trust": ["0.3" if i % 10 == 0 else "1" for i in range(PEOPLE)],
+        }
+    )
+
+
+def options_list(number: int) -> str:
+    return str(list("abcdefghijkl"[:number]))
+
+
+COUNT = "count(smokes = 'yes') >= 140"
+SMALL_COUNT = "count(smokes = 'yes') >= 2"
+SHARE = "share(smokes = 'yes') >= 0.4"
+AMONG = "share(smokes = 'yes' among adult = 'yes') >= 0.5"
+MEAN = "mean(score, range=[1, 5]) >= 2.5"
+COMPARE = "compare(vote, 'a', 'b')"
+JOINED = "share(smokes = 'yes') >= 0.4 and share(adult = 'yes') >= 0.6"
+DIFFERENCE = "share(smokes = 'yes' among ward = 'north') > share(smokes = 'yes' among ward = 'south')"
+MEANS = "mean(score, range=[1, 5] among ward = 'north') > mean(score, range=[1, 5] among ward = 'south')"
+MEDIAN = "median(score, bins=[1, 2, 3, 4, 5])"
+HISTOGRAM = "histogram(vote, ['a', 'b', 'c'])"
+KEYS = "keys(vote)"
+
+
+def winner(number: int) -> str:
+    return f"winner(vote, {options_list(number)})"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A mistake, and a question whose release it would spoil."""
+
+    name: str
+    question: str
+    put_in: Callable[[Patch], None]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TWINS: list[Twin] = []
+
+
+def twin(name: str, question: str, **options: Any) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+    def keep(put_in: Callable[[Patch], None]) -> Callable[[Patch], None]:
+        TWINS.append(Twin(name, question, put_in, options))
+        return put_in
+
+    return keep
+
+
+def changed(owner: Any, name: str, change: Callable[..., Any]) -> Callable[[Patch], None]:
+    """Put ``change(the true result, *the arguments)`` in place of the result of a function or method."""
+    true = owner.__dict__[name]
+    true = getattr(true, "__wrapped__", true)
+
+    def wrong(*arguments: Any, **named: Any) -> Any:
+        return change(true(*arguments, **named), *arguments)
+
+    return lambda patch: patch.setattr(owner, name, wrong)
+
+
+def both(*patches: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    def put_in(patch: Patch) -> None:
+        for one in patches:
+            one(patch)
+
+    return put_in
+
+
+def add(name: str, question: str, put_in: Callable[[Patch], None], **options: Any) -> None:
+    TWINS.append(Twin(name, question, put_in, options))
+
+
+def doubled(result: Any, *_: Any) -> Any:
+    return 2 * result
+
+
+# The mistakes that were once released as certified.
+
+
+@twin("the distance is the number of flips, one step too many", SHARE)
+def distance_is_flips(patch: Patch) -> None:
+    true = Chain.error
+    patch.setattr(Chain, "error", lambda self, distance: true(self, distance + 1))
+
+
+add("flips doubled", SHARE, changed(Threshold, "flips", doubled))
+add("flips doubled among some", AMONG, changed(Threshold, "flips", doubled))
+add("flips doubled in a comparison", COMPARE, changed(Compare, "flips", doubled))
+add("flips infinite: the truth in clear", SHARE, changed(Threshold, "flips", lambda *_: math.inf))
+add(
+    "flips infinite where nobody is asked",
+    AMONG,
+    changed(Threshold, "flips", lambda result, _, counts, *__: math.inf if counts[0] + counts[1] == 0 else result),
+)
+add("answers off by one", SHARE, changed(Threshold, "truth", lambda result, *_: 1 - result))
+
+
+@twin("the drawn place is one off in the list of answers", winner(3))
+def answers_off_by_one(patch: Patch) -> None:
+    def draw(self: Mechanism, counted: Any, source: Any) -> str:
+        place = self.law(counted).draw(source)
+        return self.answers[(place + 1) % len(self.answers)]
+
+    patch.setattr(Mechanism, "draw", draw)
+
+
+def one_more_person(result: Any, levels: Any, available: Any, flips: int, *rest: Any) -> Any:
+    return balanced.balanced_error(levels, available, flips + 1, *rest)
+
+
+PERSONAL = {"levels": "trust", "aim": "every table"}
+add("personal flips one too many", SHARE, changed(personal, "balanced_error", one_more_person), **PERSONAL)
+add("personal flips one too many, far bound", COUNT, changed(personal, "balanced_error", one_more_person), **PERSONAL)
+
+
+def squared_from_the_third(result: Any, levels: Any, available: Any, flips: int, *_: Any) -> Any:
+    return result * result if flips >= 3 else result
+
+
+add(
+    "sums squared from the third person on",
+    SHARE,
+    changed(personal, "balanced_error", squared_from_the_third),
+    **PERSONAL,
+)
+add(
+    "sums squared from the third person on, far bound",
+    COUNT,
+    changed(personal, "balanced_error", squared_from_the_third),
+    **PERSONAL,
+)
+add("winner counts doubled", winner(3), changed(Electing, "_votes", lambda votes, *_: tuple(2 * v for v in votes)))
+add(
+    "winner counts doubled, many options",
+    winner(12),
+    changed(Electing, "_votes", lambda votes, *_: tuple(2 * v for v in votes)),
+)
+add("lattice noise that is none", HISTOGRAM, changed(HistogramNoise, "sample", lambda noise, *_: noise * 0))
+add(
+    "Laplace noise that is none",
+    HISTOGRAM,
+    changed(LaplaceNoise, "sample", lambda noise, *_: noise * 0),
+    neighbours="add-remove",
+)
+
+
+@twin("a false bracket for seven options", winner(7), epsilon="0.05")
+def false_bracket(patch: Patch) -> None:
+    patch.setattr(proofs, "_brackets", lambda: {7: [(Fraction(1, 100), Fraction(99, 100), 8)]})
+
+
+def zero_between(*ranges: tuple[int, int]) -> Callable[..., Any]:
+    def change(result: Any, _: Any, distance: Any) -> Any:
+        return 0 * result if any(low <= distance <= high for low, high in ranges) else result
+
+    return change
+
+
+add("chain errors are zero at 13-15 and 101-127", SHARE, changed(Chain, "error", zero_between((13, 15), (101, 127))))
+add("chain errors are zero at 13-15", SHARE, changed(Chain, "error", zero_between((13, 15))))
+add(
+    "chain errors are zero at 101-127",
+    "share(smokes = 'yes') >= 0.9",
+    changed(Chain, "error", zero_between((101, 127))),
+)
+add("chain errors are zero at 7 to 2^19-1", SHARE, changed(Chain, "error", zero_between((7, 2**19 - 1))))
+
+
+@twin("winner's powers are zero at 7 to 2^19-1, ten options", winner(10), epsilon="0.1")
+def zero_powers(patch: Patch) -> None:
+    true = distribution.ball_power
+
+    def wrong(epsilon: Any) -> Any:
+        power = true(epsilon)
+        return lambda moves: Ball(0) if 7 <= moves <= 2**19 - 1 else power(moves)
+
+    patch.setattr(distribution, "ball_power", wrong)
+
+
+add(
+    "a sampler that always picks the truth",
+    SHARE,
+    lambda patch: patch.setattr(Law, "draw", lambda self, _: self.order[-1]),
+)
+add(
+    "a sampler that always picks the truth, winner",
+    winner(4),
+    lambda patch: patch.setattr(Law, "draw", lambda self, _: self.order[-1]),
+)
+
+# laws/chain, laws/signed
+
+add(
+    "the boundary's error is too small",
+    SHARE,
+    changed(Chain, "_head", lambda head, *_: head * Fraction(9, 10) if isinstance(head, Fraction) else head * 9 / 10),
+)
+add(
+    "the boundary's error forgets delta",
+    SHARE,
+    lambda patch: patch.setattr(
+        Chain,
+        "_head",
+        lambda self, ratio, rest: (
+            (rest + self.level.delta * 2) / (ratio + 1) if isinstance(rest, Fraction) else rest / (ratio + 2)
+        ),
+    ),
+    delta="0.01",
+)
+add(
+    "a signed distance in half people",
+    MEAN,
+    lambda patch: patch.setattr(by_signed_distance, "sides_at", lambda w, *level: signed.sides_at(2 * w, *level)),
+)
+add("the signed law without its half", MEAN, changed(signed, "_less_likely", lambda wrong, *_: wrong / 2))
+add(
+    "delta used twice in the signed law",
+    MEAN,
+    lambda patch: patch.setattr(
+        signed, "stretched", lambda p, largest, delta, true=signed.stretched: true(p, largest, 2 * delta)
+    ),
+    delta="0.01",
+)
+add("the signed answers exchanged", MEAN, changed(signed, "sides_of_exponent", lambda sides, *_: sides[::-1]))
+
+# laws/balanced, laws/weighted_votes
+
+add(
+    "the largest levels first",
+    SHARE,
+    lambda patch: patch.setattr(
+        personal,
+        "balanced_error",
+        lambda levels, available, flips, delta: balanced.balanced_error(
+            list(levels)[::-1], list(available)[::-1], flips, delta
+        ),
+    ),
+    **PERSONAL,
+)
+add(
+    "the last person's level twice",
+    SHARE,
+    changed(personal, "balanced_error", lambda error, levels, *_: error / 2),
+    **PERSONAL,
+)
+add("weighted votes doubled", SHARE, changed(personal, "count_exponent", lambda w, *_: w + w), levels="trust")
+add(
+    "weighted votes doubled, far bound", COUNT, changed(personal, "count_exponent", lambda w, *_: w + w), levels="trust"
+)
+add("weighted votes among doubled", AMONG, changed(personal, "share_exponent", lambda w, *_: w + w), levels="trust")
+add("weighted means doubled", MEAN, changed(personal, "mean_exponent", lambda w, *_: w + w), levels="trust")
+add(
+    "everybody weighs the largest level",
+    SHARE,
+    lambda patch: patch.setattr(
+        personal,
+        "count_exponent",
+        lambda condition, votes: weighted_votes.count_exponent(
+            condition, [(max(v[0] for v in votes), *v[1:]) for v in votes]
+        ),
+    ),
+    levels="trust",
+)
+add("the worst exponent doubled", MEAN, changed(personal, "mean_worst_exponent", lambda w, *_: w + w), **PERSONAL)
+add("the least exponent among doubled", AMONG, changed(balanced, "least_exponent", lambda w, *_: w + w), **PERSONAL)
+add(
+    "weighted winner counts doubled",
+    winner(3),
+    changed(weighted_votes, "weighted_counts", lambda weights, *_: [w + w for w in weights]),
+    levels="trust",
+)
+add(
+    "weighted winner, many options, gaps not halved",
+    winner(7),
+    lambda patch: patch.setattr(
+        weighted_votes, "_decay", lambda moves, true=weighted_votes._decay: true(moves + moves)
+    ),
+    levels="trust",
+)
+
+# laws/winner
+
+add(
+    "lattice powers squared",
+    winner(4),
+    lambda patch: patch.setattr(WholeVotes, "decay", lambda self, moves: self.power(2 * moves)),
+)
+add(
+    "the lattice's surface rounded down",
+    winner(4),
+    lambda patch: patch.setattr(WholeVotes, "surface", lambda self, total, members: total // members),
+)
+add(
+    "the lattice shares equally with the ones below",
+    winner(4),
+    lambda patch: patch.setattr(WholeVotes, "shares", lambda self, total, members: members * self.power(0)),
+)
+add(
+    "continuum powers squared",
+    winner(5),
+    lambda patch: patch.setattr(DivisibleVotes, "decay", lambda self, moves: self.power(2 * moves)),
+    epsilon="0.1",
+)
+add(
+    "the continuum forgets to flood",
+    winner(5),
+    lambda patch: patch.setattr(
+        DivisibleVotes, "floods", lambda self, count, total, members: count * members > total + members
+    ),
+    epsilon="0.1",
+)
+add(
+    "permute-and-flip with whole gaps",
+    winner(12),
+    lambda patch: patch.setattr(permute_and_flip, "moves_of_gap", lambda gap, _: Fraction(gap)),
+)
+add(
+    "permute-and-flip with doubled gaps, add-remove",
+    winner(3),
+    lambda patch: patch.setattr(permute_and_flip, "moves_of_gap", lambda gap, _: Fraction(2 * gap)),
+    neighbours="add-remove",
+)
+add(
+    "the continuum where nothing is proven",
+    winner(12),
+    lambda patch: patch.setattr(modes, "_proven", lambda *_: (modes.WinnerMode.CONTINUUM, "proven")),
+    epsilon="0.1",
+)
+add(
+    "delta cut off twice, two options",
+    winner(2),
+    lambda patch: patch.setattr(
+        distribution,
+        "_cut_tails",
+        lambda counts, plain, delta, decay, true=distribution._cut_tails: true(counts, plain, 2 * delta, decay),
+    ),
+    delta="0.02",
+)
+add(
+    "delta not divided by the options",
+    winner(4),
+    lambda patch: patch.setattr(
+        distribution,
+        "_truncate",
+        lambda counts, plain, scaled, true=distribution._truncate: true(counts, plain, scaled * 8),
+    ),
+    delta="0.02",
+)
+add("winner flips one too few", winner(3), changed(Winner, "flips", lambda flips, *_: flips - 1))
+
+# laws/keys, laws/many_groups
+
+add(
+    "a category kept as if one more had it",
+    KEYS,
+    lambda patch: patch.setattr(
+        keys.KeysLaw, "kept", lambda self, people, true=keys.KeysLaw.kept: true(self, people + 1)
+    ),
+    delta="0.01",
+)
+add(
+    "categories at the whole level each",
+    KEYS,
+    lambda patch: patch.setattr(
+        keys, "level_of_each_key", lambda epsilon, delta, neighbours: many_groups.GroupLevel(epsilon, delta, neighbours)
+    ),
+    delta="0.01",
+)
+add(
+    "every category kept",
+    KEYS,
+    lambda patch: patch.setattr(keys.KeysLaw, "draw", lambda self, counts, source: list(counts)),
+    delta="0.01",
+)
+BY = {"by": "ward", "groups": ["north", "south"]}
+
+
+def whole_level(epsilon: Any, delta: Any, neighbours: Any, *, public_groups: bool = False) -> Any:
+    return replace(
+        many_groups.level_of_each_group(epsilon, delta, neighbours, public_groups=True),
+        neighbours=odp.privacy.Neighbours.ADD_REMOVE,
+    )
+
+
+def in_groups(function: Any) -> Callable[[Patch], None]:
+    from optimaldp.asking import inside_groups
+
+    return lambda patch: patch.setattr(inside_groups, "level_of_each_group", function)
+
+
+add("private groups at the whole level each", SHARE, in_groups(whole_level), **BY)
+add(
+    "private groups with the whole delta each",
+    SHARE,
+    lambda patch: patch.setattr(many_groups, "_shared_delta", lambda half, delta: delta),
+    delta="0.01",
+    **BY,
+)
+add(
+    "private groups under substitution",
+    SHARE,
+    in_groups(
+        lambda epsilon, delta, neighbours, *, public_groups=False: many_groups.level_of_each_group(
+            epsilon, delta, neighbours, public_groups=True
+        )
+    ),
+    **BY,
+)
+
+# distances
+
+add(
+    "a negation off by one",
+    SHARE,
+    lambda patch: patch.setattr(
+        LinearCondition, "negated", lambda self: LinearCondition(-self.yes_weight, -self.no_weight, -self.need - 3)
+    ),
+)
+add("people outside cannot come in", AMONG, changed(LinearCondition, "rungs", lambda rungs, *_: rungs[:2]))
+add(
+    "one move gains half of what it does",
+    SHARE,
+    changed(LinearCondition, "rungs", lambda rungs, *_: [((gain + 1) // 2, n) for gain, n in rungs]),
+)
+add(
+    "a bound one higher",
+    COUNT,
+    lambda patch: patch.setattr(
+        "optimaldp.questions.kinds.threshold.count_condition", lambda c, bound: linear.count_condition(c, bound + 1)
+    ),
+)
+add(
+    "the smallest steps first",
+    MEAN,
+    lambda patch: patch.setattr(
+        "optimaldp.distances.ladder.sorted", lambda rungs, key: sorted(rungs, key=key)[::-1], raising=False
+    ),
+)
+add(
+    "a mean without the people who have no value",
+    MEAN,
+    changed(
+        MeanBound,
+        "rungs",
+        lambda both_ways, self, counts, without, *_: tuple([r for r in side if r[1] != without] for side in both_ways),
+    ),
+)
+add("a mean's sum doubled", MEAN, changed(MeanBound, "excess", doubled))
+add("a mean without half a unit", MEAN, changed(MeanBound, "double_excess", lambda twice, *_: twice + 1))
+add("moves to both differences doubled", DIFFERENCE, changed(two_groups, "flips_of_share_difference", doubled))
+add(
+    "the margin forgotten",
+    DIFFERENCE + " + 0.1",
+    changed(
+        two_groups,
+        "share_difference_holds",
+        lambda _, comparison, __, counts: counts[0] * (counts[2] + counts[3]) > counts[2] * (counts[0] + counts[1]),
+    ),
+)
+add("a distance of several doubled", JOINED, changed(several, "chain_flips_of_all", doubled))
+add("all of several is any", JOINED, lambda patch: patch.setattr(several, "all_hold", several.any_holds))
+add("public groups: steps in half people", DIFFERENCE, changed(GroupDifference, "signed", doubled), public_groups=True)
+add(
+    "public groups of means: steps in half people",
+    MEANS,
+    changed(GroupDifference, "signed", doubled),
+    public_groups=True,
+)
+
+# fold
+
+add(
+    "people outside are no",
+    AMONG,
+    lambda patch: patch.setattr(
+        Threshold, "fold", lambda self, cells: (cells.get(0, 0), sum(cells.values()) - cells.get(0, 0), 0)
+    ),
+)
+add(
+    "people outside vote for the first option",
+    "winner(vote, ['a', 'b', 'c'] among adult = 'yes')",
+    lambda patch: patch.setattr(
+        "optimaldp.questions.kinds.of_options.outside_last",
+        lambda cells, size, among: base.outside_last(
+            {(cell - cell % 2 if cell % 2 else cell): n for cell, n in cells.items()}, size, among
+        ),
+    ),
+)
+add(
+    "everybody else votes for the first option",
+    winner(3),
+    changed(OfOptions, "fold", lambda counts, *_: (counts[0] + counts[-1], *counts[1:-1], 0)),
+)
+add(
+    "a cell of the mean one too high",
+    MEAN,
+    (
+        lambda patch: patch.setattr(
+            "optimaldp.questions.kinds.mean.outside_last",
+            lambda cells, size, among: {
+                min(c + 1, size - 1): n for c, n in base.outside_last(cells, size, among).items()
+            },
+        )
+    ),
+)
+add(
+    "the median's cells one too high",
+    MEDIAN,
+    lambda patch: patch.setattr(
+        "optimaldp.questions.kinds.quantile.outside_last",
+        lambda cells, size, among: {min(c + 1, size - 1): n for c, n in base.outside_last(cells, size, among).items()},
+    ),
+)
+add(
+    "the median's counts squared",
+    MEDIAN,
+    changed(Quantile, "fold", lambda valued, *_: replace(valued, values={p: n * n for p, n in valued.values.items()})),
+)
+
+# laws/law, sampling
+
+add("ends squared", SHARE, changed(Law, "end", lambda end, *_: end * end))
+add(
+    "the order reversed at the draw",
+    winner(3),
+    lambda patch: patch.setattr(
+        Law, "draw", lambda self, source, true=Law.draw: self.order[::-1][self.order.index(true(self, source))]
+    ),
+)
+add(
+    "the descent takes the other side",
+    winner(3),
+    lambda patch: patch.setattr(
+        law, "choose_by_ends", lambda end, size, source: size - 1 - sampling.choose_by_ends(end, size, source)
+    ),
+)
+add(
+    "the descent never passes an end",
+    winner(3),
+    lambda patch: patch.setattr(
+        law, "choose_by_ends", lambda end, size, source: 0 * sampling.choose_by_ends(end, size, source)
+    ),
+)
+add(
+    "answers that are far are certain",
+    SHARE,
+    lambda patch: patch.setattr(
+        AtDistance,
+        "law",
+        lambda self, counted, true=AtDistance.law: (
+            law.certain(self.truth(counted), 2) if self.moves(counted) > 40 else true(self, counted)
+        ),
+    ),
+)
+
+# histograms
+
+add(
+    "lattice noise at twice the level",
+    HISTOGRAM,
+    lambda patch: patch.setattr(
+        histogram_release, "HistogramNoise", lambda bins, level: HistogramNoise(bins, level * 2)
+    ),
+)
+add(
+    "Laplace noise at twice the level",
+    HISTOGRAM,
+    lambda patch: patch.setattr(histogram_release, "LaplaceNoise", lambda bins, level: LaplaceNoise(bins, level * 2)),
+    neighbours="add-remove",
+)
+add(
+    "noise on the first bins alone",
+    HISTOGRAM,
+    changed(LaplaceNoise, "sample", lambda noise, *_: _without_last(noise)),
+    neighbours="add-remove",
+)
+
+
+def _without_last(noise: Any) -> Any:
+    noise = noise.copy()
+    noise[-1] = 0
+    return noise
+
+
+def clear() -> None:
+    """Forget what was certified: a wrong twin must be examined anew, and must not stay."""
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "_lru_cache_wrapper" and str(getattr(thing, "__module__", "")).startswith(
+            "optimaldp."
+        ):
+            thing.cache_clear()
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    clear()
+    yield
+    clear()
+
+
+def ask(one: Twin) -> Any:
+    return odp.release(table(), one.question, **({"epsilon": "0.5"} | one.options))
+
+
+NOT_YET = {
+    "sums squared from the third person on",
+    "weighted votes among doubled",
+    "weighted means doubled",
+    "the worst exponent doubled",
+    "the least exponent among doubled",
+    "personal flips one too many, far bound",
+    "sums squared from the third person on, far bound",
+    "a false bracket for seven options",
+    "weighted votes doubled, far bound",
+    "the continuum forgets to flood",
+    "the continuum where nothing is proven",
+    "private groups at the whole level each",
+    "private groups with the whole delta each",
+    "private groups under substitution",
+    "the margin forgotten",
+    "ends squared",
+}
+
+
+def marked(one: Twin) -> Any:
+    passes = pytest.mark.xfail(strict=True, reason="the referee does not see it yet")
+    return pytest.param(one, id=one.name, marks=[passes] if one.name in NOT_YET else [])
+
+
+@pytest.mark.parametrize("one", map(marked, TWINS))
+def test_no_wrong_twin_is_released(one: Twin, monkeypatch: Patch, fresh: None) -> None:
+    one.put_in(monkeypatch)
+    with pytest.raises(NotCertifiedError):
+        ask(one)
+
+
+ASKED = {f"{one.question} {one.options or ''}": one for one in TWINS}
+
+
+PUBLIC_GROUPS = pytest.mark.xfail(strict=True, reason="the referee moves people between groups that are public")
+
+
+def asked(text: str, one: Twin) -> Any:
+    return pytest.param(one, id=text, marks=[PUBLIC_GROUPS] if "public_groups" in one.options else [])
+
+
+@pytest.mark.parametrize("one", [asked(text, one) for text, one in ASKED.items()])
+def test_without_a_mistake_it_is_released(one: Twin) -> None:
+    assert ask(one).answer is not None

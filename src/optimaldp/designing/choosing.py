@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from optimaldp.designing.boundaries import BALANCED, given_boundary, with_chosen_boundary
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.exact_lp import Terms
 from optimaldp.designing.linear_program import free_prefixes
@@ -85,6 +86,22 @@ def boost(mechanism: Mechanism) -> Design:
     return solve(Problem(mechanism.graph, mechanism.preferences, fixed))
 
 
+def _with_boundary_fixed(problem: Problem) -> Problem:
+    """The same problem with the rows that its rule chooses as given values of the boundary."""
+    if problem.boundary is None:
+        return problem
+    edge = boundary(problem.graph, problem.preferences)
+    if problem.boundary == BALANCED and len(problem.answers) == 2:
+        best = solve(problem)
+        assert best.mechanism is not None
+        rows = {v: best.mechanism.rows.row(v) for v in np.flatnonzero(edge).tolist()}
+        return Problem(problem.graph, problem.preferences, rows)
+    chosen = given_boundary(with_chosen_boundary(problem), edge)
+    assert chosen is not None
+    fixed = {v: chosen[int(problem.preferences.of[v])] for v in np.flatnonzero(edge).tolist()}
+    return Problem(problem.graph, problem.preferences, fixed)
+
+
 def lexicographic(problem: Problem) -> Design:
     """Maximise the first prefix sums, then the second, and so on: a weaker wish than dominance, met more often.
 
@@ -92,6 +109,7 @@ def lexicographic(problem: Problem) -> Design:
     sum, and among those that attain these the largest second one, and so on. It may exist where no optimum does (001
     section 6.3).
     """
+    problem = _with_boundary_fixed(problem)
     program = EventProgram(problem)
     rows = None
     for k in range(1, len(problem.answers)):

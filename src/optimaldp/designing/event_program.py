@@ -210,7 +210,13 @@ def _arc_bounds(problem: Problem) -> list[ArcBound]:
 
 def _finite_bounds(level: Level) -> tuple[Bound, ...]:
     if not isinstance(level, ApproximateDP):
-        raise ProblemError("privacy", str(level), "cannot be decided by a linear program", "use (epsilon, delta)")
+        raise ProblemError(
+            "privacy",
+            str(level),
+            "allows no decision here: with three answers or more and a Gaussian level, bounds along paths exclude each "
+            "other, and what is left is not a linear program",
+            "use (epsilon, delta), or fix more datasets",
+        )
     if any(bound.epsilon.infinite for bound in level.bounds):
         raise ProblemError("privacy", str(level), "with three answers or more needs a finite epsilon here")
     return level.forward

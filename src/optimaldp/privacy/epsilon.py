@@ -17,7 +17,7 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper
-from optimaldp.privacy.numbers import fraction_text, read_number
+from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number
 
 _LOGARITHM = re.compile(r"\s*(?:log|ln)\s*\(\s*([^()]*?)\s*\)\s*")
 _WAY_OUT = "write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"
@@ -175,6 +175,8 @@ def _read_text(text: str, name: str) -> Epsilon:
 def _plain(number: Fraction, value: Any, name: str) -> Epsilon:
     if number < 0:
         raise LevelError(name, value, "is negative", "a privacy parameter is 0 or more")
+    if 0 < number < TOO_SMALL:
+        raise LevelError(name, value, "is too small to mean anything", "write 0, or a number from 1e-1000 on")
     if number > 10**6:
         # e^(10^6) already has 434,295 digits; a mistyped exponent should not freeze the machine.
         raise LevelError(name, value, "is too large to mean privacy", "write 'inf' for no constraint beyond delta")

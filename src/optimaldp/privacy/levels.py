@@ -21,7 +21,7 @@ from optimaldp.errors import LevelError
 from optimaldp.privacy import trajectory
 from optimaldp.privacy.balls import WORKING_BITS, Ball, ball, lower, precision, working_bits
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.numbers import fraction_text, read_number, read_probability
+from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number, read_probability
 from optimaldp.privacy.trajectory import Line, Number, Steps
 
 _KEPT = 8  # precisions for which a level keeps its lines: one or two are in use
@@ -33,6 +33,10 @@ class Bound:
 
     epsilon: Epsilon
     delta: Fraction
+
+    def __post_init__(self) -> None:
+        if 0 < self.delta < TOO_SMALL:
+            raise LevelError("delta", "below 1e-1000", "is too small to mean anything", "write 0, or more")
 
     def __str__(self) -> str:
         return f"({self.epsilon}, {fraction_text(self.delta)})"

@@ -16,7 +16,9 @@ from typing import Any
 from optimaldp.errors import InputError
 
 # Python's Fraction also takes "1_000" and " 1/3 "; files that others read should not depend on that.
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+")
+# Digits are those of ASCII: what looks like a number in another script is more often an accident than meant.
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+", re.ASCII)
+TOO_SMALL = Fraction(1, 10**1000)  # of a privacy parameter: a mistyped exponent should not fill the screen
 _LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
 
 

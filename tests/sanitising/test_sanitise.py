@@ -224,6 +224,10 @@ def test_people_in_cells_too_small_to_tell_follow_the_margins():
         ({"age": odp.bins([0, 1])}, {"epsilon": 0}, LevelError),
         ({"sex": ["m"]}, {"epsilon": "inf"}, LevelError),
         ({"sex": ["m"]}, {"part": "sex = 'm'"}, QuestionError),
+        ({"sex": ["m"]}, {"remap": "none"}, HistogramError),
+        ({"sex": ["m"]}, {"remap": "best"}, HistogramError),
+        ({"sex": ["m"]}, {"remap": "top-fill", "neighbours": "add-remove"}, HistogramError),
+        ({"sex": ["m"]}, {"epsilon": "1e-9", "neighbours": "add-remove"}, HistogramError),
         ({"sex": ["m"]}, {"neighbours": "friends"}, LevelError),
         ({"age": ["m"]}, {}, QuestionError),
     ],
@@ -263,6 +267,25 @@ def test_errors_hold_no_data(table, monkeypatch):
     with pytest.raises(OptimalDPError) as caught:
         odp.sanitise(table, {"sex": ["m", "f"]}, epsilon=1)
     assert "117" not in str(caught.value)
+
+
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+@pytest.mark.parametrize("options", [["a"], [f"o{i}" for i in range(120)], [f"o{i}" for i in range(2000)]])
+@pytest.mark.parametrize("epsilon", [1, 900, "0.01"])
+@pytest.mark.parametrize("people", [0, 1, 3])
+def test_no_table_is_too_small_and_no_level_too_odd(people, epsilon, options, neighbours):
+    """Whatever can be asked for is drawn: an error after the spend would lose budget."""
+    data = pa.table({"c": pa.array(["a"] * people, type=pa.string())})
+    clean = odp.sanitise(data, {"c": options}, epsilon=epsilon, neighbours=neighbours)
+    if neighbours == "substitution":
+        assert clean.rows == people
+    assert len(clean.to_frame("arrow")) == clean.rows
+
+
+def test_tiny_levels_have_enormous_noise_and_still_as_many_rows():
+    data = pa.table({"c": ["a"] * 40})
+    clean = odp.sanitise(data, {"c": ["a", "b"]}, epsilon="1e-30")
+    assert clean.rows == 40
 
 
 def test_estimates_read_nothing():

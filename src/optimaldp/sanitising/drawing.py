@@ -19,6 +19,8 @@ from optimaldp.sampling import BitSource
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.noisy import NoisyTable
 
+_REMAPS = ("automatic", "projection", "empirical-bayes", "threshold")
+MOST_ROWS = 50_000_000
 MOST_DENSE = 4_000_000  # cells that all get noise in memory; beyond, only under add-remove, sparsely
 
 
@@ -52,6 +54,24 @@ def noise_for(cells: int, epsilon: Epsilon, neighbours: Neighbours) -> Histogram
         rule = f"is too many (at most {MOST_CELLS:,})"
         raise HistogramError("cells", cells, rule, "use fewer columns or wider bins, or measure marginals")
     return sparse_noise(cells, epsilon=epsilon)
+
+
+def check_sizes(sizes: Sequence[int], epsilon: Epsilon, neighbours: Neighbours, *, joint: bool) -> None:
+    """Refuse, by public numbers, what could be drawn but not be written out afterwards."""
+    if not joint and max(sizes) > MOST_DENSE:
+        rule = f"is too many for a table that a model is fitted to (at most {MOST_DENSE:,})"
+        raise HistogramError("marginals", f"{max(sizes)} cells", rule, "measure smaller tables")
+    if neighbours is Neighbours.ADD_REMOVE and min(sizes[0], MOST_DENSE) / float(epsilon) > MOST_ROWS:
+        rule = f"would make more than {MOST_ROWS:,} rows of noise alone"
+        raise HistogramError("epsilon", str(epsilon), rule, "use a larger epsilon, fewer cells, or substitution")
+
+
+def read_remap(name: str, neighbours: Neighbours) -> str:
+    """A remap that gives counts of people, checked before anything is read."""
+    known = [*_REMAPS, *(["top-fill"] if neighbours is Neighbours.SUBSTITUTION else [])]
+    if name not in known:
+        raise HistogramError("remap", name, "is not a remap of a sanitised table", f"use one of {', '.join(known)}")
+    return name
 
 
 def recipe_of(noise: HistogramNoise | LaplaceNoise | SparseNoise) -> dict[str, Any]:
@@ -98,7 +118,7 @@ def _sparsely(cells: Mapping[int, int], columns: tuple[Column, ...], noise: Spar
         np.array(list(kept.values()), dtype=np.int64), return_inverse=True, return_counts=True
     )
     known = NoisyValues(values, times, hidden=noise.cells - len(kept), least=noise.least)
-    law = learn_cell_law(known, math.exp(-float(noise.epsilon)), people=max(1, int((values * times).sum())))
+    law = learn_cell_law(known, math.exp(-min(300.0, float(noise.epsilon))), people=max(1, int((values * times).sum())))
     counts = mapped_values(law, known, total=None, keep_total=False)(places.reshape(-1))
     released = {cell: int(people) for cell, people in zip(kept, counts.tolist()) if people > 0}
     shown = counts > 0

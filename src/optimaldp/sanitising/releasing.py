@@ -20,7 +20,7 @@ from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.sampling import SystemBits
 from optimaldp.sanitising.columns import Column, read_columns, settle_columns
 from optimaldp.sanitising.counting import check_table, count_table
-from optimaldp.sanitising.drawing import Drawn, draw_table, noise_for, recipe_of
+from optimaldp.sanitising.drawing import Drawn, check_sizes, draw_table, noise_for, read_remap, recipe_of
 from optimaldp.sanitising.marginals import fitted_codes, require_mbi
 from optimaldp.sanitising.personal import thinned
 from optimaldp.sanitising.rows import generator, placed_codes
@@ -98,6 +98,7 @@ def sanitise(
     substitution there are as many rows as people.
 
     >>> import pyarrow
+    >>> from optimaldp.sanitising import bins
     >>> table = pyarrow.table({"sex": ["f", "m"] * 500, "age": list(range(1000))})
     >>> clean = sanitise(table, {"sex": ["m", "f"], "age": bins([0, 250, 500, 1000])}, epsilon=1)
     >>> clean.rows, list(clean.to_frame())
@@ -157,6 +158,8 @@ def make_plan(opened: Source, asked: _Asked) -> Plan:
     sizes = [math.prod(column.size for column in table) for table in tables]
     if min(sizes) < 2:
         raise QuestionError("columns", list(by_name), "have one cell", "name at least two values")
+    check_sizes(sizes, bound.epsilon, neighbours, joint=marginals is None)
+    read_remap(asked.remap, neighbours)
     if marginals is not None:
         require_mbi()
     method = "joint" if marginals is None else "marginals"

@@ -55,7 +55,8 @@ def apply_remap(
 
     table = np.asarray(noisy)
     total = int(table.sum()) if public_total else None
-    ratio = math.exp(-float(epsilon) / (2 if public_total else 1))
+    # Not 0: its logarithm is needed, and at e^-300 there is no noise to speak of.
+    ratio = math.exp(-min(300.0, float(epsilon) / (2 if public_total else 1)))
     if name == "automatic":
         return choose_remap(table, ratio=ratio, total=total, keep_total=keep_total)
     if name == "empirical-bayes":

@@ -211,7 +211,8 @@ def _shown(
     ours = ("optimaldp", tuple(display_float(accuracy.error(margin)) for margin in shown))
     series = (ours, *((rival.name, tuple(rival.error(margin) for margin in shown)) for rival in accuracy.others))
     notes = [*accuracy.notes, *_group_note(request)]
-    more = {"epsilon_means": epsilon_means(request.level), **accuracy.extra}
+    off, figures = accuracy.distance()
+    more = {"epsilon_means": epsilon_means(request.level), **figures}
     return Preview(
         str(request.question),
         request.level,
@@ -221,7 +222,7 @@ def _shown(
         series,
         reliable,
         tuple(notes),
-        accuracy.off,
+        off,
         more,
     )
 

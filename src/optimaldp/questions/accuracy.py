@@ -30,6 +30,9 @@ Error = Callable[[int], Ball]
 LIMITS = (("at most 5 %", Fraction(5, 100)), ("at most 1 %", Fraction(1, 100)), ("0", Fraction(0)))
 
 
+Distance = tuple[tuple[str, ...], dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class Accuracy:
     """Ours and others' probability of a wrong answer by margin."""
@@ -37,10 +40,12 @@ class Accuracy:
     error: Error
     others: tuple[Rival, ...]
     notes: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
-    """How far off a wrong answer is, in sentences."""
-    unit: str = "people"
-    extra: dict[str, Any] = field(default_factory=dict)
+    distance: Callable[[], Distance] = field(default=lambda: ((), {}))
+    """How far off a wrong answer is, in sentences and in numbers: worked out when somebody asks."""
+
+    @property
+    def off(self) -> tuple[str, ...]:
+        return self.distance()[0]
 
     def reliable(self) -> tuple[tuple[str, int | None], ...]:
         """From which margin on the error is at most 5 %, 1 % and 0; ``None`` where no margin is enough."""
@@ -105,7 +110,7 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
 
     others = tuple(winner_rivals(setting.level, setting.neighbours, options)) if options > 1 else ()
     note = "for the winner: two options lead, nobody else has a vote"
-    return Accuracy(error, others, (note,), _trailing(error, setting) if options > 1 else ())
+    return Accuracy(error, others, (note,), lambda: (_trailing(error, setting) if options > 1 else (), {}))
 
 
 def _flipping_bound(votes: list[int], setting: Setting) -> Ball:
@@ -132,18 +137,19 @@ def of_mean(question: Any, setting: Setting) -> Accuracy:
         with precision(_BITS):
             return to_ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
 
-    people = setting.people
-    off: tuple[str, ...] = ()
-    margin = least_margin(error, Fraction(5, 100))
-    if people and margin is not None:
-        width = question.high - question.low
-        away = float(width * margin / people)
-        off = (
-            f"For {people:,} people that is certain when the mean is at least {away:.2g} away from the bound, "
-            f"and already much nearer where few values lie at the far end of the range.",
+    def distance() -> Distance:
+        margin = least_margin(error, LIMITS[0][1])
+        if not setting.people or margin is None:
+            return (), {}
+        away = float((question.high - question.low) * margin / setting.people)
+        said = (
+            f"For {setting.people:,} people that is certain when the mean is at least {away:.2g} away from the bound, and "
+            "already much nearer where few values lie at the far end of the range."
         )
+        return (said,), {"mean_away": away}
+
     note = "a margin of m: m people would have to go to the far end of the range"
-    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,), off)
+    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,), distance)
 
 
 def of_quantile(question: Any, setting: Setting) -> Accuracy:

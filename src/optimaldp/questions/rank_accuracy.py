@@ -10,11 +10,12 @@ from optimaldp.laws.quantile.accuracy import even_accuracy
 from optimaldp.laws.setting import Setting
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.privacy.trajectory import to_ball
-from optimaldp.questions.accuracy import Accuracy
+from optimaldp.questions.accuracy import Accuracy, Distance
 from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.rivals import Rival
 
 _BITS = 192
+_LARGEST = 20  # an epsilon beyond which floats hold nothing but 0 and 1
 _AROUND = 3  # bins on either side of the true one that hold as many people as it does
 
 
@@ -34,14 +35,12 @@ def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
             return before + (to_ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
 
     note = "a margin of m: the true bin and those next to it hold 2m people each, the quantile in the middle of its bin"
-    figures = _figures(law, setting)
-    return Accuracy(
-        error,
-        tuple(_rivals(setting, law.bins)),
-        (note,),
-        tuple(_off(figures)),
-        extra={} if not figures else {"even_spread": [one.to_document() for one in figures]},
-    )
+
+    def distance() -> Distance:
+        figures = _figures(law, setting)
+        return tuple(_off(figures)), {"even_spread": [one.to_document() for one in figures]} if figures else {}
+
+    return Accuracy(error, tuple(_rivals(setting, law.bins)), (note,), distance)
 
 
 def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
@@ -61,7 +60,8 @@ def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, in
 
 
 def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:
-    if law.levels is not None or not setting.people or setting.people < law.bins or law.bins > 10**6:
+    many = law.levels is not None or law.bins > 10**6 or float(law.level.epsilon) > _LARGEST
+    if many or not setting.people or setting.people < law.bins:
         return ()
     return even_accuracy(law, setting.people)
 

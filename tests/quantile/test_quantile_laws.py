@@ -22,7 +22,7 @@ from quantile_oracle import (
 
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law, quantile_probabilities
-from optimaldp.laws.quantile.sums import Window
+from optimaldp.laws.quantile.sums import DiscountedSums, Window, unit_weights
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
@@ -124,6 +124,24 @@ def test_a_window_encloses_what_the_whole_table_gives(people: dict[int, int], da
         near = law.law_of(cuts, law._scale(exact=False), law.near(cuts, 128)).end(cut)
         assert near.overlaps(whole.end(cut))
         assert near.rad() < 1e-18
+
+
+@pytest.mark.parametrize("people", [{3: 1}, {3: 1, 6: 2}])
+def test_what_a_window_leaves_out_is_enclosed_to_the_last_bin(people: dict[int, int]) -> None:
+    """With all that is unvisited in the next run, the bound is attained: one bin less would be too little."""
+    law = replace(quantile_law(10, HALF, level(1)), mode=QuantileMode.SMOOTHED_RANK)
+    cuts, last = law.cuts(people), len(people)
+    with precision(128):
+        scale = law._scale(exact=False)
+
+        def sums(low: int, high: int) -> DiscountedSums:
+            return DiscountedSums(
+                cuts, scale, lambda drop: scale.power(Fraction(drop, 2)), unit_weights, Window(low, high)
+            )
+
+        whole = sums(0, last)
+        assert sums(0, last - 1).after[-1].overlaps(whole.after[last - 1])
+        assert sums(1, last).before[0].overlaps(whole.before[1])
 
 
 def test_the_window_does_not_visit_far_bins() -> None:

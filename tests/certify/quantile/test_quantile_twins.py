@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 from optimaldp.certify.quantile import examine, examine_quartiles, examine_several, second_reading
-from optimaldp.certify.quantile.stand_ins import _draw_problem, stand_in
+from optimaldp.certify.quantile.stand_ins import StandIn, _draw_problem, _grid_problem, stand_in
+from optimaldp.certify.quantile.tables import block_shifts, grid
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, QuantileMode, quantile_law, several_quantiles
 from optimaldp.privacy import level
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, ball, fraction, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import SystemBits
 
@@ -140,7 +142,15 @@ class OddsAtTwiceEpsilon(Dense):
 
 class OddsAtHalfEpsilon(Dense):
     def noise(self, height: int, scale: Any) -> Number:
-        return scale.power(-(2 * height + 1) * Fraction(1, 4)) if not scale.exact else scale.power(-Fraction(height))
+        return scale.power(-Fraction(height, 2))
+
+
+class HalfUniform(Dense):
+    """Private and wasteful: every second answer says nothing."""
+
+    def plain_ends(self, a: list[int], scale: Any) -> list[Number]:
+        ends = super().plain_ends(a, scale)
+        return [(end + scale.number(Fraction(t + 1, self.bins))) / 2 for t, end in enumerate(ends)]
 
 
 class EmptyBinsMerged(Dense):
@@ -347,6 +357,18 @@ class OffByOne(QuantileLaw):
         return min(self.bins - 1, super().draw(cells, source, **options) + 1)
 
 
+class OffByOneAmongManyBins(QuantileLaw):
+    def draw(self, cells: Any, source: Any, **options: Any) -> int:
+        return max(0, super().draw(cells, source, **options) - (self.bins > 6))
+
+
+class Trusting(StandIn):
+    """A referee that takes the law's own word for what it should be: what is left are the checks of privacy itself."""
+
+    def direct(self, cells: Any) -> list[Any]:
+        return self.row(cells)
+
+
 SMOOTHED = [
     (XForS, "C1"),
     (LeftWithoutTheOne, "C2|C1"),
@@ -359,6 +381,7 @@ SMOOTHED = [
     (PlainRankNoise, "C1|C2"),
     (OddsAtTwiceEpsilon, "C1"),
     (OddsAtHalfEpsilon, "C1"),
+    (HalfUniform, "C1"),
     (EmptyBinsMerged, "C1|C2"),
     (LogisticLink, "C1"),
     (OneSidedLink, "C1|C2"),
@@ -377,6 +400,39 @@ def test_a_wrong_smoothed_rank_is_rejected(twin: type[QuantileLaw], check: str) 
     finding = examine(twin(QuantileMode.SMOOTHED_RANK, 5, HALF, level("1.02")))
     assert not finding.private
     assert finding.failure.split(":")[0] in check.split("|"), finding.failure
+
+
+@pytest.mark.parametrize(
+    ("twin", "failure"),
+    [(Dense, ""), (XForS, "C3"), (ExponentialAtFullEpsilon, "C3"), (OddsAtTwiceEpsilon, "C3"), (HalfUniform, "C4")],
+)
+def test_privacy_itself_is_checked_as_well(twin: type[QuantileLaw], failure: str) -> None:
+    made = stand_in(twin(QuantileMode.SMOOTHED_RANK, 5, HALF, level(1)), 4, Fraction(3, 5), 2)
+    assert _grid_problem(Trusting(made.law, made.powers), grid(3, -3, 2)).startswith(failure)
+    assert _grid_problem(Trusting(made.law, made.powers), grid(3, -3, 2)) != "" or not failure
+
+
+@pytest.mark.parametrize(
+    ("twin", "times"),
+    [(Dense, 1.0), (XForS, 1.14), (ExponentialAtFullEpsilon, 1.39), (NoRight, 2.04), (PlainRankNoise, math.inf)],
+)
+def test_what_epsilon_a_mistake_really_has(twin: type[QuantileLaw], times: float) -> None:
+    """In units of the epsilon that it claims."""
+    largest = 1.0
+    for bins, heights in ((3, grid(2, -3, 2)), (4, grid(3, -3, 2)), (6, grid(5, -1, 1))):
+        made = stand_in(twin(QuantileMode.SMOOTHED_RANK, 5, HALF, level(1)), bins, Fraction(3, 5), 2)
+        rows = {a: [float(fraction(p)) for p in made.row(made.table(a) or {})] for a in heights}
+        for a, row in rows.items():
+            for other in (rows[moved] for moved in block_shifts(a) if moved in rows):
+                for p, q in zip(row, other):
+                    if p or q:
+                        largest = max(largest, p / q if q else math.inf, q / p if p else math.inf)
+    assert math.log(largest) / math.log(25 / 9) == pytest.approx(times, abs=0.005)
+
+
+def test_a_sampler_that_errs_among_many_bins_alone_is_rejected() -> None:
+    finding = examine(OffByOneAmongManyBins(QuantileMode.SMOOTHED_RANK, 50, HALF, level(1)))
+    assert finding.failure == "C8: at its real level the sampler does not draw from the law"
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,7 @@ class FlipLaw:
         """The sum of *value*, which is linear between the *bends* and falls."""
         total, here = self._scale.number(0), first
         for bend in bends:
-            low, above = self._scale.places_around(bend, here, stop)
-            high = min(stop, above + 1)
+            low, high = self._scale.places_around(bend, here, stop)
             total = total + _straight(value, here, low) + self._uncertain(value, low, high)
             here = high
         return total + _straight(value, here, stop)

@@ -135,7 +135,7 @@ def several_quantiles(
 ) -> RepeatedQuantiles | JointQuartiles:
     """The law of several quantiles at *level* in all, chosen by public numbers; *persons* only where their number is public.
 
-    Quartiles jointly are private for a replaced record; *joint* = False keeps to laws that also bear one more or one less.
+    Both bear a replaced, an added and a removed record; *joint* = False keeps to separate laws.
 
     >>> from optimaldp.privacy import level
     >>> several_quantiles(100, [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)], level(0.5))

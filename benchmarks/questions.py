@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from optimaldp.preview import preview
-from optimaldp.questions.answering import Answering, answering
-from optimaldp.release import read_level, release_many
-
 from benchmarks.report import Row, at_most, best_time
+from optimaldp.asking.previewing import preview
+from optimaldp.asking.promise import read_level
+from optimaldp.asking.simulate import release_many
+from optimaldp.certify.questions import certify, draw
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
-from optimaldp.tables.tally import Counted
 
 _DRAWS = 5_000
 _MARGINS = (1, 2, 4)
@@ -41,23 +41,23 @@ def _latency() -> Iterator[Row]:
     ]
     for name, text, counts in cases:
         relation = Neighbours.ADD_REMOVE if "add/remove" in name else Neighbours.SUBSTITUTION
-        ours = _draw_time(answering(parse(text), read_level(_EPSILON), relation), Counted.of(counts))
+        ours = _draw_time(text, counts, relation)
         yield at_most(f"one release after counting: {name}", ours, "target 1 ms", 1e-3, 1)
     peers = _opendp()
     if peers is not None:
-        ours = _draw_time(
-            answering(parse("majority(x)"), read_level(_EPSILON), Neighbours.SUBSTITUTION), Counted.of((551, 393))
-        )
+        ours = _draw_time("majority(x)", (551, 393), Neighbours.SUBSTITUTION)
         noisy = peers.laplace(1 / _EPSILON)
         theirs = best_time(lambda: [noisy(551) >= 472 for _ in range(500)]) / 500
         note = "ours certifies the draw by ball arithmetic; both are far below the cost of counting"
         yield Row("one yes/no release after counting", ours, "OpenDP integer Laplace", theirs, "shown", None, "s", note)
 
 
-def _draw_time(prepared: Answering, counted: Counted) -> float:
-    source = SystemBits()
-    prepared.draw(counted, source)  # certified once, whatever the counts
-    return best_time(lambda: [prepared.draw(counted, source) for _ in range(200)], repeats=5) / 200
+def _draw_time(text: str, counts: tuple[int, ...], neighbours: Neighbours) -> float:
+    table, source = Table(dict(enumerate(counts))), SystemBits()
+    people = table.people if neighbours is Neighbours.SUBSTITUTION else None
+    passed = certify(parse(text).mechanism(Setting(read_level(_EPSILON), neighbours, people)))  # once, whatever the counts
+    draw(passed, table, source)
+    return best_time(lambda: [draw(passed, table, source) for _ in range(200)], repeats=5) / 200
 
 
 def _throughput() -> Row:

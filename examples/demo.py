@@ -101,7 +101,7 @@ def report(asked: Asked, release: Release, preview: Preview) -> Panel:
         "answer": str(release.answer),
         "level": str(release.level),
         "neighbours": release.neighbours.words,
-        "persons": release.certificate["persons"],
+        "protected": release.certificate["protected"],
         "reliable": "; ".join(preview.sentences()),
         "mechanism": release.certificate["mechanism"],
         "certificate": "; ".join(release.certificate["checked"]),

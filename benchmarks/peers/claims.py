@@ -150,35 +150,42 @@ CLAIMS = (
     Claim(
         persons.STUDY,
         True,
-        "Personalised levels are never worse than the strictest level for all, and far better once the strict persons "
-        "alone cannot change the answer.",
-        lambda row: _better(row) if "margin 25" in row["task"] else row["verdict"] != "worse",
-        _about("strictest"),
+        "21 of 1001 people strict, on average over their votes as fair coins, aim 'typical': better than the strictest level for all, "
+        "than noise on each group's count and than leaving the strict people out, at every margin that was tried.",
+        _better,
+        _about("21 of", "average"),
+    ),
+    Claim(
+        persons.STUDY,
+        True,
+        "At worst, aim 'every table': never worse than the strictest level for all, and far better once the strict people alone "
+        "cannot change the answer.",
+        lambda row: _better(row) if "margin 25" in row["task"] else _equal(row),
+        _about("strictest", "at worst"),
     ),
     Claim(
         persons.STUDY,
         False,
-        "Close to the threshold, or where half of everybody is strict, personalised levels gain nothing over the strictest "
-        "level.",
-        _equal,
-        lambda row: _about("strictest", "margin 1,")(row) or _about("strictest", "501 of")(row),
+        "Where half of everybody is strict, personal levels gain little: within 2 % of the strictest level for all next to the "
+        "threshold, a tenth less error at margin 10.",
+        lambda row: _between(0.99, 1.02)(row) if "margin 1," in row["task"] else _between(0.88, 0.92)(row),
+        _about("501 of"),
     ),
     Claim(
         persons.STUDY,
         False,
-        "Where few are strict, leaving them out (each counted as half a yes) is far more accurate from a margin of a few "
-        "persons on, on average; ours is balanced on every edge and pays for it. The price of leaving out: at worst it is "
-        "almost surely wrong while the strict persons could decide.",
-        lambda row: row["verdict"] == ("better" if "at worst" in row["task"] else "worse"),
-        _about("halves", "margin 5,"),
+        "At worst, leaving the strict people out is almost surely wrong while they could decide (margins 1 and 5), and far more "
+        "accurate than 'every table' at margins 15 and 25.",
+        lambda row: row["verdict"] == ("better" if "margin 1," in row["task"] or "margin 5" in row["task"] else "worse"),
+        _about("halves", "at worst"),
     ),
     Claim(
         persons.STUDY,
         False,
-        "Noise on each group's count at its own level, cut to the size of the group, is as good as ours on average close to the "
-        "threshold, and has about half the error where the strict persons alone cannot change the answer.",
-        lambda row: _equal(row) if "margin 25" not in row["task"] else _between(1.5, 2)(row),
-        lambda row: _about("each group", "21 of", "average")(row) and "margin 15" not in row["task"],
+        "At worst, once the strict people alone cannot change the answer, noise on each group's count, cut to the size of the "
+        "group, has about half the error of 'every table'.",
+        _between(1.5, 2),
+        _about("each group", "at worst", "margin 25"),
     ),
     Claim(
         channels.OPTIMUM,

@@ -8,17 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from optimaldp.questions.answering import answering
-from optimaldp.release import read_level
-
 from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
+from optimaldp.asking.promise import read_level
+from optimaldp.certify.questions import certify, draw
 from optimaldp.histograms import private_histogram
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
-from optimaldp.tables.tally import Counted
 
 LATENCY = "Time of one release after counting"
 IMPORT = "Time of an import"
@@ -29,12 +28,13 @@ _STARTS = 5
 _OURS = """
 import optimaldp
 from optimaldp.questions import parse
-from optimaldp.questions.answering import answering
-from optimaldp.tables.tally import Counted
-from optimaldp.release import read_level
+from optimaldp.asking.promise import read_level
+from optimaldp.certify.questions import certify, draw
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.sampling import SystemBits
-answering(parse("majority(x)"), read_level(1), Neighbours.SUBSTITUTION).draw(Counted.of((600, 401)), SystemBits())
+mechanism = parse("majority(x)").mechanism(Setting(read_level(1), Neighbours.SUBSTITUTION, 1001))
+draw(certify(mechanism), Table({0: 600, 1: 401}), SystemBits())
 """
 # OpenDP loads numpy, polars and scikit-learn where it finds them. Here it must not: a user of its counts needs none of them.
 _OPENDP_ALONE = """
@@ -82,8 +82,9 @@ def _latency() -> Iterator[Comparison]:
 
 
 def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
-    prepared, source = answering(parse(question), read_level(1), Neighbours.SUBSTITUTION), SystemBits()
-    return lambda: prepared.draw(Counted.of(counts), source)
+    table, source = Table(dict(enumerate(counts))), SystemBits()
+    passed = certify(parse(question).mechanism(Setting(read_level(1), Neighbours.SUBSTITUTION, table.people)))
+    return lambda: draw(passed, table, source)
 
 
 def _each(work: Callable[[], Any]) -> float:

@@ -1,9 +1,9 @@
-"""Personal levels.
+"""Personal levels: two aims.
 
-A hundred persons, ten of whom asked for much more privacy (ε = 0.1) than the others (ε = 1). The usual way protects
-everybody by the strictest wish, and the majority vote drowns in noise. Here each person has the level they asked for:
-the ten are protected as much as before, and the error falls as soon as more than ten persons would have to change
-their minds.
+A thousand and one people vote; twenty asked for much more privacy (ε = 0.1) than the others (ε = 1). Both aims keep
+everybody's own level. The *typical* aim weighs each vote by its level: on average over who is strict it is nearly as good as
+if nobody were. Where all twenty stand on the winning side it hardly hears them, and fails until the others decide alone. The
+aim *every table* is never worse than the strictest level for everybody, and pays for that at each typical table.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.plots.style import figure, legend, look, save
-from optimaldp.privacy import Epsilon
-from optimaldp.questions.personal import PersonalLevels
 
-STRICT, LOOSE = Epsilon.read("0.1"), Epsilon.read("1")
-GROUPS = {
-    "everybody at 0.1, the strictest wish": (100, 0),
-    "each at the level they asked for": (10, 90),
-    "everybody at 1": (0, 100),
-}
+STRICT, PEOPLE = 20, 1001
+MARGINS = range(1, 41)
 
 
 def draw(folder: Path) -> Path:
-    people = PersonalLevels((STRICT, LOOSE))
+    asked = level_sizes(PEOPLE // 2 + 1, [(0.1, STRICT), (1.0, PEOPLE - STRICT)])
+    aims = {"typical": asked.typical, "every table": asked.every_table}
     picture, axes = figure(
-        height=4.8,
-        title="Majority of 100 persons, ten of them stricter; one record replaced",
-        x="margin: persons who would have to change to change the answer",
+        height=5.0,
+        title=f"Majority of {PEOPLE} people, {STRICT} of them stricter; one record replaced",
+        x="margin: people who would have to change to change the answer",
         y="probability of a wrong answer",
     )
-    margins = range(1, 31)
-    for index, (words, persons) in enumerate(GROUPS.items()):
-        errors = [float(people.error(margin, persons)) for margin in margins]
-        axes.semilogy(margins, errors, **look(index).line_style(), label=words)
-    axes.set_ylim(1e-6, 1)
-    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    for index, (name, wrong) in enumerate(aims.items()):
+        style = look(index).line_style() | {"markevery": 5}
+        average = [asked.average_at(wrong, margin) for margin in MARGINS]
+        worst = [asked.worst_at(wrong, margin) for margin in MARGINS]
+        axes.semilogy(MARGINS, average, **style | {"linestyle": "-"}, label=f"{name}, on average")
+        axes.semilogy(MARGINS, worst, **style | {"linestyle": "--"}, label=f"{name}, at worst")
+    strictest = [asked.worst_at(asked.strictest_for_all, margin) for margin in MARGINS]
+    axes.semilogy(MARGINS, strictest, **look(2).line_style() | {"markevery": 5}, label="everybody at 0.1")
+    axes.set_ylim(1e-6, 1.5)
+    legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return save(picture, folder / "personal_levels.png")
 
 

@@ -122,8 +122,9 @@ def _in_words(value: Any) -> str:
 def epsilon_means(level: ApproximateDP) -> str:
     """What a level means for one person, in one sentence with a number.
 
-    >>> epsilon_means(approximate(Epsilon.read("ln(3)")))
-    'Whoever knows everybody else and guesses one person's yes or no with 50 % before is right with at most 75 % after.'
+    >>> from optimaldp.privacy import level
+    >>> print(epsilon_means(level("ln(3)")))
+    Whoever knows everybody else and guesses one person's yes or no with 50 % before is right with at most 75 % after.
     """
     with precision(128):
         ratio = level.epsilon.exp()

@@ -59,7 +59,7 @@ def end_of_group(text: str, start: int) -> int:
 def top_level_words(text: str, separator: str) -> list[str]:
     """Split at a comma, or at a word such as ``among``, that stands outside of quotes and brackets.
 
-    >>> top_level_words("x IN (1, 2), 'a, b'", ","), top_level_words("among_us = 1 AMONG \"among\"", "among")
+    >>> top_level_words("x IN (1, 2), 'a, b'", ","), top_level_words('among_us = 1 AMONG "among"', "among")
     (['x IN (1, 2)', "'a, b'"], ['among_us = 1', '"among"'])
     """
     if not text.strip():

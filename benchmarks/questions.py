@@ -55,7 +55,9 @@ def _latency() -> Iterator[Row]:
 def _draw_time(text: str, counts: tuple[int, ...], neighbours: Neighbours) -> float:
     table, source = Table(dict(enumerate(counts))), SystemBits()
     people = table.people if neighbours is Neighbours.SUBSTITUTION else None
-    passed = certify(parse(text).mechanism(Setting(read_level(_EPSILON), neighbours, people)))  # once, whatever the counts
+    passed = certify(
+        parse(text).mechanism(Setting(read_level(_EPSILON), neighbours, people))
+    )  # once, whatever the counts
     draw(passed, table, source)
     return best_time(lambda: [draw(passed, table, source) for _ in range(200)], repeats=5) / 200
 

@@ -150,8 +150,8 @@ CLAIMS = (
     Claim(
         persons.STUDY,
         True,
-        "21 of 1001 people strict, on average over their votes as fair coins, aim 'typical': better than the strictest level for all, "
-        "than noise on each group's count and than leaving the strict people out, at every margin that was tried.",
+        "21 of 1001 people strict, on average over their votes as fair coins, aim 'typical': better than the strictest level for "
+        "all, than noise on each group's count and than leaving the strict people out, at every margin that was tried.",
         _better,
         _about("21 of", "average"),
     ),
@@ -176,7 +176,9 @@ CLAIMS = (
         False,
         "At worst, leaving the strict people out is almost surely wrong while they could decide (margins 1 and 5), and far more "
         "accurate than 'every table' at margins 15 and 25.",
-        lambda row: row["verdict"] == ("better" if "margin 1," in row["task"] or "margin 5" in row["task"] else "worse"),
+        lambda row: (
+            row["verdict"] == ("better" if "margin 1," in row["task"] or "margin 5" in row["task"] else "worse")
+        ),
         _about("halves", "at worst"),
     ),
     Claim(

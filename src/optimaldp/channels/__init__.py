@@ -56,7 +56,8 @@ from optimaldp.channels.measures.vulnerability import (
 )
 from optimaldp.channels.optimal.comparison import Comparison, compare_with_all
 from optimaldp.channels.optimal.extremal import extremal_channel
-from optimaldp.channels.optimal.mechanism import OptimalMechanism, optimal_mechanism
+from optimaldp.channels.optimal.mechanism import optimal_mechanism
+from optimaldp.channels.optimal.result import OptimalMechanism
 from optimaldp.channels.optimal.ring import RingProfile, ring_profile
 from optimaldp.channels.optimal.transformations import average_over, doubled_even_ring, equal_diagonal, square
 

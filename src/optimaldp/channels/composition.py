@@ -166,12 +166,12 @@ def _direction(column: tuple[Any, ...]) -> tuple[Any, ...]:
 def posteriors(channel: Channel, prior: Any = None) -> dict[Label, tuple[Number, dict[Label, Number]]]:
     """For each output that can occur: its probability, and the distribution of the input given that output."""
     columns = zip(*joint(channel, prior))
-    found: dict[Label, tuple[Number, dict[Label, Number]]] = {}
+    after: dict[Label, tuple[Number, dict[Label, Number]]] = {}
     for output, column in zip(channel.outputs, columns):
         total = sum(column, start=column[0] * 0)
         if total > 0:
-            found[output] = (total, {x: cell / total for x, cell in zip(channel.inputs, column)})
-    return found
+            after[output] = (total, {x: cell / total for x, cell in zip(channel.inputs, column)})
+    return after
 
 
 @dataclass(frozen=True)

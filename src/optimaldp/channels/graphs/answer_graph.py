@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optimaldp.channels.graphs.families import GraphFamilies, Vertex
 from optimaldp.channels.labels import json_labels
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
 from optimaldp.privacy.numbers import fraction_text, read_number
 from optimaldp.results import Result
 
-Vertex = Hashable
 Edge = tuple[Vertex, Vertex]
 Permutation = tuple[int, ...]
 _ONE = Fraction(1)
 
 
-class AnswerGraph(Result):
+class AnswerGraph(GraphFamilies, Result):
     """Vertices and undirected edges; an edge may have a length (metric privacy grants it ``length · epsilon``).
 
     ``superset`` marks a graph with more edges than the question induces (004 Remark 2): private on it is private, but
@@ -118,8 +117,8 @@ class AnswerGraph(Result):
             return np.ones((size, size)) - np.eye(size)
         weights = np.array([float(length) for length in self.lengths.values()])
         matrix = csr_matrix((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
-        found: NDArray[np.float64] = shortest_path(matrix, method="D", directed=False, unweighted=self.plain)
-        return found
+        lengths: NDArray[np.float64] = shortest_path(matrix, method="D", directed=False, unweighted=self.plain)
+        return lengths
 
     @cached_property
     def exact_distances(self) -> tuple[tuple[Fraction | None, ...], ...]:
@@ -132,16 +131,16 @@ class AnswerGraph(Result):
 
     def distances_from(self, source: int) -> tuple[Fraction | None, ...]:
         """The distances from one vertex, given by its place, to all; ``None`` to other components."""
-        found: list[Fraction | None] = [None] * len(self.vertices)
+        reached: list[Fraction | None] = [None] * len(self.vertices)
         queue = [(Fraction(0), source)]
         while queue:
             distance, vertex = heappop(queue)
-            if found[vertex] is not None:
+            if reached[vertex] is not None:
                 continue
-            found[vertex] = distance
+            reached[vertex] = distance
             for neighbour, length in self._neighbours[vertex]:
                 heappush(queue, (distance + length, neighbour))
-        return tuple(found)
+        return tuple(reached)
 
     @cached_property
     def _neighbours(self) -> list[list[tuple[int, Fraction]]]:
@@ -187,84 +186,6 @@ class AnswerGraph(Result):
         grown.superset = self.superset or set(grown.lengths) != set(self.lengths)
         return grown
 
-    @staticmethod
-    def path(size: int | Sequence[Vertex]) -> AnswerGraph:
-        """A line: counting."""
-        names = _names(size)
-        turned = [tuple(range(len(names) - 1, -1, -1))]
-        return AnswerGraph(names, pairwise(names), symmetries=turned)
-
-    @staticmethod
-    def ring(size: int | Sequence[Vertex]) -> AnswerGraph:
-        """A ring: counting modulo its size."""
-        names = _names(size)
-        n = len(names)
-        turns = [tuple((i + 1) % n for i in range(n)), tuple(-i % n for i in range(n))]
-        return AnswerGraph(names, zip(names, [*names[1:], names[0]]), symmetries=turns)
-
-    @staticmethod
-    def clique(size: int | Sequence[Vertex]) -> AnswerGraph:
-        """Every two answers are neighbours: randomised response, "who won?"."""
-        names = _names(size)
-        n = len(names)
-        swaps = [(*range(i), i + 1, i, *range(i + 2, n)) for i in range(n - 1)] if n <= 64 else []
-        return AnswerGraph(names, combinations(names, 2), symmetries=swaps)
-
-    @staticmethod
-    def hypercube(dimension: int) -> AnswerGraph:
-        """All words of zeros and ones; neighbours differ in one place."""
-        words = list(product((0, 1), repeat=dimension))
-        where = {word: i for i, word in enumerate(words)}
-        flipped = [[where[_flip(word, place)] for word in words] for place in range(dimension)]
-        edges = [(word, words[i]) for images in flipped for word, i in zip(words, images) if word < words[i]]
-        swaps = [[where[(*w[:i], w[i + 1], w[i], *w[i + 2 :])] for w in words] for i in range(dimension - 1)]
-        return AnswerGraph(words, edges, symmetries=[*flipped[:1], *swaps])
-
-    @staticmethod
-    def grid(rows: int, columns: int) -> AnswerGraph:
-        """Places on a grid; neighbours are next to each other (geo-indistinguishability)."""
-        places = list(product(range(rows), range(columns)))
-        edges = [((r, c), (r + 1, c)) for r, c in places if r + 1 < rows] + [
-            ((r, c), (r, c + 1)) for r, c in places if c + 1 < columns
-        ]
-        where = {place: i for i, place in enumerate(places)}
-        flips = [[where[rows - 1 - r, c] for r, c in places], [where[r, columns - 1 - c] for r, c in places]]
-        if rows == columns:
-            flips.append([where[c, r] for r, c in places])
-        return AnswerGraph(places, edges, symmetries=flips)
-
-    @staticmethod
-    def histograms(people: int, bins: int, *, neighbours: str = "substitution") -> AnswerGraph:
-        """All tables of counts: neighbours differ by one person who moves (``substitution``, everybody is counted) or
-        who comes or goes (``add-remove``, up to *people* are counted).
-
-        >>> AnswerGraph.histograms(3, 3), AnswerGraph.histograms(3, 2, neighbours="add-remove")
-        (AnswerGraph(10 answers, 18 edges), AnswerGraph(10 answers, 12 edges))
-        """
-        if people < 0 or bins < 1 or neighbours not in ("substitution", "add-remove"):
-            rule = "does not describe tables of counts"
-            raise GraphError("histograms", (people, bins, neighbours), rule, "use substitution or add-remove")
-        totals = [people] if neighbours == "substitution" else range(people + 1)
-        tables = [table for total in totals for table in _tables(total, bins)]
-        own = set(tables)
-        moves = [(k, j) for k in range(bins) for j in range(k + 1, bins)]
-        if neighbours == "substitution":
-            reached = ((table, _changed(table, (k, -1), (j, 1))) for table in tables for k, j in moves)
-        else:
-            reached = ((table, _changed(table, (k, 1))) for table in tables for k in range(bins))
-        return AnswerGraph(tables, [pair for pair in reached if pair[1] in own])
-
-    @staticmethod
-    def tree(branching: int, depth: int) -> AnswerGraph:
-        """A rooted tree in which every inner vertex has *branching* children."""
-        size = sum(branching**level for level in range(depth + 1))
-        return AnswerGraph(range(size), [((i - 1) // branching, i) for i in range(1, size)])
-
-    @staticmethod
-    def metric(vertices: Sequence[Vertex], distance: Any) -> AnswerGraph:
-        """Metric privacy: *distance(a, b)* for every two secrets, in units of epsilon."""
-        return AnswerGraph(vertices, {(a, b): distance(a, b) for a, b in combinations(vertices, 2)})
-
     def summary(self) -> str:
         marked = ", superset" if self.superset else ""
         return f"AnswerGraph({len(self.vertices)} answers, {len(self.lengths)} edges{marked})"
@@ -298,32 +219,5 @@ class AnswerGraph(Result):
         return AnswerGraph(vertices, lengths, superset=bool(document.get("superset", False)))
 
 
-def _tables(total: int, bins: int) -> Iterator[tuple[int, ...]]:
-    """All ways to spread *total* people over *bins*, in order."""
-    if bins == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _tables(total - first, bins - 1):
-            yield (first, *rest)
-
-
-def _changed(table: tuple[int, ...], *changes: tuple[int, int]) -> tuple[int, ...]:
-    counts = list(table)
-    for k, amount in changes:
-        counts[k] += amount
-    return tuple(counts)
-
-
-def _flip(word: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return (*word[:place], 1 - word[place], *word[place + 1 :])
-
-
 def _vertex(value: Any) -> Any:
     return tuple(_vertex(part) for part in value) if isinstance(value, list) else value
-
-
-def _names(size: int | Sequence[Vertex]) -> list[Vertex]:
-    if isinstance(size, int) and size < 1:
-        raise GraphError("size", size, "leaves no vertex", "a graph has at least one")
-    return list(range(size)) if isinstance(size, int) else list(size)

@@ -52,10 +52,10 @@ class Audit(Result):
         sure = f"with {100 * self.confidence:g} % confidence"
         if self.violation:
             return f"The claim epsilon = {self.claimed} is false: {sure}, epsilon is at least {self.epsilon_lower:.4g}."
-        found = f"{sure}, epsilon is at least {self.epsilon_lower:.4g}"
+        bound = f"{sure}, epsilon is at least {self.epsilon_lower:.4g}"
         if self.claimed is None:
-            return f"{found[0].upper()}{found[1:]}."
-        return f"No flaw found: {found}, which does not contradict {self.claimed}. Samples can refute a claim, never prove it."
+            return f"{bound[0].upper()}{bound[1:]}."
+        return f"No flaw found: {bound}, which does not contradict {self.claimed}. Samples can refute a claim, never prove it."
 
     def summary(self) -> str:
         verdict = "violation" if self.violation else "no violation found"

@@ -100,13 +100,13 @@ def _least_difference(left: FloatArray, right: FloatArray) -> tuple[FloatArray, 
     nothing = kron(np.zeros((middle, 1)), np.zeros((1, 2 * inputs * outputs)))
     matrix = vstack([hstack([equations, gaps, -gaps]), hstack([sums, nothing])]).tocsr()
     cost = np.concatenate([np.zeros(middle * outputs), np.ones(2 * inputs * outputs)])
-    found = linprog(
+    solved = linprog(
         cost, A_eq=matrix, b_eq=np.concatenate([right.ravel(), np.ones(middle)]), bounds=(0, None), method="highs"
     )
-    if found.status != 0:
-        raise ChannelError("refinement", found.message, "was not decided by the linear program")
-    prices = np.asarray(found.eqlin.marginals)[: inputs * outputs].reshape(inputs, outputs)
-    return np.asarray(found.x)[: middle * outputs].reshape(middle, outputs), prices, float(found.fun)
+    if solved.status != 0:
+        raise ChannelError("refinement", solved.message, "was not decided by the linear program")
+    prices = np.asarray(solved.eqlin.marginals)[: inputs * outputs].reshape(inputs, outputs)
+    return np.asarray(solved.x)[: middle * outputs].reshape(middle, outputs), prices, float(solved.fun)
 
 
 def _separating(first: Channel, second: Channel, prices: FloatArray) -> tuple[tuple[Fraction, ...], ...] | None:

@@ -1,5 +1,6 @@
 """The most useful private channel on a graph, with its proof; the channels of the literature to compare it with."""
 
-from optimaldp.channels.optimal.mechanism import OptimalMechanism, optimal_mechanism
+from optimaldp.channels.optimal.mechanism import optimal_mechanism
+from optimaldp.channels.optimal.result import OptimalMechanism
 
 __all__ = ["OptimalMechanism", "optimal_mechanism"]

@@ -13,7 +13,8 @@ from typing import Any
 from optimaldp.channels.graphs.databases import Databases
 from optimaldp.channels.graphs.induced import induced_graph
 from optimaldp.channels.numbers import Number, cell_text, read_distribution
-from optimaldp.channels.optimal.mechanism import OptimalMechanism, optimal_mechanism
+from optimaldp.channels.optimal.mechanism import optimal_mechanism
+from optimaldp.channels.optimal.result import OptimalMechanism
 from optimaldp.results import Result
 
 

@@ -67,16 +67,16 @@ class DecayKernel:
         return tuple(tuple(Fraction(0) if d is None else powers[int(d)] for d in row) for row in distances)
 
     def _from(self, source: int) -> tuple[Fraction, ...]:
-        found: dict[int, Fraction] = {}
+        reached: dict[int, Fraction] = {}
         queue = [(Fraction(-1), source)]
         while queue:
             value, vertex = heappop(queue)
-            if vertex in found:
+            if vertex in reached:
                 continue
-            found[vertex] = -value
+            reached[vertex] = -value
             for neighbour, factor in self._neighbours[vertex]:
                 heappush(queue, (value / factor, neighbour))
-        return tuple(found.get(i, Fraction(0)) for i in range(len(self.graph.vertices)))
+        return tuple(reached.get(i, Fraction(0)) for i in range(len(self.graph.vertices)))
 
     @cached_property
     def _neighbours(self) -> list[list[tuple[int, Fraction]]]:

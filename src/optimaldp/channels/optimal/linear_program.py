@@ -27,7 +27,7 @@ ExactChannel = tuple[tuple[Fraction, ...], ...]
 
 @dataclass(frozen=True)
 class Solved:
-    """What the solver found: values, and weights on the privacy constraints."""
+    """What the solver solution: values, and weights on the privacy constraints."""
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -39,11 +39,11 @@ def run_solver(program: Program, *, dense: bool) -> Solved:
     with requiring("scipy"):
         from scipy.optimize import linprog
 
-    found = linprog(**solver_arrays(program), bounds=(0, None), method="highs-ipm" if dense else "highs-ds")
-    if found.status != 0:
-        raise ChannelError("linear program", found.message, "was not solved")
-    duals = -np.asarray(found.ineqlin.marginals) if program.ratios else np.zeros(0)
-    return Solved(np.asarray(found.x), np.clip(duals, 0, None), -float(found.fun))
+    solution = linprog(**solver_arrays(program), bounds=(0, None), method="highs-ipm" if dense else "highs-ds")
+    if solution.status != 0:
+        raise ChannelError("linear program", solution.message, "was not solved")
+    duals = -np.asarray(solution.ineqlin.marginals) if program.ratios else np.zeros(0)
+    return Solved(np.asarray(solution.x), np.clip(duals, 0, None), -float(solution.fun))
 
 
 def exact_vertex(program: Program, solved: Solved) -> list[Fraction] | None:

@@ -106,10 +106,10 @@ def build_program(kernel: DecayKernel, worth: Sequence[Sequence[Fraction]], orbi
 
 
 def _occurrences(row: list[int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    times: dict[int, int] = {}
     for variable in row:
-        found[variable] = found.get(variable, 0) + 1
-    return found
+        times[variable] = times.get(variable, 0) + 1
+    return times
 
 
 def _ratios(kernel: DecayKernel, cells: IntArray, count: int) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
@@ -117,20 +117,20 @@ def _ratios(kernel: DecayKernel, cells: IntArray, count: int) -> tuple[tuple[tup
     size = len(kernel.graph.vertices)
     if size > 4 and len(factors) == 1 and 2 * len(kernel.factors) == size * (size - 1):
         return _hub_ratios(cells, count, factors.pop())
-    found: set[tuple[int, int, Fraction]] = set()
+    ratios: set[tuple[int, int, Fraction]] = set()
     for y, other, factor in kernel.arcs:
         pairs = np.unique(np.stack([cells[y], cells[other]], axis=1), axis=0).tolist()
-        found.update((i, j, factor) for i, j in pairs if i != j)
-    return tuple(sorted(found)), 0
+        ratios.update((i, j, factor) for i, j in pairs if i != j)
+    return tuple(sorted(ratios)), 0
 
 
 def _hub_ratios(cells: IntArray, count: int, factor: Fraction) -> tuple[tuple[tuple[int, int, Fraction], ...], int]:
     """Columns with the same cells share a hub."""
     kinds = {tuple(sorted(set(column))): None for column in cells.T.tolist()}
-    found: list[tuple[int, int, Fraction]] = []
+    ratios: list[tuple[int, int, Fraction]] = []
     for hub, column in enumerate(kinds, start=count):
-        found += [(v, hub, factor) for v in column] + [(hub, v, Fraction(1)) for v in column]
-    return tuple(found), len(kinds)
+        ratios += [(v, hub, factor) for v in column] + [(hub, v, Fraction(1)) for v in column]
+    return tuple(ratios), len(kinds)
 
 
 def solver_arrays(program: Program) -> dict[str, Any]:

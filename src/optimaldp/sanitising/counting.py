@@ -16,9 +16,7 @@ def check_table(opened: Any, columns: Sequence[Column], people: People) -> None:
     if not _by_keys(opened, columns, people):
         check(opened, _tally(columns), people)
         return
-    # One option of each type stands for all of its type.
-    samples = {type(option): option for option in columns[0].options}
-    check(opened, Tally((Options(columns[0].name, tuple(samples.values())),)), people)
+    check(opened, Tally((Options(columns[0].name, columns[0].options[:1]),)), people)
     check(opened, Keys(columns[0].name), people)
 
 
@@ -44,5 +42,8 @@ def _by_keys(opened: Any, columns: Sequence[Column], people: People) -> bool:
     if len(columns) > 1 or people.unit is not None or people.levels is not None:
         return False
     column = columns[0]
-    many = isinstance(column.reading, Options) and column.named > _MANY_OPTIONS
-    return many and opened.schema[column.name].kind in ("text", "whole")
+    if not isinstance(column.reading, Options) or column.named <= _MANY_OPTIONS:
+        return False
+    # Where a question says how a cell is read (a number in a column of text), the values themselves do not match.
+    fitting = {"text": str, "whole": int}.get(opened.schema[column.name].kind)
+    return all(type(option) is fitting for option in column.options)

@@ -183,7 +183,7 @@ def _counted(opened: Source, plan: Plan) -> list[Counted]:
 
 def _finish(plan: Plan, opened: Source, counted: list[Counted], dataset: str | None = None) -> Sanitised:
     drawn, codes = withhold_details(lambda: _draw(plan, counted))
-    whole = {column.name: opened.schema[column.name].kind == "whole" for column in plan.columns}
+    whole = {column.name: opened.schema[column.name].kind != "real" for column in plan.columns}
     statement = statement_of(plan, drawn, dataset, datetime.datetime.now(datetime.UTC))
     return Sanitised(plan.columns, codes, drawn, plan.level.epsilon, plan.neighbours, plan.method, statement, whole)
 

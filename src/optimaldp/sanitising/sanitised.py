@@ -40,7 +40,7 @@ class Sanitised(Result):
     method: str
     statement: dict[str, Any]
     whole: Mapping[str, bool]
-    """Which binned columns hold whole numbers."""
+    """Which binned columns may hold whole numbers: all but those of a type with fractions."""
 
     @property
     def rows(self) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from optimaldp import interop as interop
     from optimaldp import ledger as ledger
     from optimaldp import questions as questions
+    from optimaldp import theory as theory
     from optimaldp.asking.previewing import Preview as Preview
     from optimaldp.asking.previewing import epsilon_for as epsilon_for
     from optimaldp.asking.previewing import preview as preview
@@ -68,6 +69,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "boost": ("optimaldp.designing.choosing", "boost"),
     "lexicographic": ("optimaldp.designing.choosing", "lexicographic"),
     "baselines": ("optimaldp.designing.baselines", None),
+    "theory": ("optimaldp.theory", None),
     "verify": ("optimaldp.asking.verifying", "verify"),
     "Mechanism": ("optimaldp.mechanisms", "Mechanism"),
     "dominance": ("optimaldp.mechanisms.dominance", None),

@@ -15,6 +15,7 @@ from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 
 SLACK_BITS = 160
 WORKING_BITS = 640
+GAUSSIAN_BITS = 256  # of a quantile: each bit costs, and 96 below the slack are plenty
 LONGEST = 4096  # bits of a numerator or denominator that is kept exactly; longer ones are rounded
 
 _HALF = Fraction(1, 2)
@@ -103,7 +104,8 @@ class _Step:
 
     def __call__(self, s: Fraction) -> Fraction:
         if self._plain is None:
-            return self._level.step_below(s, bits=WORKING_BITS)
+            gaussian = isinstance(self._level, GaussianDP)
+            return self._level.step_below(s, bits=GAUSSIAN_BITS if gaussian else WORKING_BITS)
         ratio, delta = self._plain
         return min(_ONE, ratio * s + delta, 1 - (1 - s - delta) / ratio)
 

@@ -32,6 +32,12 @@ class Claim:
             return verify(self.mechanism, self.proof, fixed=problem.fixed)
         return verify(self.mechanism, self.proof, boundary=problem.boundary)
 
+    def to_latex(self) -> str:
+        """The proof for a paper: what is given, and from where each bound comes."""
+        from optimaldp.mechanisms.latex import certificate_latex
+
+        return certificate_latex(self.proof, self.mechanism)
+
     def __repr__(self) -> str:
         return f"Claim({self.proof.statement})"
 
@@ -120,6 +126,24 @@ class Design(Result):
     def plot(self, **options: Any) -> Any:
         """Draw the graph of datasets, each coloured by its distribution."""
         return self._mechanism().plot(**options)
+
+    def plot_error(self) -> Any:
+        """Draw the probability of a wrong answer against the distance to the own boundary, one line for each preference."""
+        from optimaldp.graphs import distances
+        from optimaldp.graphs.problem import preference_text
+        from optimaldp.plots.graphs import plot_errors
+
+        mechanism, preferences = self._mechanism(), self.problem.preferences
+        far = distances(mechanism.graph, preferences)
+        errors: dict[str, dict[int, float]] = {}
+        for vertex, distance in enumerate(far.tolist()):
+            if distance >= 0:
+                curve = errors.setdefault(preference_text(preferences, int(preferences.of[vertex])), {})
+                wrong = float(1 - mechanism.rows.row(vertex)[int(preferences.favourites[vertex])])
+                curve[distance] = max(wrong, curve.get(distance, 0.0))
+        longest = range(max((max(curve) for curve in errors.values()), default=0) + 1)
+        lines = {name: [curve.get(t, float("nan")) for t in longest] for name, curve in errors.items()}
+        return plot_errors(list(longest), lines, x_label="distance to the own boundary")
 
     def _mechanism(self) -> Mechanism:
         if self.mechanism is None:

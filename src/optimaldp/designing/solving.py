@@ -19,11 +19,12 @@ from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs import boundary as boundary_of
 from optimaldp.graphs.problem import Problem, read_boundary, read_fixed
-from optimaldp.privacy import Level
+from optimaldp.privacy import GaussianDP, Level
 from optimaldp.privacy import level as make_level
 
 EXACT_ARCS = 20_000  # graphs up to this size are designed in exact arithmetic by default
 EXACT_ARCS_OF_MANY = 4_000  # with more than two answers
+MOST_GAUSSIAN_ARCS = 500_000
 MOST_EXACT_ARCS = 200_000  # and up to this one if floats leave no room: some minutes
 
 
@@ -72,13 +73,28 @@ def solve(problem: Problem, *, exact: bool | None = None) -> Design:
     *exact* decides between rationals and floats that are rounded to the safe side; left out, the size of the graph does.
     """
     problem = with_chosen_boundary(problem)
-    rational = _is_small(problem) if exact is None else exact
+    gaussian = any(isinstance(level, GaussianDP) for level in problem.graph.levels)
+    rational = _is_small(problem) or _gaussian_fits(problem, gaussian) if exact is None else exact
     try:
         return passed(problem, _route(problem, rational))
     except NoRoomError:
         if exact is False or 2 * problem.graph.edge_count > MOST_EXACT_ARCS:
             raise
         return passed(problem, _route(problem, True))
+
+
+def _gaussian_fits(problem: Problem, gaussian: bool) -> bool:
+    """Gaussian levels have no compiled search: about a millisecond for each arc, and a limit that says so."""
+    arcs = 2 * problem.graph.edge_count
+    if gaussian and arcs > MOST_GAUSSIAN_ARCS and not homogeneous.is_plain(problem.graph):
+        raise ProblemError(
+            "privacy",
+            f"{arcs} arcs",
+            f"are more than {MOST_GAUSSIAN_ARCS} with a Gaussian level among several: those are designed in exact "
+            "arithmetic, a millisecond for each arc",
+            "use (epsilon, delta), one level for all edges, or a quotient; exact=True waits",
+        )
+    return gaussian
 
 
 def _is_small(problem: Problem) -> bool:

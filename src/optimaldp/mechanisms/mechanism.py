@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.errors import MechanismError
+from optimaldp.errors import MechanismError, NotCertifiedError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.mechanisms.rows import Rows, SharedRows
@@ -107,6 +107,33 @@ class Mechanism(Result):
         from optimaldp.graphs.readers import to_networkx
 
         return to_networkx(self.graph, mechanism=self, preferences=self.preferences)
+
+    def sample(self, dataset: str, *, source: Any = None) -> str:
+        """Draw one answer for a dataset, exactly: no float decides, and the randomness is the operating system's.
+
+        **Guarantee.** The referee has found the mechanism private (once, at the first draw); otherwise nothing is drawn. *source*
+        is another source of bits, for tests.
+        """
+        from optimaldp.sampling import SystemBits, choose
+
+        self._check_private()
+        row = self.row(dataset)
+        return list(row)[choose(list(row.values()), SystemBits() if source is None else source)]
+
+    def _check_private(self) -> None:
+        from optimaldp.certify.graphs.privacy import check_privacy  # the referee stands above this package
+
+        if not self.__dict__.get("_passed"):
+            finding = check_privacy(self)
+            if not finding.private:
+                raise NotCertifiedError(f"the mechanism is {finding.reason or 'not private'}; nothing was drawn")
+            object.__setattr__(self, "_passed", True)
+
+    def to_latex(self) -> str:
+        """A LaTeX table: a line for each dataset, a column for each answer."""
+        from optimaldp.mechanisms.latex import mechanism_latex
+
+        return mechanism_latex(self)
 
     def summary(self) -> str:
         return f"Mechanism({len(self)} datasets × {len(self.answers)} answers)"

@@ -187,6 +187,20 @@ def plot_line(
     return picture
 
 
+def plot_errors(x: Sequence[float], errors: dict[str, list[float]], *, x_label: str, title: str = "") -> Figure:
+    """Draw probabilities of a wrong answer, one line for each name, on a logarithmic scale where they are positive.
+
+    >>> picture = plot_errors([1, 2], {"a": [0.3, 0.2], "b": [0.2, 0.1]}, x_label="epsilon")
+    """
+    picture, axes = style.figure(6.8, 4.2, title=title, x=x_label, y="probability of a wrong answer")
+    for k, (name, values) in enumerate(errors.items()):
+        axes.plot(x, values, label=name, **{**style.look(k).line_style(), "markevery": max(1, len(values) // 12)})
+    if any(value > 0 for values in errors.values() for value in values):
+        axes.set_yscale("log")
+    style.legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return picture
+
+
 def _mark_transitions(axes: Axes, t: Any, table: Any, transitions: Sequence[float]) -> None:
     """A faint upright at each tau, named at the top; those that coincide share one."""
     named: dict[float, list[int]] = {}

@@ -1,0 +1,107 @@
+"""The papers' names: each does what the paper (corrected) says."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import optimaldp as odp
+from optimaldp import graphs, theory
+from optimaldp.errors import LevelError, NotCertifiedError
+from optimaldp.mechanisms import Mechanism
+from optimaldp.mechanisms.documents import read_problem
+
+PROBLEMS = sorted((Path(__file__).parents[2] / "examples" / "problems").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.stem)
+def test_the_shipped_problems_solve(path):
+    found = odp.solve(read_problem(json.loads(path.read_text())))
+    assert found.status == ("no-optimum" if path.stem == "no-optimum" else "optimal")
+    assert found.proof == "exact"
+
+
+def test_there_are_shipped_problems():
+    assert len(PROBLEMS) >= 4
+
+
+def test_the_frontier_is_what_the_other_side_can_have():
+    level = odp.level("ln(2)", "0.1")
+    blue, red = theory.frontier(level, Fraction(6, 10))
+    assert red == level.step(1 - blue)
+    fixed = {"0": {"yes": "0.6", "no": "0.4"}}
+    found = odp.design(graphs.line(2).with_level(level), {"0": "yes", "1": "no"}, fixed=fixed)
+    assert found.mechanism["1"]["no"] == red
+
+
+def test_induced_bounds_with_their_paths():
+    half, two, three = odp.level("ln(3/2)"), odp.level("ln(2)"), odp.level("ln(3)")
+    graph = graphs.DatasetGraph.from_edges(
+        "abcd", [("a", "b", three), ("b", "d", half), ("a", "c", two), ("c", "d", two)]
+    )  # fmt: skip
+    found = theory.induced_bounds(graph, "a", "1/10")
+    assert found["b"] == Fraction(3, 10)
+    assert found["c"] == Fraction(1, 5)
+    assert found["d"] == min(Fraction(9, 20), Fraction(2, 5))
+    assert found.path("d") == ["a", "c", "d"]
+    assert found.to_document()["paths"]["a"] == ["a"]
+
+
+@pytest.mark.parametrize("value", ["1/100", "1/10", "1/4", "3/5", "0", "1"])
+def test_the_transition_of_a_path_is_where_growth_ends(value):
+    levels = ["ln(2)", "ln(3/2)", "ln(3)", "ln(2)", "ln(5/4)"]
+    tau, s = theory.path_transition(levels, value), Fraction(value)
+    for i, text in enumerate(levels):
+        level = odp.level(text)
+        ratio = level.epsilon.exact_ratio
+        if i < tau:
+            assert level.step(s) == ratio * s
+        else:
+            assert level.step(s) == 1 - (1 - s) / ratio
+        s = level.step(s)
+
+
+def test_a_sweep_over_epsilon_and_over_delta():
+    over = theory.sweep(graphs.votes(3), graphs.majority, epsilon=["ln(2)", "ln(3)", "ln(9)"])
+    assert over.errors("112") == pytest.approx([1 / 3, 1 / 4, 1 / 10])
+    assert over.plot(["112", "111"]).axes
+    deltas = theory.sweep(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta=["0", "0.1"])
+    assert deltas.errors("111") == pytest.approx([1 / 6, 1 / 10])
+    with pytest.raises(LevelError, match="one of them"):
+        theory.sweep(graphs.votes(3), graphs.majority, epsilon=1)
+    assert over.designs[0].plot_error().axes
+
+
+class Written:
+    """A source whose bits are those of one number."""
+
+    def __init__(self, number: Fraction) -> None:
+        self.number, self.used = number, 0
+
+    def take(self, count: int) -> int:
+        self.used += count
+        return int(self.number * 2**self.used) % 2**count
+
+
+def test_an_answer_is_drawn_exactly_and_only_from_what_is_private():
+    found = odp.design(graphs.votes(3), graphs.majority, epsilon="ln(2)")
+    hair = Fraction(1, 2**200)
+    assert found.mechanism.sample("112", source=Written(Fraction(2, 3) - hair)) == "yes"
+    assert found.mechanism.sample("112", source=Written(Fraction(2, 3) + hair)) == "no"
+    assert {found.mechanism.sample("112") for _ in range(200)} == {"yes", "no"}
+    rows = {name: {"yes": 1} if name < "122" else {"no": 1} for name in found.mechanism}
+    sure = Mechanism.read(found.problem.graph, found.problem.preferences, rows)
+    with pytest.raises(NotCertifiedError, match="nothing was drawn"):
+        sure.sample("111")
+
+
+def test_latex_of_a_mechanism_and_of_its_certificate():
+    found = odp.design(graphs.votes(3), graphs.majority, epsilon="ln(2)")
+    table = found.mechanism.to_latex()
+    assert table.count(r"\\") == 9
+    assert r"111 & $\tfrac{5}{6}$ & $\tfrac{1}{6}$ \\" in table
+    assert r"\item \{yes\}" in found.certificate.to_latex()
+    assert odp.mechanisms.latex.escaped("50%_a") == r"50\%\_a"

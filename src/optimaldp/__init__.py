@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optimaldp.asking.previewing import preview as preview
     from optimaldp.asking.releasing import release as release
     from optimaldp.asking.result import Release as Release
-    from optimaldp.asking.session import open_table as open  # noqa: F401
+    from optimaldp.asking.session import open_table
     from optimaldp.asking.simulate import release_many as release_many
     from optimaldp.asking.verifying import verify as verify
     from optimaldp.designing import baselines as baselines
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.winner import winner as winner
     from optimaldp.sanitising import bins as bins
     from optimaldp.sanitising import sanitise as sanitise
+
+    open = open_table
 
 __version__ = "0.2.0"
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from optimaldp.asking.result import Release
 from optimaldp.asking.session import open_table
 from optimaldp.errors import InputError, NoMarginError
 from optimaldp.ledger import Budget
+from optimaldp.ledger.agreement import AS_STORED
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 
@@ -99,7 +101,7 @@ def _known(table: Any, names: set[str], what: str) -> None:
 def preview_plan(plan: Plan) -> dict[str, Any]:
     """What the plan would cost and how reliable its answers would be. Reads no row and spends nothing."""
     shown = []
-    total, delta = Epsilon.read(0), 0
+    total, delta = Epsilon.read(0), Fraction(0)
     for question in plan.questions:
         options = {
             name: value for name, value in question.items() if name not in ("text", "levels", "part", "level_sizes")
@@ -135,7 +137,7 @@ def release_plan(plan: Plan) -> list[Release]:
         dataset=plan.dataset,
         neighbours=plan.neighbours,
         types=plan.types,
-        **({} if plan.unit is None else {"unit": plan.unit}),
+        unit=AS_STORED if plan.unit is None else plan.unit,
     ) as table:
         return release_each(source, [_options(one) for one in plan.questions], ledger=table.ledger, types=table.types)
 

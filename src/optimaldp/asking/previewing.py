@@ -100,9 +100,12 @@ class Preview(Result):
 
     def to_frame(self) -> Any:
         """The table for pandas: one row for each margin."""
-        from optimaldp.extras import pandas
+        from optimaldp.extras import requiring
 
-        return pandas().DataFrame({"margin": self.margins, **dict(self.series)})
+        with requiring("pandas"):
+            import pandas
+
+        return pandas.DataFrame({"margin": self.margins, **dict(self.series)})
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in ("margin", *(name for name, _ in self.series)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, overload
 
 from optimaldp.asking.cautions import cautions
 from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prepare, withhold_details
@@ -27,23 +29,48 @@ if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
 
 Asked = Question | str
-LedgerPlace = "Ledger | str | os.PathLike[str]"
+Listed = list[Question] | list[str] | list[Question | str] | tuple[Question | str, ...]
+Number = str | int | float | Fraction | Decimal | Epsilon
+"""A privacy parameter as people write it: ``0.5``, ``"ln(2)"``, ``Fraction(1, 2)``."""
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """The options of :func:`release`, for readers of types."""
+
+    epsilon: Required[Number]
+    delta: Number
+    neighbours: str | Neighbours | None
+    unit: str | None
+    reduce: str | None
+    reduce_order: str | None
+    where: str | None
+    by: str | None
+    groups: Iterable[Option] | None
+    public_groups: bool
+    levels: str | None
+    aim: str | Aim | None
+    part: str | int | None
+    ledger: Ledger | str | os.PathLike[str] | None
+    types: Mapping[str, str] | None
+    delimiter: str | None
+    encoding: str | None
+    answer_after: float | None
 
 
 @overload
-def release(source: Any, question: Asked, **options: Any) -> Release: ...
+def release(source: object, question: Asked, **options: Unpack[ReleaseOptions]) -> Release: ...
 
 
 @overload
-def release(source: Any, question: Sequence[Asked], **options: Any) -> list[Release]: ...
+def release(source: object, question: Listed, **options: Unpack[ReleaseOptions]) -> list[Release]: ...
 
 
 def release(
-    source: Any,
-    question: Asked | Sequence[Asked],
+    source: object,
+    question: Asked | Listed,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Number,
+    delta: Number = 0,
     neighbours: str | Neighbours | None = None,
     unit: str | None = None,
     reduce: str | None = None,
@@ -54,7 +81,7 @@ def release(
     public_groups: bool = False,
     levels: str | None = None,
     aim: str | Aim | None = None,
-    part: Any = None,
+    part: str | int | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -96,8 +123,15 @@ def release(
         "part": part,
     }
     asked = [{"question": one, **options} for one in (question if several else [question])]  # type: ignore[union-attr]
-    reading = {"types": types, "delimiter": delimiter, "encoding": encoding}
-    made = release_each(source, asked, ledger=ledger, answer_after=answer_after, **reading)
+    made = release_each(
+        source,
+        asked,
+        ledger=ledger,
+        types=types,
+        delimiter=delimiter,
+        encoding=encoding,
+        answer_after=answer_after,
+    )
     return made if several else made[0]
 
 

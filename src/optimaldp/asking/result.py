@@ -99,10 +99,13 @@ class Release(Result):
 
     def to_frame(self) -> Any:
         """One row for each answer, as a pandas table."""
-        from optimaldp.extras import pandas
+        from optimaldp.extras import requiring
+
+        with requiring("pandas"):
+            import pandas
 
         answers = self.answer if isinstance(self.answer, dict) else {"answer": self.answer}
-        return pandas().DataFrame({"name": list(answers), "value": list(answers.values())})
+        return pandas.DataFrame({"name": list(answers), "value": list(answers.values())})
 
 
 _MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")

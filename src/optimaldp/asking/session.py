@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, overload
 
 from optimaldp.asking.previewing import Preview, preview
-from optimaldp.asking.releasing import Asked, release
+from optimaldp.asking.releasing import Asked, Listed, Number, release
 from optimaldp.asking.result import Release
 from optimaldp.errors import InputError
 from optimaldp.laws.setting import Aim
@@ -28,6 +28,23 @@ if TYPE_CHECKING:
     from optimaldp.privacy import Neighbours
 
 
+class AskOptions(TypedDict, total=False):
+    """The options of :meth:`OpenTable.ask`, for readers of types."""
+
+    epsilon: Required[Number]
+    delta: Number
+    part: str | int | None
+    reduce: str | None
+    reduce_order: str | None
+    where: str | None
+    by: str | None
+    groups: Iterable[Option] | None
+    public_groups: bool
+    levels: str | None
+    aim: str | Aim | None
+    answer_after: float | None
+
+
 @dataclass(frozen=True, repr=False)
 class OpenTable:
     """A table whose answers are paid from a budget. Get one from :func:`open_table` (``odp.open``)."""
@@ -39,18 +56,18 @@ class OpenTable:
     types: Mapping[str, str] | None = None
 
     @overload
-    def ask(self, question: Asked, **options: Any) -> Release: ...
+    def ask(self, question: Asked, **options: Unpack[AskOptions]) -> Release: ...
 
     @overload
-    def ask(self, question: Sequence[Asked], **options: Any) -> list[Release]: ...
+    def ask(self, question: Listed, **options: Unpack[AskOptions]) -> list[Release]: ...
 
     def ask(
         self,
-        question: Asked | Sequence[Asked],
+        question: Asked | Listed,
         *,
-        epsilon: Any,
-        delta: Any = 0,
-        part: Any = None,
+        epsilon: Number,
+        delta: Number = 0,
+        part: str | int | None = None,
         reduce: str | None = None,
         reduce_order: str | None = None,
         where: str | None = None,
@@ -69,7 +86,7 @@ class OpenTable:
         """
         return release(
             self.source,
-            question,  # type: ignore[arg-type]
+            question,
             epsilon=epsilon,
             delta=delta,
             reduce=reduce,

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar, final
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy.balls import Ball
 
-Mechanism = TypeVar("Mechanism", covariant=True)
+Mechanism = TypeVar("Mechanism")
 
 _AGREE = 100  # bits to which an enclosure that is shown must be known, counted from its own size
 

@@ -49,9 +49,9 @@ After = Annotated[
 PlanFile = Annotated[
     str | None, typer.Option("--plan", help="A plan file (TOML) with source, unit, neighbours, budget and questions.")
 ]
-_MaybeData = Annotated[str | None, Data.__metadata__[0]]  # type: ignore[attr-defined]
-_MaybeAsked = Annotated[list[str] | None, Asked.__metadata__[0]]  # type: ignore[attr-defined]
-_MaybeEpsilon = Annotated[str | None, EpsilonOption.__metadata__[0]]  # type: ignore[attr-defined]
+_MaybeData = Annotated[str | None, Data.__metadata__[0]]
+_MaybeAsked = Annotated[list[str] | None, Asked.__metadata__[0]]
+_MaybeEpsilon = Annotated[str | None, EpsilonOption.__metadata__[0]]
 
 
 @app.command("release")

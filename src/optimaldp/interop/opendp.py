@@ -135,7 +135,7 @@ def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any
     def member(counts: Any) -> bool:
         try:
             question.read_counts(counts)
-            return sum(counts) == persons
+            return bool(sum(counts) == persons)
         except (OptimalDPError, TypeError):
             return False
 

@@ -5,7 +5,7 @@ The margin is hypothetical: "if 13 or more people would have to answer different
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,7 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
     return Accuracy(error, others, (note,), lambda: (_trailing(error, setting) if options > 1 else (), {}))
 
 
-def _flipping_bound(votes: list[int], setting: Setting) -> Ball:
+def _flipping_bound(votes: Sequence[int], setting: Setting) -> Ball:
     """Of very many options: an option wins with at most half of its coin's probability, because the leader's coin shows heads."""
     power = ball_power(setting.level.epsilon)
     coins = flip_probabilities(votes, power, setting.neighbours)

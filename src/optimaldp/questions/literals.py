@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -206,7 +206,7 @@ def read_step(value: Any, field: str = "step") -> Step:
         text = value[1:-1] if isinstance(value, str) and value[:1] in ("'", '"') else value
         match = _DURATION.fullmatch(text) if isinstance(text, str) else None
         step = _duration(match) if match else read_number(text, name=field, error=QuestionError)
-    if step <= (datetime.timedelta(0) if isinstance(step, datetime.timedelta) else 0):
+    if (step <= datetime.timedelta(0)) if isinstance(step, datetime.timedelta) else (step <= 0):
         raise QuestionError(field, value, "is not positive", "write step=1, or step='1 day' for dates")
     return step
 
@@ -227,15 +227,27 @@ def write_step(step: Step) -> str:
     raise AssertionError("a step is a whole number of seconds")
 
 
-def read_range(value: Any, read: Callable[[Any, str], Edge] = read_edge) -> tuple[Edge, Edge]:
-    """The two ends of ``range=[low, high]``."""
-    parts = read_list(value) if isinstance(value, str) else list(value)
-    if len(parts) != 2:
-        raise QuestionError("range", value, "does not hold two ends", "write range=[0, 100]")
-    low, high = (read(part, "range") for part in parts)
+def read_range(value: Any) -> tuple[Edge, Edge]:
+    """The two ends of ``range=[low, high]``: numbers, dates or points in time."""
+    low, high = (read_edge(part, "range") for part in _ends(value))
     if type(low) is not type(high) or not low < high:  # type: ignore[operator]
         raise QuestionError("range", value, "does not rise", "write range=[low, high] with low below high")
     return low, high
+
+
+def read_number_range(value: Any) -> tuple[Fraction, Fraction]:
+    """The two ends of a range of numbers."""
+    low, high = (read_number(part, name="range", error=QuestionError) for part in _ends(value))
+    if not low < high:
+        raise QuestionError("range", value, "does not rise", "write range=[low, high] with low below high")
+    return low, high
+
+
+def _ends(value: Any) -> list[Any]:
+    parts = read_list(value) if isinstance(value, str) else list(value)
+    if len(parts) != 2:
+        raise QuestionError("range", value, "does not hold two ends", "write range=[0, 100]")
+    return parts
 
 
 def write_edges(edges: Iterable[Edge]) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.quantile import Quantile
 
 
+_MOST_EXACT = 64  # people of a table whose law is written in fractions: those of more have too many digits to be read
+
+
 @dataclass(frozen=True)
 class Ranking(Mechanism):
     """A law of :mod:`optimaldp.laws.quantile`, made from public numbers before data is read."""
@@ -50,7 +53,8 @@ class Ranking(Mechanism):
         return {place: tuple(values.get(place, 0) for values in by_level) for place in places}
 
     def law(self, table: Table) -> Law:
-        cells, bins, exact = self._cells(table), self.chosen.bins, self.chosen.exact
+        cells, bins = self._cells(table), self.chosen.bins
+        exact = self.chosen.exact and table.people <= _MOST_EXACT
         return Law(
             range(bins),
             lambda: self.chosen.probabilities(cells, exact=exact),

@@ -33,12 +33,13 @@ def confirms(mechanism: Any, table: Table) -> bool:
         return True
     distance = _signed(table.cells, values, sum_needed(spec), setting.neighbours)
     truth = 0 if distance > 0 else 1
-    size = abs(distance)
+    size = distance if distance > 0 else -distance
     with precision(_BITS + math.ceil(3 * float(setting.level.epsilon)) + 64):
         row = [to_ball(p) for p in mechanism.law(table).probabilities()]
         if size == math.inf:
             return bool(row[1 - truth] == 0)
-        error = _chain_error(math.ceil(size), setting.level) if chain else _signed_error(Fraction(size), setting.level)
+        people = Fraction(size)
+        error = _chain_error(math.ceil(people), setting.level) if chain else _signed_error(people, setting.level)
         floor = Ball(2) ** (60 - _BITS) if setting.level.delta else Ball(0)
         return same(row[1 - truth], error, floor)
 

@@ -17,7 +17,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import YES_NO, Question, Spec, Valued, among_text, counts_for, outside_last
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
-from optimaldp.questions.literals import check_among, check_column, read_range, write_column
+from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.signed import BySignedDistance
@@ -142,7 +142,7 @@ class Average(Quantity):
 
 def mean(column: str, *, range: Any, step: Any = None, among: str | None = None) -> Average:
     """The mean of *column*, clipped to the public *range* and rounded to the public *step*: compare it with a bound."""
-    low, high = read_range(range, _number)
+    low, high = read_number_range(range)
     chosen = _default_step(low, high) if step is None else read_number(step, name="step", error=QuestionError)
     if chosen is None:
         remedy = "name the grid that values are rounded to: step=0.1"
@@ -151,10 +151,6 @@ def mean(column: str, *, range: Any, step: Any = None, among: str | None = None)
         rule = f"does not divide the range [{fraction_text(low)}, {fraction_text(high)}]"
         raise QuestionError("step", fraction_text(chosen), rule, "choose a positive step that does")
     return Average(check_column(column), low, high, chosen, check_among(among))
-
-
-def _number(value: Any, field: str) -> Fraction:
-    return read_number(value, name=field, error=QuestionError)
 
 
 def _default_step(low: Fraction, high: Fraction) -> Fraction | None:

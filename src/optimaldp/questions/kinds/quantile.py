@@ -47,7 +47,7 @@ class Quantile(Question):
         return (self.binning.reading(self.column),)
 
     @property
-    def answers(self) -> BinNames:  # type: ignore[override]  # as a tuple, but a million names are made when they are needed
+    def answers(self) -> BinNames:  # a million names are made when they are needed
         return BinNames(self.binning)
 
     def fold(self, cells: Cells) -> Valued:

@@ -221,6 +221,25 @@ def test_people_in_cells_too_small_to_tell_follow_the_margins():
     assert abs(shown[truth.argmax()] - truth.max()) < 2 * reach
 
 
+def test_the_margins_of_the_rows_are_hardly_pulled():
+    """40 × 40 cells: the largest row of the rows themselves, beside that of a projected table (the negative control)."""
+    rng = np.random.default_rng(4)
+    shares = 1 / np.arange(1, 41)
+    a, b = (rng.choice(40, 4000, p=shares / shares.sum()) for _ in range(2))
+    columns = read_columns({name: [f"{name}{i}" for i in range(40)] for name in "ab"})
+    cells, noise = (
+        dict(Counter((a * 41 + b).tolist())),
+        noise_for(41 * 41, odp.Epsilon.read(1), Neighbours.SUBSTITUTION),
+    )
+    off = {}
+    for remap in ("automatic", "projection"):
+        drawn = [draw_table(cells, columns, noise, SystemBits(), remap=remap) for _ in range(12)]
+        largest = [np.bincount(placed_codes(one, generator(SystemBits()))[:, 0])[0] for one in drawn]
+        off[remap] = np.mean(largest) - np.bincount(a)[0]
+    assert abs(off["automatic"]) < 40
+    assert off["projection"] < -45
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [

@@ -98,7 +98,12 @@ def draw_table(
         table[cell] += people
     neighbours = Neighbours.SUBSTITUTION if public_total else Neighbours.ADD_REMOVE
     noisy = NoisyTable(tuple(columns), noise.epsilon, neighbours, dense=table)
-    mapped = apply_remap(remap, table, epsilon=noise.epsilon, prior=None, public_total=public_total)
+    # With several columns whoever is left out follows the margins, which a projection would pull towards each other
+    # (100 × 100 cells, 10,000 people: the largest row came out 205 too low in the rows, and so only 26).
+    left_out = False if len(columns) > 1 else None
+    mapped = apply_remap(
+        remap, table, epsilon=noise.epsilon, prior=None, public_total=public_total, keep_total=left_out
+    )
     occupied = np.flatnonzero(mapped.counts)
     counts = dict(zip(occupied.tolist(), mapped.counts[occupied].tolist()))
     total = int(table.sum()) if public_total else None

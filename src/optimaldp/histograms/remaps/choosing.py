@@ -60,7 +60,7 @@ def choose_remap(noisy: Any, *, ratio: float, total: int | None, keep_total: boo
     """Map a noisy table back by the remap whose estimated error is least.
 
     *total* is the public number of people, or ``None`` where it is private. *keep_total*: the released counts must add up
-    to it; ``None`` keeps it where that costs little.
+    to it; ``None`` keeps it where that costs little; ``False`` says that others place whoever is left out.
     """
     import numpy as np
 
@@ -75,6 +75,9 @@ def choose_remap(noisy: Any, *, ratio: float, total: int | None, keep_total: boo
     law = learn_cell_law(known, ratio, people=people)
     deviation = 0.0 if total is not None else math.sqrt(2 * ratio * len(table)) / (1 - ratio)
     judge = _Judge(law, known, places, people, deviation)
+    if keep_total is False:
+        counts = mapped_values(law, known, total=total, keep_total=False)(places)
+        return Remapped(counts, "empirical-bayes", _LEARNED, judge.error(counts))
     best, factor = Remapped(plain, "projection", _DENSE, judge.error(plain)), _WORTH
     for name, keep in (("empirical-bayes, total kept", True), ("empirical-bayes", False)):
         # First the one that keeps the total: leaving people out must pay.

@@ -14,6 +14,7 @@ from fenced import ROOT
 import optimaldp as odp
 from optimaldp.histograms import optimal_error
 from optimaldp.histograms.error import many_bins_error
+from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
 from optimaldp.laws.winner.distribution import ball_power
@@ -43,15 +44,32 @@ def test_histograms_with_few_bins() -> None:
 
 
 def test_majority_against_laplace_and_the_exponential_mechanism() -> None:
-    shown = odp.preview("majority(x)", epsilon=1, margins=[4, 12])
+    shown = odp.preview("majority(x)", epsilon=1, margins=[1, 2, 3, 5, 12])
     series = dict(shown.series)
     laplace, exponential, flipping = (series[name] for name in ("discrete Laplace", "exponential", "permute-and-flip"))
-    for i in range(2):
-        ours = series["optimaldp"][i]
-        assert laplace[i] == pytest.approx(ours), "integer Laplace is already optimal"
-        assert exponential[i] / ours == pytest.approx(2 * math.cosh(0.5), rel=0.03)
-        assert flipping[i] / ours == pytest.approx(math.cosh(0.5), rel=0.03)
-    _shows(f"{2 * math.cosh(0.5):.1f}", f"{math.cosh(0.5):.1f}")
+    assert laplace == pytest.approx(series["optimaldp"]), "integer Laplace is already optimal"
+    ratios = [theirs / ours for theirs, ours in zip(exponential, series["optimaldp"])]
+    assert ratios[-1] == pytest.approx(2 * math.cosh(0.5), rel=0.001), "far out, and only there"
+    _shows(", ".join(f"{ratio:.2f}" for ratio in ratios[:4]))
+    assert flipping == pytest.approx([math.cosh(0.5) * ours for ours in series["optimaldp"]])
+    _shows(f"{math.cosh(0.5):.2f}")
+
+
+def test_means_against_laplace_noise_on_the_clipped_sum() -> None:
+    from benchmarks import mean
+
+    rows = mean.rows()
+    scores, incomes = next(rows), next(rows)
+    _shows(f"{scores.ours:.4f}".lstrip("0"), f"{incomes.ours:.4f}".lstrip("0"), f"{incomes.theirs:.3f}".lstrip("0"))
+    assert f"{scores.ours:.4f}" == f"{scores.theirs:.4f}"
+
+
+def test_people_with_levels_of_their_own() -> None:
+    asked = level_sizes(501, [(0.1, 20), (1.0, 981)])
+    averages = [asked.average(error, 0.5) for error in (asked.typical, asked.strictest_for_all, asked.strict_left_out)]
+    worst = [asked.worst_at(error, 5) for error in (asked.every_table, asked.strictest_for_all)]
+    assert worst[0] == pytest.approx(worst[1])
+    _shows(*(f"{number:.3f}".lstrip("0") for number in (*averages, *worst)))
 
 
 def test_with_delta_the_answer_is_right_from_a_finite_margin_on() -> None:

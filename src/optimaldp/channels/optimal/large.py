@@ -163,7 +163,9 @@ def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsil
         if covering_bound(smaller, sharper, masses) < bound:
             bound, potential = covering_bound(smaller, sharper, masses), sharper
         if utility < (1 - _WORTH_A_SEARCH) * bound:
-            other = channel_on_support(graph, kernel, diagonal, masses, float(powers[min(1, longest)]))
+            other = channel_on_support(
+                graph, kernel, diagonal, np.maximum(sharper, 0), masses, float(powers[min(1, longest)])
+            )
             merged, worth = (best, utility) if other is None else _read_by_guesses(other, masses)
             if worth > utility:
                 best, utility, route = merged, worth, "small-program"

@@ -176,3 +176,14 @@ def test_the_metric_of_a_line_multiplies_steps():
     }
     matrix = metric(np.array([[0.0, 0.1], [0.1, 0.0]]))
     assert matrix.levels == (level("0.1"),)
+
+
+def test_a_metric_of_hundreds_of_points_is_checked_exactly_and_at_once():
+    points = np.random.default_rng(0).permutation(900)[:300]
+    distance = np.abs(points[:, None] - points[None])
+    graph = metric(distance)
+    assert graph.edge_count == 300 * 299 // 2
+    assert len(graph.levels) == len(np.unique(distance)) - 1
+    distance[3, 7] = distance[7, 3] = distance[3, 7] + 1
+    with pytest.raises(GraphError, match="triangle"):
+        metric(distance)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,6 @@ import numpy.typing as npt
 
 from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.edge_levels import number_levels
 from optimaldp.graphs.families.paths import read_size
 from optimaldp.graphs.names import NumberNames
 from optimaldp.privacy import Epsilon
@@ -32,19 +33,24 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
     DatasetGraph(3 datasets, 3 edges, 2 levels)
     """
     words = _read_names(distances, names)
-    table = _read_table(distances, words)
+    numbered = _numbered_table(distances, words)
     if triangle:
-        _check_triangles(table, words)
+        _check_triangles(numbered, words)
     tails, heads = np.triu_indices(len(words), 1)
-    pairs = zip(tails.tolist(), heads.tolist())
-    levels, which = number_levels([make_level(table[u][v]) for u, v in pairs])
+    used, which = np.unique(numbered.of[tails, heads], return_inverse=True)
+    levels = [make_level(numbered.values[k]) for k in used.tolist()]
     return DatasetGraph(words, tails, heads, levels=levels, level_of_edge=which)
 
 
 def line_metric(size: int, *, per_step: Any) -> DatasetGraph:
     """Numbers 0, 1, …, and for all pairs ``|i - j|`` times *per_step*: the metric that a line of that level implies."""
-    step = Epsilon.read(per_step)
-    return metric(lambda u, v: step * abs(int(u) - int(v)), names=NumberNames(read_size(size, 1, field="size")))
+    step, count = Epsilon.read(per_step), read_size(size, 1, field="size")
+    number = np.arange(count)
+    tails, heads = np.triu_indices(count, 1)
+    levels = [make_level(step * distance) for distance in range(1, count)]
+    return DatasetGraph(
+        NumberNames(count), tails, heads, levels=levels, level_of_edge=number[heads] - number[tails] - 1
+    )
 
 
 def _read_names(distances: Distances, names: Sequence[str] | None) -> Sequence[str]:
@@ -71,6 +77,35 @@ def _read_table(distances: Distances, names: Sequence[str]) -> list[list[Epsilon
     return table
 
 
+@dataclass(frozen=True)
+class _Numbered:
+    """Each different distance once, and for all ordered pairs which one it is."""
+
+    values: tuple[Epsilon, ...]
+    of: npt.NDArray[np.int64]
+
+
+def _numbered_table(distances: Distances, names: Sequence[str]) -> _Numbered:
+    """All distances; of an array the different numbers are read once each, without a Python loop over the pairs."""
+    if isinstance(distances, np.ndarray) and distances.ndim == 2 and distances.dtype.kind in "iuf":
+        if distances.shape != (len(names), len(names)):
+            raise GraphError(
+                "distances", distances.shape, f"entries do not fit {len(names)} datasets", "give a square matrix"
+            )
+        known, of = np.unique(distances, return_inverse=True)
+        of = of.reshape(distances.shape)
+        uneven = np.argwhere(of != of.T)
+        if len(uneven):
+            i, j = uneven[0].tolist()
+            rule = f"is {distances[i, j]} one way and {distances[j, i]} the other"
+            raise GraphError("distances", (names[i], names[j]), rule, "a metric is symmetric")
+        return _Numbered(tuple(Epsilon.read(value.item()) for value in known), of)
+    table = _read_table(distances, names)
+    number: dict[Epsilon, int] = {}
+    rows = [[number.setdefault(entry, len(number)) for entry in row] for row in table]
+    return _Numbered(tuple(number), np.array(rows, dtype=np.int64))
+
+
 def _entry(distances: Distances, names: Sequence[str], i: int, j: int) -> Epsilon:
     if callable(distances):
         return Epsilon.read(distances(names[i], names[j]))
@@ -88,7 +123,35 @@ def _entry(distances: Distances, names: Sequence[str], i: int, j: int) -> Epsilo
     return Epsilon.read(value.item() if isinstance(value, np.generic) else value)
 
 
-def _check_triangles(table: list[list[Epsilon]], names: Sequence[str]) -> None:
+def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
+    """Whole multiples of one number are compared exactly, all at once; otherwise floats decide where they can."""
+    multiples = _multiples(numbered.values, len(names))
+    if multiples is not None:
+        from scipy.sparse.csgraph import floyd_warshall
+
+        whole = multiples[numbered.of]
+        np.fill_diagonal(whole, 0.0)
+        # The triangle inequality holds exactly if no way around is shorter; sums of whole floats below 2^53 are exact.
+        if (
+            floyd_warshall(np.where(whole == 0.0, np.inf, whole) if (whole > 0).any() else whole) >= whole
+        ).all() and not ((whole == 0.0) & ~np.eye(len(names), dtype=bool)).any():
+            return
+    _check_each_triangle([[numbered.values[k] for k in row] for row in numbered.of.tolist()], names)
+
+
+def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float64] | None:
+    """The distances as whole multiples of one number, if they are and sums of all of them are exact in floats."""
+    if any(value.infinite for value in values):
+        return None
+    parts = [value.finite_parts() for value in values]
+    if any(ratio != 1 for _, ratio in parts):
+        return None
+    unit = math.lcm(*(plain.denominator for plain, _ in parts))
+    whole = [int(plain * unit) for plain, _ in parts]
+    return np.array(whole, dtype=np.float64) if max(whole) * count < 2**53 else None
+
+
+def _check_each_triangle(table: list[list[Epsilon]], names: Sequence[str]) -> None:
     """Floats decide where they are far from equality; near it, exact numbers do."""
     rough = np.array([[float(epsilon) for epsilon in row] for row in table])
     for w in range(len(names)):

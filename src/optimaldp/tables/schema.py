@@ -107,7 +107,8 @@ class Schema:
         close = difflib.get_close_matches(name, self.names, n=1)
         if close:
             return f"did you mean {close[0]}? (text goes into single quotes)"
-        return f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
+        listed = f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
+        return f"{listed}; text goes into single quotes: '{name}'"
 
 
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Groups, Request
 from optimaldp.certify.findings import Certified
-from optimaldp.certify.questions import certify, draw
+from optimaldp.certify.questions import certify, draw, require_groups_together
 from optimaldp.errors import LevelError, OptimalDPError, ReleaseError, TableError
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
@@ -83,7 +83,11 @@ def _by_group(
     made = []
     for value, name in zip(groups.values, groups.names):
         table = Table(inside.get(groups.place(value), {}))
-        made.append((name, certify(question.mechanism(setting_inside(request, table.people))), table))
+        setting = setting_inside(request, table.people)
+        require_groups_together(
+            request.level, request.neighbours, setting.level, setting.neighbours, public=groups.public
+        )
+        made.append((name, certify(question.mechanism(setting)), table))
     return tuple(made)
 
 

@@ -129,13 +129,26 @@ def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:
     return (f"With 95 % the announced option trails the leader by fewer than {votes} votes.",)
 
 
-def of_mean(question: Any, setting: Setting) -> Accuracy:
-    """The margin in people, each of whom goes to the far end of the range; ours at that many whole people."""
+def _signed_error(setting: Setting) -> Error:
+    """The error of the signed distance by whole people: half a person less than the margin may be left."""
     from optimaldp.laws.signed import sides_at
 
     def error(margin: int) -> Ball:
         with precision(_BITS):
             return to_ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
+
+    return error
+
+
+def of_public_groups(question: Question, setting: Setting) -> Accuracy:
+    """Two groups whose members are public: the margin in people of the group whose people weigh more."""
+    note = "a margin of m: m people would have to go to the far end of the range, those who weigh most first"
+    return Accuracy(_signed_error(setting), tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,))
+
+
+def of_mean(question: Any, setting: Setting) -> Accuracy:
+    """The margin in people, each of whom goes to the far end of the range; ours at that many whole people."""
+    error = _signed_error(setting)
 
     def distance() -> Distance:
         margin = least_margin(error, LIMITS[0][1])

@@ -664,32 +664,7 @@ def ask(one: Twin) -> Any:
     return odp.release(table(), one.question, **({"epsilon": "0.5"} | one.options))
 
 
-NOT_YET = {
-    "sums squared from the third person on",
-    "weighted votes among doubled",
-    "weighted means doubled",
-    "the worst exponent doubled",
-    "the least exponent among doubled",
-    "personal flips one too many, far bound",
-    "sums squared from the third person on, far bound",
-    "a false bracket for seven options",
-    "weighted votes doubled, far bound",
-    "the continuum forgets to flood",
-    "the continuum where nothing is proven",
-    "private groups at the whole level each",
-    "private groups with the whole delta each",
-    "private groups under substitution",
-    "the margin forgotten",
-    "ends squared",
-}
-
-
-def marked(one: Twin) -> Any:
-    passes = pytest.mark.xfail(strict=True, reason="the referee does not see it yet")
-    return pytest.param(one, id=one.name, marks=[passes] if one.name in NOT_YET else [])
-
-
-@pytest.mark.parametrize("one", map(marked, TWINS))
+@pytest.mark.parametrize("one", TWINS, ids=str)
 def test_no_wrong_twin_is_released(one: Twin, monkeypatch: Patch, fresh: None) -> None:
     one.put_in(monkeypatch)
     with pytest.raises(NotCertifiedError):
@@ -699,13 +674,6 @@ def test_no_wrong_twin_is_released(one: Twin, monkeypatch: Patch, fresh: None) -
 ASKED = {f"{one.question} {one.options or ''}": one for one in TWINS}
 
 
-PUBLIC_GROUPS = pytest.mark.xfail(strict=True, reason="the referee moves people between groups that are public")
-
-
-def asked(text: str, one: Twin) -> Any:
-    return pytest.param(one, id=text, marks=[PUBLIC_GROUPS] if "public_groups" in one.options else [])
-
-
-@pytest.mark.parametrize("one", [asked(text, one) for text, one in ASKED.items()])
+@pytest.mark.parametrize("one", ASKED.values(), ids=ASKED)
 def test_without_a_mistake_it_is_released(one: Twin) -> None:
     assert ask(one).answer is not None

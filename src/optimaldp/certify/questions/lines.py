@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from optimaldp.certify.questions.laws_compared import close, ratio_of
-from optimaldp.certify.questions.meanings import Meaning
+from optimaldp.certify.questions.meanings import Meaning, cell_values, cells_of_groups, public_group
 from optimaldp.certify.questions.second_calculation import confirms
 from optimaldp.certify.questions.small_tables import watched_cells, with_people
 from optimaldp.laws.setting import Table
@@ -16,6 +16,9 @@ from optimaldp.privacy import Neighbours
 
 _UNKNOWN_SIZE = 1000  # people in the tables that are made up where their number is private
 _NEAR = 3
+_MOST_MIXED = 16  # cells that are all occupied at once; of more the watched ones are
+_MIXED_LINES = 4
+_ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
 
 
@@ -24,32 +27,69 @@ def check_lines(mechanism: Any, meaning: Meaning | None) -> tuple[str, int]:
     people = mechanism.setting.people or _UNKNOWN_SIZE
     if meaning is None:
         return "", people
-    cells = watched_cells(mechanism.cells, 4)
-    for first, second in list(combinations(cells, 2))[: 6 if len(mechanism.answers) == 2 else 2]:
-        failure = _line(mechanism, meaning, partial(_between, people, first, second), people, second)
-        if failure:
+    for line in _lines(mechanism, people):
+        if failure := _failure(mechanism, meaning, line):
             return failure, people
     return "", people
 
 
-def _between(people: int, first: int, second: int, moved: int) -> dict[int, int]:
-    table = {first: people - moved, second: moved}
-    return {cell: number for cell, number in table.items() if number}
+@dataclass(frozen=True)
+class _Line:
+    """Tables on which *moved* of the people have gone from the first cell to the second; the others stay where they are."""
+
+    first: int
+    second: int
+    moving: int
+    others: Mapping[int, int]
+
+    def table(self, moved: int) -> dict[int, int]:
+        table = dict(self.others)
+        for cell, number in ((self.first, self.moving - moved), (self.second, moved)):
+            table[cell] = table.get(cell, 0) + number
+        return {cell: number for cell, number in table.items() if number}
 
 
-def _line(mechanism: Any, meaning: Meaning, table: Callable[[int], dict[int, int]], people: int, second: int) -> str:
-    change = _change(lambda i: meaning(table(i)) == meaning(table(0)), people)
+def _lines(mechanism: Any, people: int) -> Iterator[_Line]:
+    pairs = list(combinations(watched_cells(mechanism.cells, 4), 2))
+    if not mechanism.setting.public_groups:
+        yield from (_Line(*pair, people, {}) for pair in pairs[: 6 if len(mechanism.answers) == 2 else 2])
+    spec = mechanism.spec()
+    if cell_values(spec, ()) is None and spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
+        yield from _mixed(mechanism, people)
+
+
+def _mixed(mechanism: Any, people: int) -> Iterator[_Line]:
+    """With people in all cells: questions about two numbers do not change while one of them is about nobody."""
+    spec, size = mechanism.spec(), mechanism.cells
+    if mechanism.setting.public_groups:
+        cells: Sequence[int] = cells_of_groups(spec, size)
+        pairs = [pair for pair in combinations(cells, 2) if len({public_group(spec, cell) for cell in pair}) == 1]
+    else:
+        cells = range(size) if size <= _MOST_MIXED else watched_cells(size, 7)
+        whole = list(combinations(cells, 2))
+        pairs = whole[:: max(1, len(whole) // _MIXED_LINES)]
+    for pair in pairs:
+        staying = [cell for cell in cells if cell not in pair]
+        each = (people - people // 4) // len(staying)
+        yield _Line(*pair, people - each * len(staying), dict.fromkeys(staying, each))
+
+
+def _failure(mechanism: Any, meaning: Meaning, line: _Line) -> str:
+    change = _change(lambda i: meaning(line.table(i)) == meaning(line.table(0)), line.moving)
     near = range(change - _NEAR, change + _NEAR + 1)
-    far = [change + sign * step for step in _FAR for sign in (-1, 1)]
-    for i in sorted({0, people - 1, *near, *far}):
-        if not 0 <= i < people:
+    far = [change + sign * step for step in (_FAR[:3] if line.others else _FAR) for sign in (-1, 1)]
+    replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
+    level = mechanism.setting.level
+    for i in sorted({0, line.moving - 1, *near, *far}):
+        if not 0 <= i < line.moving:
             continue
-        here = table(i)
-        there = (
-            table(i + 1) if mechanism.setting.neighbours is Neighbours.SUBSTITUTION else with_people(here, second, 1)
-        )
-        if not _close(mechanism, here, there):
-            return f"two tables of {people:,} people that differ in one person are not close"
+        here = line.table(i)
+        there = line.table(i + 1) if replaced else with_people(here, line.second, 1)
+        rows = [mechanism.law(Table(table)).probabilities() for table in (here, there)]
+        if not close(rows[0], rows[1], ratio_of(level), level.delta):
+            return "two tables of the public size that differ in one person are not close"
+        if len(rows[0]) == 2 and rows[0][meaning(here)] < rows[0][1 - meaning(here)]:
+            return "the true answer of a table of the public size is not the likeliest one"
         if not confirms(mechanism, Table(here)):
             return "a second calculation does not confirm the law of a table of the public size"
     return ""
@@ -64,9 +104,3 @@ def _change(same: Callable[[int], bool], people: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if same(middle) else (low, middle)
     return low
-
-
-def _close(mechanism: Any, first: Mapping[int, int], second: Mapping[int, int]) -> bool:
-    level = mechanism.setting.level
-    rows = [mechanism.law(Table(table)).probabilities() for table in (first, second)]
-    return close(rows[0], rows[1], ratio_of(level), level.delta)

@@ -164,6 +164,23 @@ _MEANINGS: dict[str, Callable[[Spec], Meaning]] = {
 }
 
 
+def public_group(spec: Spec, cell: int) -> Any:
+    """Of two groups whose members are public: to which a record of this cell belongs. Nobody leaves theirs."""
+    if spec["kind"] == "mean-difference":
+        return cell % 4
+    (reads_a, in_a), (reads_b, in_b) = spec["first"], spec["second"]
+    last = max(reads_a, in_a, reads_b, in_b)
+    return tuple((cell >> (last - place)) & 1 for place in (in_a, in_b))
+
+
+def cells_of_groups(spec: Spec, size: int) -> list[int]:
+    """Of each public group the first, the last and the last but one of its cells."""
+    groups: dict[Any, list[int]] = {}
+    for cell in range(size):
+        groups.setdefault(public_group(spec, cell), []).append(cell)
+    return sorted({cell for cells in groups.values() for cell in (cells[0], cells[-1], cells[-2])})
+
+
 def cell_values(spec: Spec, cells: Sequence[int]) -> list[Fraction] | None:
     """What a person of each cell adds to the sum whose sign decides, where there is one such sum."""
     weigh = _WEIGHTS.get(spec["kind"])

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol, Self
 
 from optimaldp.certify.findings import Certified, Finding, mint
+from optimaldp.certify.questions.close_races import check_close_races
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
 from optimaldp.certify.questions.lines import check_lines
-from optimaldp.certify.questions.meanings import Meaning, meaning_of
+from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, meaning_of, public_group
 from optimaldp.certify.questions.noise import examine_noise
 from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import follows_its_law
@@ -91,8 +92,11 @@ def examine_release(mechanism: Any) -> Finding:
 def examine(mechanism: Examined) -> Finding:
     """Look at a mechanism with a finite list of answers, whose law can be read."""
     checks: list[str] = []
-    for look in (_small_tables, _public_size, _sampler):
-        failure, words = look(mechanism)
+    for look in (_small_tables, _public_size, _close_races, _sampler):
+        try:
+            failure, words = look(mechanism)
+        except ArithmeticError as error:  # a law that is none, a division by nothing
+            failure, words = str(error), []
         if failure:
             return Finding(False, tuple(checks), failure)
         checks += words
@@ -119,9 +123,12 @@ class _Small:
     def __init__(self, mechanism: Examined) -> None:
         self.mechanism = mechanism
         self.relation = mechanism.setting.neighbours
-        self.cells = watched_cells(mechanism.cells, 5)
         self.ratio = ratio_of(mechanism.setting.level)
-        self.meaning: Meaning | None = meaning_of(mechanism.spec())
+        spec = mechanism.spec()
+        self.meaning: Meaning | None = meaning_of(spec)
+        self.cells, self.group = watched_cells(mechanism.cells, 5), None
+        if mechanism.setting.public_groups:
+            self.cells, self.group = cells_of_groups(spec, mechanism.cells), partial(public_group, spec)
         self.rows: dict[tuple[tuple[int, int], ...], list[Number]] = {}
 
     def failure(self) -> tuple[str, int]:
@@ -131,7 +138,7 @@ class _Small:
             if pairs + len(tables) * len(self.cells) ** 2 > _WORK:
                 return self._searched(total - 1), total - 1
             for table in tables:
-                for other in neighbours_of(table, self.cells, self.relation):
+                for other in neighbours_of(table, self.cells, self.relation, self.group):
                     pairs += 1
                     if not close(self.row(table), self.row(other), self.ratio, self.mechanism.setting.level.delta):
                         return "two small tables that differ in one person are not close", total
@@ -173,7 +180,7 @@ class _Small:
         """Breadth-first: how many moves lead from each table to one with another true answer."""
         near: dict[Any, set[Any]] = {name: set() for name in known}
         for name, table in known.items():
-            for other in neighbours_of(table, self.cells, self.relation):
+            for other in neighbours_of(table, self.cells, self.relation, self.group):
                 if (there := key(other)) in near:
                     near[name].add(there)
                     near[there].add(name)
@@ -198,6 +205,14 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
         failure, people = check_lines(mechanism, meaning_of(mechanism.spec()))
     size = f"{people:,} people"
     return failure, [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
+
+
+def _close_races(mechanism: Examined) -> tuple[str, list[str]]:
+    if mechanism.spec()["kind"] != "winner" or len(mechanism.answers) < 2:
+        return "", []
+    with precision(bits_for(mechanism.setting.level)):
+        failure = check_close_races(mechanism)
+    return failure, ["tables on which all options are within two votes of each other, and their neighbours"]
 
 
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from optimaldp.certify.questions.small_tables import watched_cells
@@ -38,7 +39,9 @@ def draws_follow(mechanism: Any, table: Table) -> bool:
     """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
     law = mechanism.law(table)
     with precision(4 * _WORD):
-        ends = [to_ball(law.end(place)) for place in range(law.size - 1)]
+        # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
+        row = [to_ball(p) for p in law.probabilities()]
+        ends = list(accumulate(row[answer] for answer in law.order))[:-1]
     low = Fraction(0)
     for place, answer in enumerate(law.order):
         last = place == law.size - 1

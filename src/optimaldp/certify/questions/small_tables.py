@@ -6,8 +6,9 @@ Which tables are looked at depends on public numbers alone. A neighbour moves on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
+from typing import Any
 
 from optimaldp.privacy import Neighbours
 
@@ -32,14 +33,19 @@ def tables_of(total: int, cells: Sequence[int]) -> Iterator[dict[int, int]]:
         yield table
 
 
-def neighbours_of(table: Counts, cells: Sequence[int], relation: Neighbours) -> Iterator[dict[int, int]]:
-    """Every table that one person makes out of this one; under add-remove only the larger ones, so that a pair comes once."""
+def neighbours_of(
+    table: Counts, cells: Sequence[int], relation: Neighbours, group: Callable[[int], Any] | None = None
+) -> Iterator[dict[int, int]]:
+    """Every table that one person makes out of this one; under add-remove only the larger ones, so that a pair comes once.
+
+    *group*: the group of a cell where groups are public; a replaced record stays in its own.
+    """
     for cell in cells:
         if relation is Neighbours.ADD_REMOVE:
             yield with_people(table, cell, 1)
             continue
         for source in table:
-            if source != cell and table[source]:
+            if source != cell and table[source] and (group is None or group(source) == group(cell)):
                 yield with_people(with_people(table, source, -1), cell, 1)
 
 

@@ -102,9 +102,9 @@ class ShareDifference(Question):
         return PublicGroups(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import at_distance
+        from optimaldp.questions.accuracy import at_distance, of_public_groups
 
-        return at_distance(self, setting)
+        return (of_public_groups if setting.public_groups else at_distance)(self, setting)
 
     def spec(self) -> Spec:
         places = {text: place for place, text in enumerate(self._conditions)}
@@ -190,6 +190,11 @@ class MeanDifference(Question):
             raise QuestionError("question", str(self), "compares means of private groups", remedy)
         _need_substitution(setting)
         return PublicGroups(self, setting)
+
+    def accuracy(self, setting: Setting) -> Accuracy:
+        from optimaldp.questions.accuracy import of_public_groups
+
+        return of_public_groups(self, setting)
 
     def spec(self) -> Spec:
         own = self.first

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,7 +80,7 @@ class Cell:
         import ibis
 
         if self.form:
-            return _parsed(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
+            return _parser()(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
         if self.meaning == "date":
             return ibis.cases((text.re_search(_DATE), text.try_cast("date")))
         return ibis.cases((text.re_search(_TIME), text.try_cast("timestamp")))
@@ -103,14 +105,15 @@ def _plain_number(text: Any, thousands: str, decimal: str) -> Any:
     return ibis.cases((text.re_search(pattern), plain))
 
 
-def _parsed(text: Any, form: str) -> Any:
+@cache
+def _parser() -> Callable[[Any, str], Any]:
     import ibis
 
     @ibis.udf.scalar.builtin(name="try_strptime", signature=(("string", "string"), "timestamp"))
     def try_strptime(text, form):  # type: ignore[no-untyped-def]
         """DuckDB's own: NULL where the text does not fit the format."""
 
-    return try_strptime(text, form)
+    return try_strptime  # type: ignore[no-any-return]
 
 
 def read_declaration(name: str, written: str) -> Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 from optimaldp.errors import TableError
@@ -110,6 +111,7 @@ def equal_bytes(text: Any, value: str) -> Any:
     return as_bytes(text) == as_bytes(ibis.literal(value, type="string"))
 
 
+@cache
 def _duckdb_encoder() -> Callable[[Any], Any]:
     import ibis
 
@@ -120,6 +122,7 @@ def _duckdb_encoder() -> Callable[[Any], Any]:
     return encode  # type: ignore[no-any-return]
 
 
+@cache
 def _postgres_encoder() -> Callable[[Any], Any]:
     import ibis
 

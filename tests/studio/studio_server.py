@@ -41,5 +41,5 @@ def write_survey(folder: Path) -> Path:
     return path
 
 
-CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "7431", "9917", "5573", "17348", "13004", "15490", "22921")
-"""Cells, counts and sums of counts of the survey: none of them may reach a browser."""
+CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "7431", "9917", "5573", "17348", "13004", "15490")
+"""Cells, counts and sums of counts of the survey: none of them may reach a browser. (The number of rows is public here.)"""

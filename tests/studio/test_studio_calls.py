@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from optimaldp.release import read_level
 
 import optimaldp as odp
+from optimaldp.asking.promise import read_level
 from optimaldp.certify import verify
 from optimaldp.mechanisms.documents import read_mechanism, read_problem
 from optimaldp.studio.calls import Calls
-from optimaldp.studio.exploring import BY_GROUP, attacker
+from optimaldp.studio.exploring import attacker
 from optimaldp.studio.openapi import CALLS
 
 NO_TABLE = {"data": None, "ledger": None, "kept": True}
@@ -75,23 +75,37 @@ def test_at_most_is_rounded_up_and_never_to_certainty() -> None:
     assert "at most 99.996 %" in attacker(read_level("10"))["words"]  # 99.99546 %
 
 
-def test_levels_per_group_add_the_worst_curve() -> None:
-    body = {"question": "majority(x)", "epsilon": "1", "n": 100, "groups": [{"epsilon": "0.1", "persons": 2}]}
-    body["groups"].append({"epsilon": "5", "persons": 98})  # type: ignore[attr-defined]
-    shown = run("preview", body)
-    mine, all_at_one = shown["error"][BY_GROUP], shown["error"]["optimaldp"]
-    assert next(iter(shown["error"])) == BY_GROUP
-    assert all(slow >= fast for slow, fast in zip(mine, all_at_one))
+def test_people_s_own_levels_are_the_library_s_curves() -> None:
+    sizes = {"0.1": 2, "5": 98}
+    shown = run("preview", {"question": "majority(x)", "epsilon": "1", "n": 100, "level_sizes": sizes})
+    expected = odp.preview("majority(x)", epsilon=1, n=100, level_sizes=sizes)
+    assert shown["error"] == {name: list(errors) for name, errors in expected.series}
+    assert "typical, average" in shown["error"]
+    every = shown["error"]["every table, worst"]
     # Nobody is above epsilon 1: two steps of 0.1 come first, then steps of 1.
-    assert mine[2] == pytest.approx(math.exp(-0.2) / (1 + math.e))
+    assert every[shown["margin"].index(3)] == pytest.approx(math.exp(-0.2) / (1 + math.e))
+
+
+def test_people_s_own_levels_of_other_questions_are_not_shown_and_that_is_said() -> None:
+    shown = run("preview", {"question": "winner(x, ['a', 'b'])", "epsilon": 1, "level_sizes": {"1": 10}})
+    assert any("own levels are not part of this preview" in note for note in shown["notes"])
 
 
 @pytest.mark.parametrize(
-    ("question", "field"), [("winner(x, ['a', 'b'])", "levels"), ("median(x, bins=[1, 2, 3])", "levels")]
+    "question",
+    [
+        "share(smokes among age >= 18) >= 0.2",
+        "mean(score, range=[1, 5]) >= 3.5",
+        "share(x among a) > share(x among b) + 0.02",
+        "count(x) >= 3 or count(y) >= 4",
+        "median(age, range=[0, 120], step=1)",
+        "top(drug, 2, ['a', 'b', 'c'])",
+    ],
 )
-def test_groups_are_for_thresholds_only(question: str, field: str) -> None:
-    body = {"question": question, "epsilon": 1, "groups": [{"epsilon": 1, "persons": 1}]}
-    assert refused("preview", body)["field"] == field
+def test_every_kind_of_question_has_a_preview_or_says_that_it_has_none(question: str) -> None:
+    status, text = Calls(NO_TABLE).run("preview", json.dumps({"question": question, "epsilon": 1, "n": 100}))
+    document = json.loads(text)
+    assert status == 200 or document["error"]["kind"] == "NoMarginError", document
 
 
 def test_a_small_universe_shows_what_would_be_sampled() -> None:
@@ -119,8 +133,8 @@ def test_paths_of_a_universe_lead_to_the_boundary() -> None:
 
 
 def test_a_universe_of_personal_levels_is_the_balanced_design() -> None:
-    groups = [{"epsilon": "ln(3)", "persons": 2}, {"epsilon": "ln(2)", "persons": 1}]
-    view = run("universe", {"question": "majority(x)", "epsilon": "ln(3)", "groups": groups})
+    sizes = {"ln(3)": 2, "ln(2)": 1}
+    view = run("universe", {"question": "majority(x)", "epsilon": "ln(3)", "level_sizes": sizes})
     found = odp.design(odp.graphs.votes(3, levels=["ln(2)", "ln(3)", "ln(3)"]), odp.graphs.majority).mechanism
     assert found is not None
     row = view["vertices"]["yyy"]["row"]
@@ -182,12 +196,10 @@ def test_leakage_and_the_best_channel_agree_with_the_library() -> None:
         ("preview", {"question": "nonsense", "epsilon": 1}, "question"),
         ("preview", {"question": "majority(x)", "epsilon": 1, "epsilom": 1}, "request"),
         ("preview", {"question": "majority(x)", "epsilon": 1, "n": -3}, "n"),
-        ("preview", {"question": "majority(x)", "epsilon": 1, "groups": "all"}, "groups"),
-        (
-            "preview",
-            {"question": "majority(x)", "epsilon": 1, "groups": [{"epsilon": 1, "persons": 0}]},
-            "groups[0].persons",
-        ),
+        ("preview", {"question": "majority(x)", "epsilon": 1, "level_sizes": "all"}, "level_sizes"),
+        ("preview", {"question": "majority(x)", "epsilon": 1, "level_sizes": {"1": 0}}, "level_sizes"),
+        ("universe", {"question": "majority(x)", "epsilon": 1, "level_sizes": {"1": "many"}}, "level_sizes"),
+        ("preview", {"question": "majority(x)", "epsilon": 1, "by": "ward"}, "by"),
         ("epsilon", {"question": "majority(x)", "accuracy": 2, "margin": "0.1", "n": 10}, "accuracy"),
         ("design", PROBLEM | {"prefers": {}}, "prefers"),
         ("design", PROBLEM | {"edges": [["111", "nobody"]]}, "edges[0]"),

@@ -99,15 +99,55 @@ def test_a_release_spends_and_the_next_is_refused(visit: Visit) -> None:
     first = visit.release("share(smokes = 'yes') >= 0.9", "0.6")
     assert first.status_code == 200
     assert first.json()["answer"] == "no"  # the margin is over a thousand persons
-    assert first.json()["spent"] is True
+    assert (first.json()["recorded"], first.json()["spent"]) == (False, "(0.6, 0)-DP")
+    assert len(first.json()["sentences"]) == 4
+    assert first.json()["document"]["spent"] == {"epsilon": "0.6", "delta": "0"}
     assert first.json()["ledger"]["share"] == pytest.approx(0.6)
     second = visit.release("majority(age < 40)", "0.6")
     assert second.status_code == 409
     assert second.json()["error"]["kind"] == "BudgetError"
     assert "Nothing was sampled and nothing was spent" in second.json()["error"]["message"]
     again = visit.release("share(smokes = 'yes') >= 0.9", "0.6").json()
-    assert (again["answer"], again["spent"]) == ("no", False)
+    assert (again["answer"], again["recorded"], again["spent"]) == ("no", True, None)
     assert len(visit.get("/api/session").json()["ledger"]["history"]) == 1
+
+
+def test_a_check_says_what_it_costs_and_whether_the_budget_covers_it(visit: Visit) -> None:
+    asked = {"question": "share(smokes = 'yes') >= 0.9", "epsilon": "0.6"}
+    assert visit.call("check", **asked).json()["price"]["covered"] is True
+    visit.release(**asked)
+    assert visit.call("check", **asked).json()["price"]["recorded"] is True
+    dearer = visit.call("check", **asked | {"question": "majority(age < 40)"}).json()["price"]
+    assert (dearer["covered"], dearer["recorded"]) == (False, False)
+    assert "0.4 remains" in dearer["words"]
+
+
+def test_the_same_words_twice_are_two_spends_when_the_data_changed(visit: Visit, survey: Path) -> None:
+    """A spend is told by the library and never inferred from equal texts."""
+    asked = ("share(smokes = 'yes') >= 0.9", "0.3")
+    assert visit.release(*asked).json()["recorded"] is False
+    survey.write_text(survey.read_text() + "Brillig-5573,no,62\n")
+    again = visit.release(*asked).json()
+    assert (again["recorded"], again["spent"]) == (False, "(0.3, 0)-DP")
+    assert again["ledger"]["share"] == pytest.approx(0.6)
+
+
+def test_answers_by_group_and_histograms(visit: Visit) -> None:
+    grouped = {"by": "smokes", "groups": ["yes", "no"]}
+    checked = visit.call("check", question="majority(age < 40)", epsilon="0.4", **grouped).json()
+    assert any("one group" in note for note in checked["preview"]["notes"])
+    made = visit.release("majority(age < 40)", "0.4", **grouped).json()
+    assert made["answer"] == {"yes": "yes", "no": "no"}
+    counted = visit.call("check", question="histogram(smokes, ['yes', 'no'])", epsilon="0.4").json()
+    assert counted["preview"]["error"] is None
+    assert counted["preview"]["notes"]
+
+
+def test_a_check_warns_before_anything_is_spent(quiet_visit: Visit) -> None:
+    checked = quiet_visit.call("check", question="majority(age < 40)", epsilon="11", delta="0.1").json()
+    assert any("hardly anybody" in text for text in checked["cautions"])
+    assert any("somebody may be given away" in text for text in checked["cautions"])
+    assert checked["people"].startswith("Each row counts as one person; neighbours: ")
 
 
 @pytest.mark.parametrize("confirm", [False, None, "yes", 1])

@@ -196,7 +196,7 @@ def preview_of(
         return made
     from optimaldp.asking.level_previewing import with_levels
 
-    return with_levels(made, request, _read_sizes(level_sizes, request.level.epsilon))
+    return with_levels(made, request, read_level_sizes(level_sizes, request.level.epsilon))
 
 
 def _setting(request: Request, persons: int | None) -> Setting:
@@ -243,7 +243,8 @@ def _read_persons(n: Any) -> int:
     return n
 
 
-def _read_sizes(sizes: Mapping[Any, int], most: Epsilon) -> tuple[tuple[Epsilon, int], ...]:
+def read_level_sizes(sizes: Mapping[Any, int], most: Epsilon) -> tuple[tuple[Epsilon, int], ...]:
+    """How many people lose what, in rising order: nobody more than *most*."""
     merged: dict[Epsilon, int] = {}
     for own, people in sizes.items():
         if isinstance(people, bool) or not isinstance(people, int) or not 0 < people <= MOST_PEOPLE:

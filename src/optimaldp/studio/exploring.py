@@ -7,65 +7,84 @@ from fractions import Fraction
 from typing import Any
 
 import optimaldp as odp
-from optimaldp.asking.previewing import Preview, display_float
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.checking import check_request
+from optimaldp.asking.previewing import Preview, preview_of
+from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means, percent_up
-from optimaldp.errors import InputError, QuestionError
-from optimaldp.laws.balanced import enclosed_error
-from optimaldp.privacy import ApproximateDP, Epsilon, read_neighbours
-from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.questions.accuracy import least_margin
-from optimaldp.questions.base import Question, as_question
+from optimaldp.errors import InputError
+from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy.balls import ball, precision
+from optimaldp.questions.base import Question
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.studio.calls import read_fields
 
-LIMITS = {"at most 5 %": Fraction(5, 100), "at most 1 %": Fraction(1, 100), "0": Fraction(0)}
-BY_GROUP = "optimaldp, levels per group"
 _ASKED = ("question", "epsilon")
-_WITH = ("delta", "n", "neighbours", "groups")
-Groups = tuple[tuple[Epsilon, ...], tuple[int, ...]]
+_OF_REQUEST = (
+    "delta",
+    "neighbours",
+    "unit",
+    "reduce",
+    "reduce_order",
+    "where",
+    "by",
+    "groups",
+    "public_groups",
+    "aim",
+)
+_WITH = ("n", "level_sizes", *_OF_REQUEST)
 
 
 def preview(body: Mapping[str, Any]) -> dict[str, Any]:
     """Error by margin next to the usual mechanisms, what it means in words, what an attacker gains, and the phases."""
-    given = read_fields(body, _ASKED, (*_WITH, "margins"))
-    groups = _read_groups(given.pop("groups", None), given["epsilon"])
-    made = odp.preview(**given)
-    question = as_question(given["question"])
-    document = made.to_document() | {
+    fields = read_fields(body, _ASKED, (*_WITH, "margins"))
+    request, sizes = _read(fields)
+    made = preview_of(request, n=fields.get("n"), margins=fields.get("margins"), level_sizes=sizes)
+    return shown_preview(request, made) | {"snippet": _snippet(fields)}
+
+
+def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
+    """A preview as the pages draw it."""
+    return made.to_document() | {
         "level": str(made.level),
         "neighbours_words": made.neighbours.words,
-        "answers": list(question.answers or ()),
+        "answers": list(request.question.answers or ()),
         "sentences": made.sentences(),
         "attacker": attacker(made.level),
-        "phases": phases(question, made.level, made),
-        "snippet": _snippet(given),
+        "phases": phases(request.question, made.level, made),
     }
-    return document if groups is None else document | _by_group(question, made, groups)
+
+
+def _read(fields: Mapping[str, Any]) -> tuple[Request, Mapping[str, int] | None]:
+    """The request, and how many people have each level of their own."""
+    sizes = fields.get("level_sizes")
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise InputError("level_sizes", sizes, "does not say how many people have each level", 'write {"0.2": 100}')
+    options = {name: fields[name] for name in _OF_REQUEST if name in fields}
+    return check_request(
+        fields["question"], epsilon=fields["epsilon"], **options, personal=sizes is not None
+    ), sizes or None
 
 
 def epsilon(body: Mapping[str, Any]) -> dict[str, Any]:
     """Find epsilon: the least that makes the answer right as often as wanted at the wanted margin."""
-    given = read_fields(body, ("question", "accuracy", "margin", "n"), ("delta", "neighbours"))
-    found = odp.epsilon_for(**given)
-    return {"epsilon": str(found), "words": _wanted_words(given, found)}
+    fields = read_fields(body, ("question", "accuracy", "margin", "n"), ("delta", "neighbours"))
+    least = odp.epsilon_for(**fields)
+    return {"epsilon": str(least), "words": _wanted_words(fields, least)}
 
 
-def _wanted_words(given: Mapping[str, Any], found: float) -> str:
-    accuracy, margin = (100 * float(Fraction(str(given[name]))) for name in ("accuracy", "margin"))
-    return f"epsilon {found:g} is right in {accuracy:.4g} % of cases when the margin is at least {margin:.4g} % of {given['n']}"
+def _wanted_words(fields: Mapping[str, Any], least: float) -> str:
+    accuracy, margin = (100 * float(Fraction(str(fields[name]))) for name in ("accuracy", "margin"))
+    return f"epsilon {least:g} is right in {accuracy:.4g} % of cases when the margin is at least {margin:.4g} % of {fields['n']}"
 
 
 def universe(body: Mapping[str, Any]) -> dict[str, Any]:
     """The graph of all datasets if it is small, else the boundary graph, with the probability of the right answer."""
-    from optimaldp.studio.universe import boundary_view, small_view
+    from optimaldp.studio.universe import boundary_view, level_sizes, small_view
 
-    given = read_fields(body, _ASKED, _WITH)
-    groups = _read_groups(given.get("groups"), given["epsilon"])
-    question, bound = as_question(given["question"]), read_level(given["epsilon"], given.get("delta", 0))
-    neighbours = read_neighbours(given.get("neighbours", "substitution"))
-    small = small_view(question, bound, neighbours, given.get("n"), groups)
-    return small or boundary_view(question, bound, neighbours, given.get("n"))
+    fields = read_fields(body, _ASKED, _WITH)
+    request, sizes = _read(fields)
+    small = small_view(request, fields.get("n"), level_sizes(request, sizes))
+    return small or boundary_view(request, fields.get("n"))
 
 
 def attacker(bound: ApproximateDP) -> dict[str, Any]:
@@ -74,6 +93,7 @@ def attacker(bound: ApproximateDP) -> dict[str, Any]:
     Under (epsilon, delta) an even chance rises at most to ``(e^epsilon + delta) / (e^epsilon + 1)``: half of one plus the largest
     distance in total variation between neighbours, ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``.
 
+    >>> from optimaldp.asking.promise import read_level
     >>> attacker(read_level("ln(3)"))["after"]
     0.75
     """
@@ -112,55 +132,12 @@ def _end_words(exact: int | None) -> str:
     return f"from a margin of {exact} on the answer is always right"
 
 
-def _read_groups(rows: Any, most: Any) -> Groups | None:
-    """Level groups: the epsilon and the number of persons of each, in rising order; nobody's level is above *most*."""
-    if not rows:
-        return None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError("groups", rows, "is not a list of groups", 'write [{"epsilon": 0.2, "persons": 100}]')
-    cap, merged = Epsilon.read(most), dict[Epsilon, int]()
-    for i, row in enumerate(rows):
-        given = read_fields(row, ("epsilon", "persons"))
-        own = min(Epsilon.read(given["epsilon"], name=f"groups[{i}].epsilon"), cap)
-        persons = given["persons"]
-        if isinstance(persons, bool) or not isinstance(persons, int) or not 0 < persons <= 10**12:
-            raise InputError(
-                f"groups[{i}].persons", persons, "is not a number of persons", "give a whole number from 1 on"
-            )
-        merged[own] = merged.get(own, 0) + persons
-    ordered = sorted(merged)
-    return tuple(ordered), tuple(merged[own] for own in ordered)
-
-
-def _by_group(question: Question, made: Preview, groups: Groups) -> dict[str, Any]:
-    """The curve of personal levels, at its worst: those who could change the answer are the ones with the strictest levels."""
-    if not isinstance(question, Threshold):
-        raise QuestionError("groups", str(question), "has no curve by level here", "ask a count, share or majority")
-    if made.level.delta > 0:
-        shown = str(float(made.level.delta))
-        raise InputError(
-            "groups", f"delta {shown}", "has no curve by margin", "use delta 0 to compare levels per group"
-        )
-
-    def error(margin: int) -> Ball:
-        with precision(192):
-            return enclosed_error(groups[0], groups[1], margin)
-
-    reliable = {name: least_margin(error, limit) for name, limit in LIMITS.items()}
-    series = {BY_GROUP: [display_float(error(margin)) for margin in made.margins]}
-    named = [f"error {name} from a margin of {margin}" for name, margin in reliable.items() if margin is not None]
-    return {
-        "error": series | {name: list(errors) for name, errors in made.series},
-        "groups": {"reliable_from": reliable, "sentences": [f"with levels per group: {text}" for text in named]},
-    }
-
-
-def _snippet(given: Mapping[str, Any]) -> str:
+def _snippet(fields: Mapping[str, Any]) -> str:
     options = ", ".join(
-        f"{name}={_literal(value)}" for name, value in given.items() if name not in ("question", "margins")
+        f"{name}={_literal(value)}" for name, value in fields.items() if name not in ("question", "margins")
     )
-    return f"import optimaldp as odp\n\nshown = odp.preview({str(given['question'])!r}, {options})\nprint(shown)\nshown.plot()\n"
+    return f"import optimaldp as odp\n\nshown = odp.preview({str(fields['question'])!r}, {options})\nprint(shown)\nshown.plot()\n"
 
 
 def _literal(value: Any) -> str:
-    return repr(value if isinstance(value, (int, str)) else str(value))
+    return repr(value if isinstance(value, (int, str, list, dict)) else str(value))

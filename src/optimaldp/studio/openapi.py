@@ -13,17 +13,22 @@ _ASKED = {
     "question": _TEXT | {"description": "For example share(smokes = 'yes') >= 0.3"},
     "epsilon": _NUMBER,
     "delta": _NUMBER,
-    "n": {"type": "integer", "description": "The public number of persons."},
+    "n": {"type": "integer", "description": "The public number of people."},
     "neighbours": {"enum": ["substitution", "add-remove"]},
 }
-_GROUPS = {
-    "groups": {
-        "type": "array",
-        "description": "Levels per group, for thresholds with delta 0.",
-        "items": {"type": "object", "properties": {"epsilon": _NUMBER, "persons": {"type": "integer"}}},
+_LEVELS = {
+    "level_sizes": {
+        "type": "object",
+        "description": 'How many people have each level of their own: {"0.2": 100, "1": 900}.',
     }
 }
-_OF_TABLE = dict.fromkeys(("where", "reduce", "reduce_order", "levels", "part"), _TEXT)
+_REQUEST = {
+    **dict.fromkeys(("where", "reduce", "reduce_order", "by"), _TEXT),
+    "groups": {"type": "array", "description": "The public values of by: one answer for each."},
+    "public_groups": {"type": "boolean", "description": "Whether membership in a group is declared public."},
+    "aim": {"enum": ["typical", "every-table"]},
+}
+_OF_TABLE = _REQUEST | dict.fromkeys(("levels", "part"), _TEXT)
 _PROBLEM = {
     "answers": ["yes", "no"],
     "privacy": {"epsilon": "ln(2)", "delta": "0.1"},
@@ -51,7 +56,7 @@ CALLS = (
         "preview",
         "How often the answer will be wrong, by margin, next to the usual mechanisms. Reads and spends nothing.",
         "What optimaldp preview prints, with sentences, what an attacker gains, and the phases.",
-        _ASKED | _GROUPS | {"margins": {"type": "array", "items": {"type": "integer"}}},
+        _ASKED | _REQUEST | _LEVELS | {"unit": _TEXT, "margins": {"type": "array", "items": {"type": "integer"}}},
         ("question", "epsilon"),
         {"question": "majority(smokes = 'yes')", "epsilon": "0.5", "n": 1000},
     ),
@@ -65,9 +70,9 @@ CALLS = (
     ),
     ApiCall(
         "universe",
-        "The graph of all datasets of a few persons with what would be answered, or the boundary graph.",
+        "The graph of all datasets of a few people with what would be answered, or the boundary graph.",
         "Vertices with their rows, edges, points, and where each bound comes from; or chains of probabilities.",
-        _ASKED | _GROUPS,
+        _ASKED | _REQUEST | _LEVELS | {"unit": _TEXT},
         ("question", "epsilon"),
         {"question": "majority(smokes = 'yes')", "epsilon": "ln(2)", "n": 3},
     ),
@@ -116,7 +121,7 @@ CALLS = (
     ApiCall(
         "check",
         "Check a question against the table's schema and preview it. Reads no row and spends nothing.",
-        "The preview, who is protected, and the ledger.",
+        "The preview, who is protected, what a careful colleague would say, whether the budget covers it, and the ledger.",
         _ASKED | _OF_TABLE,
         ("question", "epsilon"),
         {"question": "majority(age < 45)", "epsilon": "0.5"},
@@ -124,7 +129,7 @@ CALLS = (
     ApiCall(
         "release",
         "Spend, sample, record: one private answer. Needs the header X-Studio-Token.",
-        "The answer with its certificate, and the ledger.",
+        "The answer, the four sentences to know, its proof, whether anything was spent, and the ledger.",
         {"question": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER, "confirm": {"const": True}} | _OF_TABLE,
         ("question", "epsilon", "confirm"),
         {"question": "majority(age < 45)", "epsilon": "0.5", "confirm": True},

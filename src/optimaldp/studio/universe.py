@@ -1,15 +1,15 @@
-"""Pictures of where a dataset can stand: all datasets of a few persons, or the chains towards the boundary."""
+"""Pictures of where a dataset can stand: all datasets of a few people, or the chains towards the boundary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
 
-from optimaldp.asking.previewing import preview
-from optimaldp.errors import InputError
+from optimaldp.asking.previewing import preview_of, read_level_sizes
+from optimaldp.asking.request import Request
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
@@ -26,10 +26,19 @@ Groups = tuple[tuple[Epsilon, ...], tuple[int, ...]]
 Row = dict[str, float]
 
 
-def small_view(
-    question: Question, level: ApproximateDP, neighbours: Neighbours, n: Any, groups: Groups | None
-) -> dict[str, Any] | None:
-    """Every dataset of *n* persons with what would be answered, or ``None`` if there are too many of them."""
+def level_sizes(request: Request, sizes: Mapping[str, int] | None) -> Groups | None:
+    """People's own levels in rising order with how many people have each; nobody's is above the level of the request."""
+    if sizes is None:
+        return None
+    read = read_level_sizes(sizes, request.level.epsilon)
+    return tuple(own for own, _ in read), tuple(people for _, people in read)
+
+
+def small_view(request: Request, n: Any, groups: Groups | None) -> dict[str, Any] | None:
+    """Every dataset of *n* people with what would be answered, or ``None`` if there are too many of them."""
+    question, level, neighbours = request.question, request.level, request.neighbours
+    if request.groups is not None:
+        return None
     persons = sum(groups[1]) if groups else n
     if not isinstance(persons, int) or persons < 1 or neighbours is not Neighbours.SUBSTITUTION:
         return None
@@ -37,7 +46,7 @@ def small_view(
     if not values or persons > 12 or len(values) ** persons > MOST_DATASETS:
         return None
     if groups is not None:
-        return _personal_view(question, groups)
+        return _personal_view(question, groups) if isinstance(question, Threshold) else None
     rows = {name: _position(question, level, neighbours, name, values) for name in _names(values, persons)}
     return _document(question, values, persons, rows)
 
@@ -88,7 +97,7 @@ def _document(question: Question, values: str, persons: int, rows: dict[str, dic
     paths = {} if isinstance(question, Winner) else _towards_boundary(rows, values)
     return {
         "kind": "datasets",
-        "words": f"all {len(names)} datasets of {persons} persons; each edge changes one person's value",
+        "words": f"all {len(names)} datasets of {persons} people; each edge changes one person's value",
         "answers": list(question.answers or ()),
         "points": _layout(names, values),
         "edges": edges,
@@ -126,10 +135,8 @@ def _layout(names: list[str], values: str) -> dict[str, list[float]]:
     }
 
 
-def _personal_view(question: Question, groups: Groups) -> dict[str, Any] | None:
+def _personal_view(question: Threshold, groups: Groups) -> dict[str, Any] | None:
     """The whole graph when every person has a level: the balanced design of paper 003, with its own tree of bounds."""
-    if not isinstance(question, Threshold):
-        raise InputError("groups", str(question), "cannot honour personal levels", "ask a count, share or majority")
     import optimaldp as odp
 
     levels = [own for own, persons in zip(*groups) for _ in range(persons)]
@@ -154,18 +161,17 @@ def _personal_view(question: Question, groups: Groups) -> dict[str, Any] | None:
     return document | {"towards": towards, "words": f"{document['words']}; in order {marks}"}
 
 
-def boundary_view(question: Question, level: ApproximateDP, neighbours: Neighbours, n: Any) -> dict[str, Any]:
+def boundary_view(request: Request, n: Any) -> dict[str, Any]:
     """One chain for each answer, by the distance from the boundary; the heads are joined where regions touch."""
     most = min(_CHAIN, max(1, n // 2)) if isinstance(n, int) and n > 0 else _CHAIN
-    made = preview(
-        question, epsilon=level.epsilon, delta=level.delta, neighbours=neighbours, margins=range(1, most + 1)
-    )
-    shown = list(question.answers or ())[:6]
+    made = preview_of(request, margins=range(1, most + 1))
+    answers = list(request.question.answers or ())
+    shown = answers[:6]
     right = [1 - error for error in made.series[0][1]]
     return {
         "kind": "boundary",
         "words": "the boundary graph: one chain for each answer, by the distance from the boundary (0: one person decides)",
         "answers": shown,
-        "more": max(0, len(question.answers or ()) - len(shown)),
+        "more": max(0, len(answers) - len(shown)),
         "chains": dict.fromkeys(shown, right),
     }

@@ -12,7 +12,7 @@ const bins = (count) => Array.from({ length: count + 1 }, (_, i) => 10 * i).join
 const KINDS = {
   majority: [null, 0, () => "majority(answer = 'yes')"],
   share: ["At least … %", 30, (x) => `share(answer = 'yes') >= ${Number((x / 100).toPrecision(12))}`],
-  count: ["At least … persons", 100, (x) => `count(answer = 'yes') >= ${x}`],
+  count: ["At least … people", 100, (x) => `count(answer = 'yes') >= ${x}`],
   compare: [null, 0, () => "compare(vote, 'a', 'b')"],
   winner: ["Number of options", 3, (x) => `winner(vote, [${options(x)}])`],
   median: ["Number of bands", 4, (x) => `median(age, bins=[${bins(x)}])`],
@@ -30,16 +30,19 @@ function writeQuestion() {
 }
 
 function readGroups() {
-  return [...byId("groups").querySelectorAll(".row")].map((row) => {
-    const [epsilon, persons] = row.querySelectorAll("input");
-    return { epsilon: epsilon.value, persons: Number(persons.value) };
-  });
+  const sizes = {};
+  for (const row of byId("groups").querySelectorAll(".row")) {
+    const [epsilon, people] = row.querySelectorAll("input");
+    sizes[epsilon.value] = (sizes[epsilon.value] ?? 0) + Number(people.value);
+  }
+  return sizes;
 }
 
 function asked() {
   const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0", neighbours: byId("neighbours").value };
   if (byId("n").value) body.n = Number(byId("n").value);
-  if (readGroups().length) body.groups = readGroups();
+  const sizes = readGroups();
+  if (Object.keys(sizes).length) body.level_sizes = sizes;
   return body;
 }
 
@@ -58,15 +61,15 @@ const refresh = latestOnly(async () => {
 });
 
 function draw() {
-  const marks = [["95 % right", shown.groups?.reliable_from["at most 5 %"] ?? shown.reliable_from["at most 5 %"]], ["always right", shown.reliable_from["0"]]];
+  const marks = [["95 % right", shown.reliable_from["at most 5 %"]], ["always right", shown.reliable_from["0"]]];
   picture = curves(byId("curve"), {
     x: shown.margin, series: Object.entries(shown.error), marks, errors,
-    xLabel: "margin: persons who would have to answer differently to change the true answer",
+    xLabel: "margin: people who would have to answer differently to change the true answer",
     yLabel: errors ? "probability of a wrong answer" : "probability of the right answer",
     title: `${errors ? "error" : "accuracy"} by margin for ${shown.question}, ${shown.level}`,
   });
   drawTable();
-  const facts = [...shown.sentences, ...(shown.groups?.sentences ?? [])].map((text) => el("li", {}, capital(text)));
+  const facts = shown.sentences.map((text) => el("li", {}, capital(text)));
   byId("reliable").replaceChildren(...facts, ...shown.notes.map((text) => el("li", { class: "plain note" }, text)),
     el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
   gainBar(byId("attacker-bar"), shown.attacker.before, shown.attacker.after, "gained at most");
@@ -98,11 +101,11 @@ function roomFor(points) {
   return Math.min(640, Math.max(260, 88 + 48 * Math.max(...Object.values(layers))));
 }
 
-function addGroup(epsilon = "0.2", persons = "100") {
+function addGroup(epsilon = "0.2", people = "100") {
   const k = byId("groups").children.length + 1;
   const row = el("div", { class: "row" },
-    el("div", {}, el("label", { for: `group-epsilon-${k}` }, "ε"), el("input", { id: `group-epsilon-${k}`, value: epsilon, "data-field": k === 1 ? "groups levels" : null })),
-    el("div", {}, el("label", { for: `group-persons-${k}` }, "persons"), el("input", { id: `group-persons-${k}`, type: "number", min: 1, value: persons })),
+    el("div", {}, el("label", { for: `group-epsilon-${k}` }, "ε"), el("input", { id: `group-epsilon-${k}`, value: epsilon, "data-field": k === 1 ? "level_sizes levels" : null })),
+    el("div", {}, el("label", { for: `group-people-${k}` }, "people"), el("input", { id: `group-people-${k}`, type: "number", min: 1, value: people })),
     el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${k}`, onclick: () => { row.remove(); refresh(); } }, "×"));
   byId("groups").append(row);
 }
@@ -121,7 +124,7 @@ form.addEventListener("input", (event) => {
 byId("find").addEventListener("click", async () => {
   const body = asked();
   delete body.epsilon;
-  delete body.groups;
+  delete body.level_sizes;
   const share = (id) => String(Number((Number(byId(id).value) / 100).toPrecision(12)));
   try {
     const found = await call("epsilon", { ...body, accuracy: share("accuracy"), margin: share("margin") }, { status });

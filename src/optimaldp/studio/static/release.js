@@ -1,9 +1,9 @@
 // Release: columns by name and type, a public preview, a confirmed spend, one private answer.
-import { curves, gauge } from "/static/charts.js";
+import { answerBars, curves, gauge } from "/static/charts.js";
 import { byId, call, clearErrors, download, el, latestOnly, showError } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status");
-let columns = [], book = null, last = null, sound = false;
+let columns = [], book = null, last = null, sound = false, price = null;
 
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
 const named = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
@@ -26,7 +26,7 @@ const KINDS = {
 function writeQuestion() {
   const [parts, text] = KINDS[byId("kind").value];
   for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = !parts.includes(part);
-  byId("bound-label").textContent = byId("kind").value === "count" ? "At least … persons" : "At least … %";
+  byId("bound-label").textContent = byId("kind").value === "count" ? "At least … people" : "At least … %";
   byId("options-label").firstChild.textContent = byId("kind").value === "median" ? "Edges of the bands " : "Options ";
   const ready = !parts.includes("condition") || byId("value").value !== "";
   if (text) byId("question").value = ready && (!parts.includes("options") || listed()) ? text() : "";
@@ -41,11 +41,13 @@ function asked() {
 const refresh = latestOnly(async () => {
   const body = asked();
   sound = false;
+  price = null;
   if (!body.question || !body.epsilon) { ready(); return; }
   try {
     const made = await call("check", body, { status, words: "Checking against the schema" });
     clearErrors(form, status);
     sound = JSON.stringify(body) === JSON.stringify(asked()); // nothing was changed while the studio checked
+    price = made.price;
     preview(made);
     showBook(made.ledger);
   } catch (error) {
@@ -57,19 +59,23 @@ const refresh = latestOnly(async () => {
 });
 
 function ready() {
-  byId("ask").disabled = !sound;
+  byId("ask").disabled = !sound || !price?.covered;
+  byId("ask").textContent = price?.recorded ? "Show the recorded answer" : price && !price.covered ? "The budget does not cover it" : "Release …";
   const missing = !byId("question").value ? "Complete the question." : !byId("epsilon").value ? "Choose ε: there is no default." : "";
-  byId("why").textContent = missing || (sound ? "You will be asked to confirm the spend." : "");
+  byId("why").textContent = missing || (sound && price ? price.covered && !price.recorded ? `${price.words} You will be asked to confirm.` : price.words : "");
 }
 
-function preview({ preview: shown, persons }) {
+function preview({ preview: shown, people, cautions }) {
   byId("preview-card").hidden = false;
-  byId("persons").textContent = persons[0].toUpperCase() + persons.slice(1);
-  const said = [...shown.sentences.map((text) => el("li", {}, text)), ...shown.notes.map((text) => el("li", { class: "plain note" }, text))];
+  byId("preview-card").classList.remove("stale");
+  byId("people").textContent = people;
+  byId("cautions").replaceChildren(...cautions.map((text) => el("li", {}, capital(text))));
+  byId("cautions").hidden = cautions.length === 0;
+  const said = [...shown.sentences.map((text) => el("li", {}, capital(text))), ...shown.notes.map((text) => el("li", { class: "plain note" }, text))];
   byId("expect").replaceChildren(...said, shown.attacker ? el("li", { class: "plain" }, shown.attacker.words) : null);
   byId("curve").replaceChildren();
   if (shown.error) curves(byId("curve"), { x: shown.margin, series: Object.entries(shown.error), marks: [["95 % right", shown.reliable_from["at most 5 %"]]],
-    xLabel: "margin: persons who would have to answer differently", yLabel: "probability of the right answer", title: `accuracy by margin for ${shown.question}` });
+    xLabel: "margin: people who would have to answer differently", yLabel: "probability of the right answer", title: `accuracy by margin for ${shown.question}` });
 }
 
 function showBook(ledger) {
@@ -85,10 +91,12 @@ function showBook(ledger) {
     el("tbody", {}, ...[...book.history].reverse().map((line) => el("tr", {}, ...cells(line).map((text) => el("td", {}, text)))))));
 }
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const words = (answer) => (typeof answer === "string" ? answer : JSON.stringify(answer).replaceAll('"', "").replaceAll(",", ", "));
 
 function confirmSpend() {
   const body = asked(), delta = body.delta === "0" ? "" : `, δ = ${body.delta}`;
+  byId("confirm-cautions").replaceChildren(...[...byId("cautions").children].map((line) => el("li", {}, line.textContent)));
   byId("confirm-words").textContent = `${body.question} costs ε = ${body.epsilon}${delta}. ${byId("budget").textContent}`;
   byId("confirm").showModal();
   byId("no").focus();
@@ -110,13 +118,19 @@ async function release() {
   ready();
 }
 
+// The four things to know first; the proof behind a click.
 function showAnswer() {
   byId("answer-card").hidden = false;
-  byId("answer").textContent = words(last.answer);
-  byId("spent").textContent = last.spent ? `${last.level} was spent on it. You may publish it.` : "Recorded earlier: nothing was spent on it.";
-  const rows = { question: last.question, level: last.level, ...last.certificate };
-  byId("certificate").replaceChildren(...Object.entries(rows).filter(([, value]) => value !== null && value !== "" && String(value).length).flatMap(([name, value]) => [
-    el("dt", {}, name.replaceAll("_", " ")), el("dd", {}, Array.isArray(value) ? value.join("; ") : typeof value === "object" ? JSON.stringify(value) : String(value))]));
+  const many = last.answer !== null && typeof last.answer === "object";
+  byId("answer").textContent = many ? "" : String(last.answer);
+  byId("answer").hidden = many;
+  byId("answers").hidden = !many;
+  if (many) answerBars(byId("answers"), last.answer);
+  byId("asked").textContent = last.document.question;
+  byId("sentences").replaceChildren(...last.sentences.slice(1).map((text) => el("li", {}, text)));
+  byId("spent").textContent = last.recorded ? "It was recorded earlier: nothing was spent on it now." : `${last.spent} was spent on it. You may publish it.`;
+  byId("certificate").replaceChildren(...last.proof.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
+  byId("proof").open = false;
 }
 
 async function start() {
@@ -130,7 +144,7 @@ async function start() {
     byId("levels").append(...columns.map((one) => el("option", {}, one.name)));
     byId("part").append(...session.ledger.parts.map((part) => el("option", {}, part)));
     byId("part-part").hidden = session.ledger.parts.length === 0;
-    byId("persons").textContent = `${session.ledger.unit ? `A person is a value of the column ${session.ledger.unit}` : "Each row is a person"}; neighbours: ${session.ledger.neighbours}`;
+    byId("people").textContent = `${session.ledger.unit ? `Each value of ${session.ledger.unit} is one person` : "Each row counts as one person"}; neighbours: ${session.ledger.neighbours}.`;
     showBook(session.ledger);
     writeQuestion();
   } catch (error) { showError(error, status); }
@@ -144,11 +158,14 @@ form.addEventListener("input", (event) => {
   if (id === "column") byId("options").value = (column().options ?? []).join(", ");
   if (["kind", "column", "operator", "value", "bound", "options"].includes(id)) writeQuestion();
   sound = false;
+  price = null;
+  byId("answer-card").hidden = true; // an answer never stands beside inputs that it does not belong to
+  byId("preview-card").classList.add("stale");
   ready();
   refresh();
 });
-form.addEventListener("submit", (event) => { event.preventDefault(); if (sound) confirmSpend(); });
+form.addEventListener("submit", (event) => { event.preventDefault(); if (sound && price?.recorded) release(); else if (sound && price?.covered) confirmSpend(); });
 byId("yes").addEventListener("click", release);
 byId("no").addEventListener("click", () => byId("confirm").close());
-byId("save").addEventListener("click", () => download("release.json", JSON.stringify({ ...last, ledger: undefined }, null, 1)));
+byId("save").addEventListener("click", () => download("release.json", JSON.stringify(last.document, null, 2)));
 start();

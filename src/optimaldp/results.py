@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import json
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
+
+from optimaldp.errors import InputError
 
 
 class Result(ABC):
@@ -26,6 +29,28 @@ class Result(ABC):
     def details(self) -> list[tuple[str, str]]:
         """Rows of (name, value) for the HTML view, under the summary."""
         return []
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result as ``.json``, or as an ``.html`` page that stands alone, by the ending of *path*."""
+        target = Path(path)
+        writers = {".json": lambda: self.to_json(indent=2) + "\n", ".html": self._page}
+        if (ending := target.suffix.lower()) not in writers:
+            rule = "does not end in a kind of file that can be written"
+            raise InputError("path", str(path), rule, "use .json or .html")
+        try:
+            target.write_text(writers[ending](), "utf-8")
+        except OSError as error:
+            raise InputError("path", str(path), f"cannot be written ({error.strerror})", "check the folder") from None
+        return target
+
+    def _page(self) -> str:
+        title = html.escape(self.summary())
+        style = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }"
+        return (
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f"<style>{style} th, td {{ text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0 }}</style>"
+            f"</head><body>{self._repr_html_()}</body></html>\n"
+        )
 
     def __repr__(self) -> str:
         return self.summary()

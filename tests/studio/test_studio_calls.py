@@ -99,11 +99,12 @@ def test_people_s_own_levels_of_other_questions_are_not_shown_and_that_is_said()
         "share(x among a) > share(x among b) + 0.02",
         "count(x) >= 3 or count(y) >= 4",
         "median(age, range=[0, 120], step=1)",
+        "median(age, bins=[0, 10, 20, 30, 40])",
         "top(drug, 2, ['a', 'b', 'c'])",
     ],
 )
 def test_every_kind_of_question_has_a_preview_or_says_that_it_has_none(question: str) -> None:
-    status, text = Calls(NO_TABLE).run("preview", json.dumps({"question": question, "epsilon": 1, "n": 100}))
+    status, text = Calls(NO_TABLE).run("preview", json.dumps({"question": question, "epsilon": "0.5", "n": 1000}))
     document = json.loads(text)
     assert status == 200 or document["error"]["kind"] == "NoMarginError", document
 

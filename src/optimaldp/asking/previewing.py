@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.inside_groups import setting_inside
@@ -125,11 +126,12 @@ class Preview(Result):
             table.add_row(*row)
         return table
 
-    def plot(self) -> Figure:
-        """The same as a picture: error by margin, on a logarithmic scale."""
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The same as a picture: error by margin, on a logarithmic scale. Also written to *path* if one is given."""
         from optimaldp.plots.preview import draw_preview
+        from optimaldp.plots.style import drawn
 
-        return draw_preview(self)
+        return drawn(draw_preview(self), path)
 
 
 _RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy import ApproximateDP, Neighbours
@@ -91,11 +92,12 @@ class Release(Result):
     def details(self) -> list[tuple[str, str]]:
         return [("question", self.question), *zip(_HEADS, self.sentences()), *self.proof()]
 
-    def plot(self) -> Figure:
-        """How reliable the answer is, by margin; of counts, the counts themselves."""
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """How reliable the answer is, by margin; of counts, the counts themselves. Also written to *path* if one is given."""
         from optimaldp.plots.releases import draw_release
+        from optimaldp.plots.style import drawn
 
-        return draw_release(self)
+        return drawn(draw_release(self), path)
 
     def to_frame(self) -> Any:
         """One row for each answer, as a pandas table."""

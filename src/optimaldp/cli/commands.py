@@ -12,6 +12,7 @@ from optimaldp.cli import (  # noqa: F401
     papers,
     preview,
     release,
+    report,
     sanitise,
     studio,
     verify,

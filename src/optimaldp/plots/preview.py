@@ -43,4 +43,4 @@ def _title(preview: Preview) -> str:
 
 
 def _margin_words(preview: Preview) -> str:
-    return "margin: persons who would have to change to change the answer"
+    return "margin: people who would have to change to change the answer"

@@ -10,7 +10,9 @@ backend is chosen and no setting of the caller changes.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,17 +101,30 @@ def panels(
     with requiring("matplotlib"):
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
 
     across = min(count, columns or count)
     with matplotlib.rc_context(SETTINGS):
-        picture = Figure(figsize=(width, height), layout="constrained")
+        picture = _shown_figure()(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(picture)
         axes = tuple(picture.add_subplot(-(-count // across), across, i + 1) for i in range(count))
     for one in axes:
         one.set_axisbelow(True)
         one.grid(grid)
     return picture, axes
+
+
+@cache
+def _shown_figure() -> type[Figure]:
+    """Figures that a notebook shows by themselves: no magic command, no backend."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            written = io.BytesIO()
+            self.savefig(written, format="png", metadata={"Software": None})
+            return written.getvalue()
+
+    return ShownFigure
 
 
 def describe(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
@@ -140,6 +155,13 @@ def readable_on(colour: Any) -> str:
 
     red, green, blue = to_rgb(colour)
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#FFFFFF"
+
+
+def drawn(picture: Figure, path: str | Path | None = None) -> Figure:
+    """The figure, also written to *path* if one is given."""
+    if path is not None:
+        save(picture, path)
+    return picture
 
 
 def save(picture: Figure, path: str | Path) -> Path:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FLOAT_BITS = 96
 _NODES = 24
+_BELOW_ONE = 1 - 2.0**-53
 
 
 def our_groups(law: QuantileLaw, cells: Mapping[int, int], spread: Spread) -> Floats:
@@ -89,8 +90,8 @@ def _flipped(size: Floats, gaps: Floats) -> Floats:
     result = np.zeros_like(coins)
     for low, high in pairwise(marks):
         for node, weight in zip((high - low) / 2 * nodes + (high + low) / 2, (high - low) / 2 * weights):
-            with np.errstate(divide="ignore"):
-                logs = np.log1p(-np.minimum(coins * node, 1.0))
+            # Below 1: the last interval can be so short that a node rounds to 1, and -inf minus itself is no number.
+            logs = np.log1p(-np.minimum(coins * node, _BELOW_ONE))
             whole = float((size * logs).sum())
             result += weight * np.exp(whole - logs)
     return np.asarray(size * coins * result)

@@ -1,0 +1,61 @@
+"""The picture of a release: counts as bars, answers by group side by side, everything else by how reliable it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.errors import InputError
+from optimaldp.plots.preview import draw_preview
+from optimaldp.plots.style import figure, look
+from optimaldp.reporting.reliability import reliability_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optimaldp.asking.result import Release
+
+_INCHES_PER_ROW = 0.32
+
+
+def draw_release(release: Release) -> Figure:
+    """Counts and groups as they were answered; a single answer by the probability of a wrong one at each margin."""
+    if isinstance(release.answer, dict):
+        values = list(release.answer.values())
+        counted = bool(values) and all(isinstance(value, int) for value in values)
+        return _counts(release) if counted else _groups(release)
+    preview = reliability_of(release.question, release.statement)
+    if preview is None:
+        remedy = "read it as it is, or release.to_frame()"
+        raise InputError("plot", release.question, "has no margin and no counts that could be drawn", remedy)
+    picture = draw_preview(preview)
+    picture.axes[0].set_title(f"{_short(release.question)}: {release.answer}\n{release.level}", loc="left")
+    return picture
+
+
+def _counts(release: Release) -> Figure:
+    picture, axes = _rows(release, "people")
+    axes.barh([str(name) for name in release.answer], list(release.answer.values()), **look(0).bar_style())
+    axes.invert_yaxis()
+    return picture
+
+
+def _groups(release: Release) -> Figure:
+    """One row for each group, one place for each answer: a mark where they meet."""
+    picture, axes = _rows(release, "answer")
+    answers = list(dict.fromkeys(str(value) for value in release.answer.values()))
+    for index, answer in enumerate(answers):
+        own = [str(name) for name, value in release.answer.items() if str(value) == answer]
+        axes.scatter([index] * len(own), own, s=90, **look(index).point_style(), label=answer)
+    axes.set_xticks(range(len(answers)), answers)
+    axes.set_xlim(-0.5, len(answers) - 0.5)
+    axes.invert_yaxis()
+    return picture
+
+
+def _rows(release: Release, across: str) -> tuple[Figure, Any]:
+    height = min(12.0, 1.6 + _INCHES_PER_ROW * len(release.answer))
+    return figure(6.8, height, title=f"{_short(release.question)}\n{release.level}", x=across)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

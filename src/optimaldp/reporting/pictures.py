@@ -1,0 +1,114 @@
+"""Pictures as SVG text, without a drawing library: they stand inside a page, print well and need no network."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from optimaldp.asking.previewing import Preview
+from optimaldp.plots.style import PALETTE
+
+_WIDTH, _HEIGHT = 640, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 26, 46
+_DASHES = ("", "8 4", "3 3", "10 3 2 3", "14 4", "2 5")
+_MOST_SERIES = 5
+
+
+def reliability_curve(preview: Preview) -> str:
+    """The probability of the right answer by margin: ours as a thick line, others dashed, named in a legend."""
+    margins = preview.margins
+    log = margins[-1] / margins[0] > 40
+    low, high = (math.log(m) if log else float(m) for m in (margins[0], max(margins[-1], margins[0] + 1)))
+
+    def across(margin: float) -> float:
+        place = (math.log(margin) if log else margin) - low
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * place / (high - low)
+
+    def up(right: float) -> float:
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * right
+
+    parts = [_grid(up), *_ticks(margins, across)]
+    reliable = dict(preview.reliable).get("at most 5 %")
+    if reliable is not None and margins[0] <= reliable <= margins[-1]:
+        parts.append(_mark(across(reliable), "right in 95 %"))
+    shown = preview.series[:_MOST_SERIES]
+    for index, (_, errors) in enumerate(shown):
+        points = " ".join(f"{across(m):.1f},{up(1 - e):.1f}" for m, e in zip(margins, errors))
+        width = 4 if index == 0 else 1.8
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{PALETTE[index]}" stroke-width="{width}" '
+            f'stroke-dasharray="{_DASHES[index]}"/>'
+        )
+    label = f"probability of the right answer by margin for {preview.question}"
+    parts.append(_text(8, 14, "probability of the right answer"))
+    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    parts.append(_text(middle, _HEIGHT - 8, "margin: people who would have to answer differently", "middle"))
+    legend = "".join(_legend(index, name) for index, (name, _) in enumerate(shown))
+    return f'{_svg(_WIDTH, _HEIGHT, label, parts)}<ul class="legend">{legend}</ul>'
+
+
+def answer_bars(answer: Mapping[str, Any]) -> str:
+    """Answers by group, or counts by option with a bar beside each, as a table."""
+    counts = [value for value in answer.values() if isinstance(value, int)]
+    most = max([*counts, 1])
+    rows = []
+    for name, value in answer.items():
+        bar = _bar(value / most) if isinstance(value, int) else ""
+        kind = ' class="number"' if isinstance(value, int) else ""
+        rows.append(f"<tr><th>{html.escape(str(name))}</th><td{kind}>{html.escape(str(value))}</td><td>{bar}</td></tr>")
+    return f'<table class="answers">{"".join(rows)}</table>'
+
+
+def budget_gauge(share: float, words: str) -> str:
+    """How much of the budget is used."""
+    parts = [
+        f'<rect x="1" y="1" width="{_WIDTH - 2}" height="22" rx="5" fill="#fff" stroke="#888"/>',
+        f'<rect x="1" y="1" width="{max(0.0, min(1.0, share)) * (_WIDTH - 2):.1f}" height="22" rx="5" fill="{PALETTE[0]}"/>',
+    ]
+    return _svg(_WIDTH, 24, words, parts)
+
+
+def _grid(up: Any) -> str:
+    lines = []
+    for right in (0.0, 0.25, 0.5, 0.75, 0.95, 1.0):
+        y = up(right)
+        lines.append(f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ccc"/>')
+        lines.append(_text(_LEFT - 6, y + 4, f"{100 * right:g} %", "end"))
+    return "".join(lines)
+
+
+def _ticks(margins: tuple[int, ...], across: Any) -> list[str]:
+    wanted = sorted({margins[round(i * (len(margins) - 1) / 6)] for i in range(7)})
+    return [_text(across(margin), _HEIGHT - _BOTTOM + 16, f"{margin:,}", "middle") for margin in wanted]
+
+
+def _mark(x: float, words: str) -> str:
+    line = (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}" stroke="#555" stroke-dasharray="3 4"/>'
+    )
+    end = x > _WIDTH - 110
+    return line + _text(x + (-6 if end else 6), _HEIGHT - _BOTTOM - 8, words, "end" if end else "start")
+
+
+def _bar(share: float) -> str:
+    width = max(0.0, min(1.0, share)) * 220
+    return f'<svg width="220" height="12" aria-hidden="true"><rect width="{width:.1f}" height="12" fill="{PALETTE[0]}"/></svg>'
+
+
+def _legend(index: int, name: str) -> str:
+    line = f'<line x1="0" x2="34" y1="6" y2="6" stroke="{PALETTE[index]}" stroke-width="{4 if index == 0 else 1.8}" '
+    line += f'stroke-dasharray="{_DASHES[index]}"/>'
+    return f'<li><svg width="34" height="12" aria-hidden="true">{line}</svg> {html.escape(name)}</li>'
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{html.escape(words)}</text>'
+
+
+def _svg(width: int, height: int, label: str, parts: list[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}" class="picture">'
+        f"{''.join(parts)}</svg>"
+    )

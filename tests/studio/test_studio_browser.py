@@ -81,7 +81,7 @@ def _with_table(folder: Path) -> AbstractContextManager[str]:
 def page(browser: Any) -> Iterator[Any]:
     """A page that fails the test on any error of its scripts or of its content security policy."""
     context = browser.new_context(**VIEWS["light"], accept_downloads=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     made = context.new_page()
     problems: list[str] = []
     made.on("pageerror", lambda error: problems.append(f"{error.message}\n{error.stack}"))
@@ -372,7 +372,7 @@ def test_a_bad_predicate_is_told_before_anything_is_spent(page: Any, quiet_desk:
 
 def test_two_tabs_that_spend_at_once(browser: Any, desk: str) -> None:
     context = browser.new_context(**VIEWS["light"])
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     tabs = [context.new_page() for _ in range(2)]
     for tab, value in zip(tabs, ("40", "45")):
         tab.goto(f"{desk}/release")
@@ -392,7 +392,7 @@ def test_two_tabs_that_spend_at_once(browser: Any, desk: str) -> None:
 
 def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: str) -> None:
     context = browser.new_context(**VIEWS["light"])
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     bodies: list[tuple[str, str]] = []
     page.on("response", lambda answer: bodies.append((answer.url, answer.text())))
@@ -422,7 +422,7 @@ def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: st
 )
 def test_every_page_fits_its_screen(browser: Any, quiet_desk: str, view: str) -> None:
     context = browser.new_context(**VIEWS[view])
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     for name, path in PATHS.items():
         page.goto(quiet_desk + path)

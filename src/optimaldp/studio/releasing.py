@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from optimaldp.asking.request import Request
     from optimaldp.asking.session import OpenTable
     from optimaldp.tables import Source
+    from optimaldp.tables.schema import ColumnType
 
 _OPTIONS = ("where", "reduce", "reduce_order", "by", "groups", "public_groups", "levels", "aim", "part")
 _NO_DATA = "start it with a table: optimaldp studio --data survey.csv --ledger survey.ledger"
@@ -34,10 +35,7 @@ class Steward:
         if self._data is None:
             return {"data": None, "ledger": None}
         source = self._source()
-        columns = [
-            {"name": name, "kind": kind.kind, "words": kind.words, "options": kind.options and list(kind.options)}
-            for name, kind in source.schema.columns
-        ]
+        columns = [_column(name, kind) for name, kind in source.schema.columns]
         return {"data": {"words": source.describe(), "columns": columns}, "ledger": self._book()}
 
     def check(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,6 +161,19 @@ def _preview(request: Request, n: Any) -> dict[str, Any]:
             "notes": [str(error)],
             "attacker": attacker(request.level),
         }
+
+
+def _column(name: str, kind: ColumnType) -> dict[str, Any]:
+    """A column as the form needs it; *open* cells are read as the question says, as in a CSV without declared types."""
+    unread = kind.cell is not None and kind.cell.meaning == "open"
+    words = "read as you ask" if unread else kind.words
+    return {
+        "name": name,
+        "kind": kind.kind,
+        "open": unread,
+        "words": words,
+        "options": kind.options and list(kind.options),
+    }
 
 
 def _capital(text: str) -> str:

@@ -8,7 +8,9 @@ let columns = [], book = null, last = null, sound = false, price = null;
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
 const named = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
 const column = () => columns.find((one) => one.name === byId("column").value);
-const literal = (text) => (["text", "date", "time", "other"].includes(column().kind) ? quoted(text) : text.trim());
+// Cells of a CSV are read as the question says: a number stays a number, but 007 and everything else is text.
+const isNumber = (text) => /^[+-]?(0|[1-9]\d*)(\.\d+)?$/.test(text.trim());
+const literal = (text) => (column().open ? (isNumber(text) ? text.trim() : quoted(text)) : ["text", "date", "time", "other"].includes(column().kind) ? quoted(text) : text.trim());
 const listed = () => byId("options").value.split(",").map((part) => part.trim()).filter(Boolean).map(literal).join(", ");
 const condition = () => `${named(byId("column").value)} ${byId("operator").value} ${literal(byId("value").value)}`;
 

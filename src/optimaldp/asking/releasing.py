@@ -318,7 +318,7 @@ def _recorded(book: Ledger, request: Request, version: str | None) -> Release | 
     if found is None:
         return None
     return Release(
-        found.answer,
+        request.question.restored(found.answer) if request.groups is None else found.answer,
         str(request.question),
         request.level,
         request.neighbours,

@@ -83,6 +83,10 @@ class Question(ABC):
         """How often the answer is right by margin, and how far off a wrong one is: public, for previews."""
         raise NoMarginError("question", str(self), "has no margin", "its error does not depend on one")
 
+    def restored(self, answer: Any) -> Any:
+        """An answer that was read from a file, as it was when it was drawn."""
+        return answer
+
     def small_twin(self) -> Question:
         """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""
         return self

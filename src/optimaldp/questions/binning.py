@@ -10,6 +10,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.questions.literals import (
     check_edges,
     edge_text,
+    read_edge,
     read_range,
     read_step,
     write_edges,
@@ -57,6 +58,13 @@ class Binning:
         closed = "]" if place == self.bins - 1 else ")"
         text = f"[{edge_text(low)}, {edge_text(high)}{closed}" if self.step is None else edge_text(low)
         return BinAnswer(text, low, high)
+
+    def named(self, text: str) -> BinAnswer:
+        """The bin of this name."""
+        if self.step is None:
+            return next(self.name(place) for place in range(self.bins) if self.name(place) == text)
+        low = read_edge(text, "answer")
+        return self.name(int(steps_between(self.edges[0], low, self.step)))
 
     def __str__(self) -> str:
         if self.step is None:

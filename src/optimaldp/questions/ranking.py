@@ -31,8 +31,10 @@ class Ranking(Mechanism):
     def of(cls, question: Quantile, setting: Setting) -> Self:
         levels = tuple(epsilon for epsilon, _ in setting.levels) if setting.personal else None
         level = setting.level
-        if levels is not None and max(levels) != level.epsilon:
+        if levels is not None:
+            # Nobody loses more than the loosest level that somebody has; one level for all has whole ranks.
             level = approximate(max(levels), level.delta)
+            levels = levels if len(levels) > 1 else None
         chosen = quantile_law(question.binning.bins, question.rank, level, weights=question.weights, levels=levels)
         return cls(question, setting, chosen)
 

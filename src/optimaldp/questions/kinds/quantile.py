@@ -81,6 +81,9 @@ class Quantile(Question):
     def _reached(self) -> LinearCondition:
         return share_condition(">=", self.rank)
 
+    def restored(self, answer: Any) -> Any:
+        return self.binning.named(answer)
+
     def small_twin(self) -> Quantile:
         if self.binning.bins <= 4:
             return self

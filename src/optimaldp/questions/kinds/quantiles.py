@@ -55,6 +55,9 @@ class Quantiles(Question):
     def flips(self, counts: Valued, neighbours: Neighbours) -> Moves:
         return min(Quantile(self.column, rank, self.binning).flips(counts, neighbours) for rank in self.ranks)
 
+    def restored(self, answer: Any) -> Any:
+        return {rank: self.binning.named(name) for rank, name in answer.items()}
+
     def mechanism(self, setting: Setting) -> Mechanism:
         if setting.personal:
             raise QuestionError("levels", str(self), "cannot honour personal levels", "ask for one quantile")

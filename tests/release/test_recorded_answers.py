@@ -1,0 +1,34 @@
+"""An answer that the ledger holds comes back as it was drawn, costs nothing and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+import optimaldp as odp
+
+PEOPLE = pyarrow.table({"age": [20] * 10 + [35] * 70 + [70] * 15, "vote": ["a"] * 60 + ["b"] * 35})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "median(age, bins=[18, 30, 60, 100])",
+        "median(age, range=[0, 100], step=0.5)",
+        "quantiles(age, [0.25, 0.75], range=[0, 100], step=1)",
+        "majority(vote = 'a')",
+        "histogram(vote, ['a', 'b'])",
+    ],
+)
+def test_a_repeat_is_free_and_equal(question: str, tmp_path: Path) -> None:
+    with odp.open(PEOPLE, budget=odp.Budget(epsilon=1), ledger=tmp_path / "people.ledger") as table:
+        first = table.ask(question, epsilon="0.4")
+        again = table.ask(question, epsilon="0.4")
+        assert (first.recorded, again.recorded) == (False, True)
+        assert again.answer == first.answer
+        assert again.to_document()["spent"] == {"epsilon": "0", "delta": "0"}
+        assert str(table.remaining.epsilon) == "0.6"
+        if question.startswith("median"):
+            assert (again.low, again.high) == (first.low, first.high)

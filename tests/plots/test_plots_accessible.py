@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from picture_complaints import complaints
 
 import optimaldp as odp
-from optimaldp.channels import AnswerGraph, Channel, extremal_channel
+from optimaldp.channels import AnswerGraph, Channel, extremal_channel, privacy_profile
 from optimaldp.graphs import Preferences, hot_deciding_vote, majority, votes
 from optimaldp.histograms.lattice import constraint_graph
 from optimaldp.plots import channels, graphs, histograms, preview, style
@@ -42,6 +42,7 @@ SAMPLES: dict[str, Callable[[], Any]] = {
         lambda e: extremal_channel(1, 2, e), [0.5, 1]
     ),
     "channels.utility_against_epsilon": lambda: channels.utility_against_epsilon(AnswerGraph.ring(5), [0.5, 1]),
+    "channels.delta_against_epsilon": lambda: privacy_profile(Channel([["3/4", "1/4"], ["1/4", "3/4"]])).plot(),
     "graphs.plot_graph": lambda: graphs.plot_graph(*_graph(), title="votes"),
     "graphs.plot_line": lambda: graphs.plot_line(
         [0, 1, 2], [[0.5, 0.5], [0.7, 0.3], [0.9, 0.1]], transitions=[0, 1], title="a line"

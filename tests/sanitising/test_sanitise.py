@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import optimaldp as odp
+from optimaldp.certify.noise import certify_noise
 from optimaldp.errors import HistogramError, LevelError, NotCertifiedError, OptimalDPError, QuestionError
 from optimaldp.histograms import HistogramNoise, LaplaceNoise, query_error
 from optimaldp.privacy.neighbours import Neighbours
@@ -204,13 +205,24 @@ def test_sparse_tables_find_the_occupied_cells():
     assert sum(found.values()) < 4300
 
 
+def certified(cells):
+    one = odp.Epsilon.read(1)
+    noise = noise_for(cells, one, Neighbours.SUBSTITUTION)
+    return certify_noise(noise, cells=cells, epsilon=one, neighbours=Neighbours.SUBSTITUTION)
+
+
+def test_only_certified_noise_is_drawn():
+    with pytest.raises(NotCertifiedError):
+        draw_table({}, read_columns({"a": ["x", "y"]}), wrong_noise(3, 1), SystemBits())
+
+
 def test_people_in_cells_too_small_to_tell_follow_the_margins():
     """A 150 × 150 table of 3000 people: most cells hold nobody or one, and the rows still have the right margins."""
     rng = np.random.default_rng(3)
     columns = read_columns({"a": [f"a{i}" for i in range(150)], "b": [f"b{i}" for i in range(150)]})
     a, b = rng.geometric(0.15, 3000) % 150, rng.integers(0, 150, 3000)
     cells = dict(Counter((a * 151 + b).tolist()))
-    noise = noise_for(151 * 151, odp.Epsilon.read(1), Neighbours.SUBSTITUTION)
+    noise = certified(151 * 151)
     drawn = draw_table(cells, columns, noise, SystemBits())
     assert drawn.unplaced > 300
     codes = placed_codes(drawn, generator(SystemBits()))
@@ -229,7 +241,7 @@ def test_the_margins_of_the_rows_are_hardly_pulled():
     columns = read_columns({name: [f"{name}{i}" for i in range(40)] for name in "ab"})
     cells, noise = (
         dict(Counter((a * 41 + b).tolist())),
-        noise_for(41 * 41, odp.Epsilon.read(1), Neighbours.SUBSTITUTION),
+        certified(41 * 41),
     )
     off = {}
     for remap in ("automatic", "projection"):

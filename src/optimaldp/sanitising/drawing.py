@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from optimaldp.errors import HistogramError
+from optimaldp.certify.findings import Certified
+from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.histograms import HistogramNoise, LaplaceNoise
 from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_noise
 from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
@@ -19,6 +19,7 @@ from optimaldp.sampling import BitSource
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.noisy import NoisyTable
 
+TableNoise = HistogramNoise | LaplaceNoise | SparseNoise
 _REMAPS = ("automatic", "projection", "empirical-bayes", "threshold")
 MOST_ROWS = 50_000_000
 MOST_DENSE = 4_000_000  # cells that all get noise in memory; beyond, only under add-remove, sparsely
@@ -43,7 +44,7 @@ class Drawn:
         return 0 if self.total is None else max(0, self.total - sum(self.counts.values()))
 
 
-def noise_for(cells: int, epsilon: Epsilon, neighbours: Neighbours) -> HistogramNoise | LaplaceNoise | SparseNoise:
+def noise_for(cells: int, epsilon: Epsilon, neighbours: Neighbours) -> TableNoise:
     """The noise of a table with this many cells, chosen by public numbers. Refuses what cannot be drawn."""
     if cells <= MOST_DENSE:
         return (HistogramNoise if neighbours is Neighbours.SUBSTITUTION else LaplaceNoise)(cells, epsilon)
@@ -74,20 +75,18 @@ def read_remap(name: str, neighbours: Neighbours) -> str:
     return name
 
 
-def recipe_of(noise: HistogramNoise | LaplaceNoise | SparseNoise) -> dict[str, Any]:
-    """The recipe that the referee reads."""
-    return noise.to_document() if isinstance(noise, SparseNoise) else noise.recipe.to_document()
-
-
 def draw_table(
     cells: Mapping[int, int],
     columns: Sequence[Column],
-    noise: HistogramNoise | LaplaceNoise | SparseNoise,
+    certified: Certified[TableNoise],
     source: BitSource,
     *,
     remap: str = "automatic",
 ) -> Drawn:
-    """Add noise to every cell, then map back. *cells* are true counts; nothing else of them leaves."""
+    """Add certified noise to every cell, then map back. *cells* are true counts; nothing else of them leaves."""
+    if not isinstance(certified, Certified):
+        raise NotCertifiedError("The noise was not certified. Nothing was sampled and nothing was spent.")
+    noise = certified.mechanism
     if isinstance(noise, SparseNoise):
         return _sparsely(cells, tuple(columns), noise, source)
     import numpy as np

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.preparing import withhold_details
 from optimaldp.asking.promise import read_level
-from optimaldp.certify.noise import check_noise
-from optimaldp.errors import LevelError, NotCertifiedError, QuestionError, TableError
+from optimaldp.certify.findings import Certified
+from optimaldp.certify.noise import certify_noise
+from optimaldp.errors import LevelError, QuestionError, TableError
 from optimaldp.privacy import level as level_of
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import ApproximateDP
@@ -20,7 +21,7 @@ from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.sampling import SystemBits
 from optimaldp.sanitising.columns import Column, read_columns, settle_columns
 from optimaldp.sanitising.counting import check_table, count_table
-from optimaldp.sanitising.drawing import Drawn, check_sizes, draw_table, noise_for, read_remap, recipe_of
+from optimaldp.sanitising.drawing import Drawn, TableNoise, check_sizes, draw_table, noise_for, read_remap
 from optimaldp.sanitising.marginals import fitted_codes, require_mbi
 from optimaldp.sanitising.personal import thinned
 from optimaldp.sanitising.rows import generator, placed_codes
@@ -45,11 +46,7 @@ class Plan:
     people: People
     method: str
     remap: str
-
-    @property
-    def noises(self) -> tuple[Any, ...]:
-        sizes = [math.prod(column.size for column in table) for table in self.tables]
-        return tuple(noise_for(size, epsilon, self.neighbours) for size, epsilon in zip(sizes, self.levels))
+    noises: tuple[Certified[TableNoise], ...]
 
     @property
     def text(self) -> str:
@@ -163,18 +160,16 @@ def make_plan(opened: Source, asked: _Asked) -> Plan:
     if marginals is not None:
         require_mbi()
     method = "joint" if marginals is None else "marginals"
-    plan = Plan(settled, tables, split_epsilon(bound.epsilon, sizes), bound, neighbours, people, method, asked.remap)
-    for noise, size, epsilon in zip(plan.noises, sizes, plan.levels):
-        _certify(recipe_of(noise), size, epsilon, neighbours)
+    shares = split_epsilon(bound.epsilon, sizes)
+    # Certified here, once, before anything is read or reserved; only this is drawn from.
+    noises = tuple(
+        certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
+        for size, share in zip(sizes, shares)
+    )
+    plan = Plan(settled, tables, shares, bound, neighbours, people, method, asked.remap, noises)
     for table in tables:
         check_table(opened, table, people)
     return plan
-
-
-def _certify(recipe: dict[str, Any], cells: int, epsilon: Epsilon, neighbours: Neighbours) -> None:
-    verdict = check_noise(recipe, cells=cells, epsilon=epsilon, neighbours=neighbours)
-    if not verdict.accepted:
-        raise NotCertifiedError(f"The noise was not certified: {verdict.objections[0]}. Nothing was sampled or spent.")
 
 
 def _counted(opened: Source, plan: Plan) -> list[Counted]:

@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.certify.findings import Certified
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.sanitising.drawing import Drawn, recipe_of
+from optimaldp.sanitising.drawing import Drawn, TableNoise
 
 if TYPE_CHECKING:
     from optimaldp.sanitising.releasing import Plan
@@ -60,13 +61,14 @@ def _unplaced_words(columns: int) -> str:
     return f"{people} have no value" if columns == 1 else f"{people} follow the margin of each column by itself"
 
 
-def _table(drawn: Drawn, noise: Any) -> dict[str, Any]:
+def _table(drawn: Drawn, noise: Certified[TableNoise]) -> dict[str, Any]:
     return {
         "columns": [column.name for column in drawn.noisy.columns],
         "epsilon": str(drawn.noisy.epsilon),
         "cells": drawn.noisy.size,
         "expected_error": drawn.expected_error,
-        "certificate": recipe_of(noise),
+        "certificate": noise.mechanism.recipe_document,
+        "checked": list(noise.finding.checks),
     }
 
 

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe
 from optimaldp.certify.noise.sparse import check_sparse_recipe
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+
+
+class Noise(Protocol):
+    """Noise that says how it is drawn."""
+
+    @property
+    def recipe_document(self) -> dict[str, Any]: ...
+
+
+AnyNoise = TypeVar("AnyNoise", bound=Noise)
+
+
+def certify_noise(noise: AnyNoise, *, cells: int, epsilon: Epsilon, neighbours: Neighbours) -> Certified[AnyNoise]:
+    """Certify the noise of a table; raises :class:`~optimaldp.errors.NotCertifiedError` where it is not the one it needs."""
+    verdict = check_noise(noise.recipe_document, cells=cells, epsilon=epsilon, neighbours=neighbours)
+    checks = ("the recipe of the noise, in exact arithmetic: every cell, every neighbour",)
+    return mint(noise, Finding(verdict.accepted, checks, "; ".join(verdict.objections)))
 
 
 def check_noise(document: Mapping[str, Any], *, cells: int, epsilon: Epsilon, neighbours: Neighbours) -> NoiseVerdict:

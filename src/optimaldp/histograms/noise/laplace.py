@@ -36,6 +36,11 @@ class LaplaceNoise(Result):
     def recipe(self) -> NoiseRecipe:
         return laplace_recipe(self.bins, self.epsilon)
 
+    @property
+    def recipe_document(self) -> dict[str, Any]:
+        """The recipe as the referee reads it."""
+        return self.recipe.to_document()
+
     def sample(self, source: BitSource | None = None) -> Any:
         """One noise vector, an integer array; exact, certified at epsilon for one person more or less."""
         return follow(self.recipe, source)

@@ -36,6 +36,11 @@ class HistogramNoise(Result):
     def recipe(self) -> NoiseRecipe:
         return lattice_recipe(self.bins, self.epsilon)
 
+    @property
+    def recipe_document(self) -> dict[str, Any]:
+        """The recipe as the referee reads it."""
+        return self.recipe.to_document()
+
     def sample(self, source: BitSource | None = None) -> Any:
         """One noise vector: an integer array with sum 0.
 

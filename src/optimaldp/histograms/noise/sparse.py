@@ -60,6 +60,10 @@ class SparseNoise(Result):
             "survivors": {"mode": self.survivors.mode, "width": self.survivors.width},
         }
 
+    @property
+    def recipe_document(self) -> dict[str, Any]:
+        return self.to_document()
+
     def summary(self) -> str:
         return f"SparseNoise({self.cells} cells, epsilon {self.epsilon}, values from {self.least} on, add-remove)"
 

@@ -19,7 +19,7 @@ from optimaldp.errors import HistogramError, LevelError, NotCertifiedError, Opti
 from optimaldp.histograms import HistogramNoise, LaplaceNoise, query_error
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sampling import SystemBits
-from optimaldp.sanitising import estimate, releasing
+from optimaldp.sanitising import estimate, planning, releasing
 from optimaldp.sanitising.columns import read_columns
 from optimaldp.sanitising.drawing import draw_table, noise_for
 from optimaldp.sanitising.rows import generator, placed_codes
@@ -291,7 +291,7 @@ def wrong_noise(cells, epsilon, neighbours="substitution"):
     ],
 )
 def test_noise_that_is_not_certified_is_never_drawn(table, noise, words, monkeypatch):
-    monkeypatch.setattr(releasing, "noise_for", lambda *_: noise)
+    monkeypatch.setattr(planning, "noise_for", lambda *_: noise)
     monkeypatch.setattr(releasing, "count_table", lambda *_: pytest.fail("data was read"))
     with pytest.raises(NotCertifiedError, match=words):
         odp.sanitise(table, {"sex": ["m", "f"]}, epsilon=1)

@@ -13,7 +13,7 @@ from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sanitising.drawing import Drawn, TableNoise
 
 if TYPE_CHECKING:
-    from optimaldp.sanitising.releasing import Plan
+    from optimaldp.sanitising.planning import Plan
 
 _OPTIMAL = (
     "for large tables of independent people no epsilon-DP mechanism has a smaller expected sum of errors, over the cells that "

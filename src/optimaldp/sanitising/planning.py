@@ -1,0 +1,114 @@
+"""What is asked for and what will be done: everything public about a sanitised table, settled before data is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from optimaldp.certify.findings import Certified
+from optimaldp.certify.noise import certify_noise
+from optimaldp.errors import LevelError, QuestionError
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.levels import ApproximateDP
+from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.sanitising.columns import Column, read_columns, settle_columns
+from optimaldp.sanitising.counting import check_table
+from optimaldp.sanitising.drawing import TableNoise, check_sizes, noise_for, read_remap
+from optimaldp.sanitising.marginals import require_mbi
+from optimaldp.sanitising.splitting import read_marginals, split_epsilon
+from optimaldp.tables import People, Source
+
+if TYPE_CHECKING:
+    from optimaldp.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything public about one sanitised table, settled before data is read."""
+
+    columns: tuple[Column, ...]
+    tables: tuple[tuple[Column, ...], ...]
+    levels: tuple[Epsilon, ...]
+    level: ApproximateDP
+    neighbours: Neighbours
+    people: People
+    method: str
+    remap: str
+    noises: tuple[Certified[TableNoise], ...]
+
+    @property
+    def text(self) -> str:
+        """What a ledger remembers: every column with its values, and all that changes the meaning."""
+        columns = "; ".join(f"{column.name}: {list(column.labels)}" for column in self.columns)
+        named = [[column.name for column in table] for table in self.tables]
+        more = {
+            "method": self.method if self.method == "joint" else named,
+            "remap": self.remap,
+            "where": self.people.where,
+        }
+        more |= {"reduce": self.people.reduce, "order": self.people.reduce_order, "levels": self.people.levels}
+        return f"sanitise({columns})" + "".join(
+            f" | {name}: {value}" for name, value in more.items() if value is not None
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user wrote; a ledger may still complete it."""
+
+    columns: Any
+    bound: ApproximateDP
+    neighbours: Any
+    people: People
+    part: Any
+    marginals: Any
+    remap: str
+
+    def without_ledger(self) -> Asked:
+        if self.part is not None:
+            rule = "means nothing without a ledger that declares it"
+            raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
+        return replace(self, neighbours=read_neighbours(self.neighbours or Neighbours.SUBSTITUTION))
+
+    def with_ledger(self, book: Ledger) -> Asked:
+        """The ledger's own unit and neighbours where nothing else was said, and its part by column and value."""
+        relation = read_neighbours(self.neighbours or book.opening.neighbours)
+        people = self.people if self.people.unit is not None else replace(self.people, unit=book.opening.unit)
+        if self.part is not None:
+            if relation is not Neighbours.SUBSTITUTION:
+                rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
+                raise QuestionError("part", str(self.part), rule, "ask without a part")
+            known = book.part(self.part)
+            people = replace(people, part=(str(known.column), known.value))
+        return replace(self, neighbours=relation, people=people)
+
+
+def make_plan(opened: Source, asked: Asked) -> Plan:
+    """Settle everything public, and have the noise certified."""
+    people, bound, neighbours, marginals = asked.people, asked.bound, asked.neighbours, asked.marginals
+    if bound.epsilon.is_zero:
+        raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
+    own_rows = people.unit is None and people.where is None and people.levels is None
+    settled = settle_columns(read_columns(asked.columns), opened, everybody_has_a_row=own_rows)
+    by_name = {column.name: column for column in settled}
+    named = [tuple(by_name)] if marginals is None else read_marginals(marginals, settled)
+    tables = tuple(tuple(by_name[name] for name in table) for table in named)
+    sizes = [math.prod(column.size for column in table) for table in tables]
+    if min(sizes) < 2:
+        raise QuestionError("columns", list(by_name), "have one cell", "name at least two values")
+    check_sizes(sizes, bound.epsilon, neighbours, joint=marginals is None)
+    read_remap(asked.remap, neighbours)
+    if marginals is not None:
+        require_mbi()
+    method = "joint" if marginals is None else "marginals"
+    shares = split_epsilon(bound.epsilon, sizes)
+    # Certified here, once, before anything is read or reserved; only this is drawn from.
+    noises = tuple(
+        certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
+        for size, share in zip(sizes, shares)
+    )
+    plan = Plan(settled, tables, shares, bound, neighbours, people, method, asked.remap, noises)
+    for table in tables:
+        check_table(opened, table, people)
+    return plan

@@ -21,6 +21,12 @@ Answer = Any
 """What is printed: a text, or a structure of texts and whole numbers."""
 
 
+_DEPENDS_ON_WHO_DISAGREES = (
+    "How reliable it is depends on whether stricter people disagree with the rest; of counts and shares a preview with level "
+    "sizes shows the average and the worst case."
+)
+
+
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """How a question is answered.
@@ -92,6 +98,8 @@ class Mechanism(ABC):
 
     def reliability(self) -> str:
         """From which margin on the answer is reliable, and how far off a wrong one is: one public sentence."""
+        if self.setting.personal:  # no margin is enough where the strict people disagree with the rest
+            return _DEPENDS_ON_WHO_DISAGREES
         return self.question.accuracy(self.setting).sentence()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,7 @@ from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.personal import mean_sides, threshold_sides, yes_probability_from
 from optimaldp.laws.setting import Aim, Table, read_aim
 from optimaldp.laws.signed import Sides
+from optimaldp.privacy import approximate
 from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import Mechanism
@@ -82,6 +83,9 @@ class Balanced(WeightedVotes):
     def optimality(self) -> str:
         return "the greatest balanced mechanism on the grid of counts by level (paper 003), at delta 0"
 
+    def reliability(self) -> str:
+        return _at_the_strictest(self)
+
 
 @dataclass(frozen=True)
 class WeightedMean(WeightedVotes):
@@ -109,6 +113,16 @@ class BalancedMean(WeightedMean):
     @property
     def optimality(self) -> str:
         return "not claimed"
+
+    def reliability(self) -> str:
+        return _at_the_strictest(self)
+
+
+def _at_the_strictest(mechanism: Mechanism) -> str:
+    """What holds at every table: the balanced laws are never worse than the strictest level for all."""
+    setting = mechanism.setting
+    strictest = approximate(min(epsilon for epsilon, _ in setting.levels), setting.level.delta)
+    return mechanism.question.accuracy(replace(setting, level=strictest, levels=())).sentence()
 
 
 def law_of_sides(sides: Callable[[], Sides]) -> Law:

@@ -105,8 +105,22 @@ class Question(ABC):
     needs_a_filter = False
     """Whether the question says nothing about the whole table when its number of people is public."""
 
+    def __and__(self, other: Question) -> Question:
+        """Both at once: for thresholds on counts and shares."""
+        return _joined("and", self, other)
+
+    def __or__(self, other: Question) -> Question:
+        """One or the other: for thresholds on counts and shares."""
+        return _joined("or", self, other)
+
     def __repr__(self) -> str:
         return f"Question({str(self)!r})"
+
+
+def _joined(word: str, first: Question, second: Question) -> Question:
+    from optimaldp.questions.kinds.several import joined_by
+
+    return joined_by(word, [first, second])
 
 
 @dataclass(frozen=True)

@@ -119,12 +119,6 @@ class Several(Question):
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return NULL_NOTE, "every combination of the conditions is treated as possible, which can only protect more"
 
-    def __and__(self, other: Question) -> Question:
-        return joined_by("and", [self, other])
-
-    def __or__(self, other: Question) -> Question:
-        return joined_by("or", [self, other])
-
     def __bool__(self) -> bool:
         return bool(self.thresholds[0])
 

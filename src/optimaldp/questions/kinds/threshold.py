@@ -107,12 +107,6 @@ class Threshold(Question):
             return (NULL_NOTE,)
         return NULL_NOTE, "who is among those asked is private: everybody is protected, inside or outside"
 
-    def __and__(self, other: Question) -> Question:
-        return _joined("and", self, other)
-
-    def __or__(self, other: Question) -> Question:
-        return _joined("or", self, other)
-
     def __bool__(self) -> bool:
         remedy = "combine questions with & and |, not with 'and' and 'or'"
         raise QuestionError("question", str(self), "has no answer before it is released", remedy)
@@ -122,12 +116,6 @@ class Threshold(Question):
         if self.name:
             return f"{self.name}({inside})"
         return f"{self.quantity}({inside}) {self.comparison} {fraction_text(self.bound)}"
-
-
-def _joined(word: str, first: Question, second: Question) -> Question:
-    from optimaldp.questions.kinds.several import joined_by
-
-    return joined_by(word, [first, second])
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,10 @@ def lines(level: Level) -> list[tuple[float, float]]:
     return found
 
 
+class UnclearError(Exception):
+    """HiGHS ran into numerical trouble: the problem is too close to call in floats."""
+
+
 class MixedOracle:
     """All private extensions of a problem, in floats."""
 
@@ -115,6 +119,8 @@ class MixedOracle:
                 limits[vertex * self.q + answer] = (float(row[answer]),) * 2
         ones = np.ones(len(self.problem.graph))
         found = linprog(-objective, self.rows, self.bounds + slack, self.equal, ones, limits, method="highs")
+        if found.status not in (0, 2):
+            raise UnclearError(found.message)
         return None if found.status == 2 else -found.fun
 
     def feasible(self, slack: float) -> bool:
@@ -144,7 +150,14 @@ def complaint(problem: Problem) -> str:
         if found.status != "optimal":
             return "" if len(problem.answers) > 2 and found.witness.get("reason") else f"a rule is {found.status}"
         fixed = {v: found.mechanism.rows.row(v) for v in np.flatnonzero(found.certificate.proof.given).tolist()}
-    oracle = MixedOracle(problem, fixed)
+    try:
+        return contradiction(problem, found, MixedOracle(problem, fixed))
+    except UnclearError:
+        return ""
+
+
+def contradiction(problem: Problem, found, oracle: MixedOracle) -> str:
+    """Where the oracle disagrees with a design."""
     if found.status == "infeasible":
         return "it is feasible" if oracle.feasible(-CLEAR) else ""
     if not oracle.feasible(CLEAR):

@@ -16,6 +16,7 @@ from optimaldp.designing.envelope import envelope_rows, tree_certificate
 from optimaldp.designing.linear_program import design_linear_program
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.propagation import Bounds
+from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, DualProof, SharedRows
@@ -57,8 +58,9 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
 
 def _broken_parts(problem: Problem, bounds: dict[Event, Bounds]) -> list[Numbers]:
     """The free datasets of each part in which some edge is not private at the bounds."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    with requiring("scipy"):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
 
     graph = problem.graph
     free = np.ones(len(graph), dtype=bool)

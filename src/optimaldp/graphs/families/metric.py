@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
+from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.families.paths import read_size
 from optimaldp.graphs.names import NumberNames
@@ -127,7 +128,8 @@ def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
     """Whole multiples of one number are compared exactly, all at once; otherwise floats decide where they can."""
     multiples = _multiples(numbered.values, len(names))
     if multiples is not None:
-        from scipy.sparse.csgraph import floyd_warshall
+        with requiring("scipy"):
+            from scipy.sparse.csgraph import floyd_warshall
 
         whole = multiples[numbered.of]
         np.fill_diagonal(whole, 0.0)

@@ -23,6 +23,8 @@ from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Level
 
+_FAINTEST = Fraction(1, 2**4000)
+
 _STATEMENT = "greatest among the private mechanisms with the same boundary values (dominance order)"
 
 
@@ -59,14 +61,18 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     # The tree's -1 and -2 are ROOT and FREE: sources are given, the rest of a component without boundary is free.
     distance, tree = breadth_first_tree(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
     rows: list[Row] = []
-    start = np.zeros(len(preferences.orders), dtype=np.int32)
+    start, last = np.zeros((2, len(preferences.orders)), dtype=np.int32)
     for number, order in enumerate(preferences.orders):
         reached = distance[preferences.of == number]
         farthest = int(reached.max()) if reached.size else -1
         start[number] = len(rows) + 1
         rows.append(_certain(order))
-        rows += _chain(boundary_rows.get(number), order, farthest, graph.levels[:1])
-    of = np.where(distance >= 0, start[preferences.of] + distance, start[preferences.of] - 1).astype(np.int32)
+        chain = _chain(boundary_rows.get(number), order, farthest, graph.levels[:1])
+        last[number] = max(0, len(chain) - 1)
+        rows += chain
+    # A chain ends where nothing moves any more: all datasets beyond have its last row.
+    place = np.minimum(distance, last[preferences.of])
+    of = np.where(distance >= 0, start[preferences.of] + place, start[preferences.of] - 1).astype(np.int32)
     certificate = _certificate(preferences, tree, boundary)
     return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, SharedRows(tuple(rows), of), certificate)
 
@@ -77,7 +83,10 @@ def _certain(order: tuple[int, ...]) -> Row:
 
 
 def _chain(row: Row | None, order: tuple[int, ...], farthest: int, level: tuple[Level, ...]) -> list[Row]:
-    """The rows at distances 0, 1, ..., *farthest* from a boundary with distribution *row*."""
+    """The rows at distances 0, 1, ..., *farthest* from a boundary with distribution *row*, up to where nothing moves any more.
+
+    An error below 10^-1200 stands still, which is private: a hundred thousand rows of a hundred thousand bits would not fit.
+    """
     if row is None:
         return []
     step = exact = Stepper(level)
@@ -90,8 +99,7 @@ def _chain(row: Row | None, order: tuple[int, ...], farthest: int, level: tuple[
             # prefix sums are rounded from the same step on, so that they stay in order.
             step = Stepper(level, tight=True)
             following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
-        if following == sums:
-            chain += [chain[-1]] * (farthest + 1 - len(chain))  # nothing moves any more
+        if following == sums or 0 < 1 - following[0] < _FAINTEST:
             break
         sums = following
         chain.append(_row_of(sums, order))

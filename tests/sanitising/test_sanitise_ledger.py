@@ -10,9 +10,9 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import BudgetError, TableError
+from optimaldp.histograms.keeping import keep_chance, thinned
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sanitising import releasing
-from optimaldp.sanitising.personal import keep_chance, thinned
 
 TABLE = pa.table({"sex": ["m", "f"] * 200, "own": ["0.5", "1"] * 200})
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.asking.preparing import withhold_details
 from optimaldp.asking.promise import read_level
 from optimaldp.errors import LevelError, TableError
+from optimaldp.histograms.keeping import thinned
 from optimaldp.privacy import level as level_of
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -19,7 +20,6 @@ from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.counting import count_table
 from optimaldp.sanitising.drawing import Drawn, draw_table
 from optimaldp.sanitising.marginals import fitted_codes
-from optimaldp.sanitising.personal import thinned
 from optimaldp.sanitising.planning import Asked, Plan, make_plan
 from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised

@@ -16,13 +16,14 @@ from typing import Any
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.noise import check_recipe
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import Neighbours, level
+from optimaldp.privacy import Epsilon, Neighbours, level
 
 _LARGE = 10**6
 _DRAWS = 500
 _TOLERANCE = 0.12  # the streams that are used stay within 0.08; a scale of 0.8 or 1.25 does not
 _REACH = 40
 _EPSILON = 1
+_TRIED = 20_000
 
 
 class FixedBits:
@@ -52,10 +53,32 @@ def examine_noise(mechanism: Any) -> Finding:
     )
 
 
+def examine_kept(mechanism: Any) -> Finding:
+    """As :func:`examine_noise`, for people who are kept with a probability by their own level."""
+    own = examine_noise(mechanism)
+    if not own.private:
+        return own
+    for epsilon, _ in mechanism.setting.levels:
+        if not _keeps_enough(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
+            return Finding(False, own.checks, "people are not kept as often as their own level says")
+    return Finding(True, (*own.checks, f"how often people of each level are kept: {_TRIED:,} made-up people each"))
+
+
+@lru_cache(maxsize=64)
+def _keeps_enough(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
+    """A person at a level is kept with probability ``(e^own - 1)/(e^epsilon - 1)``: within seven standard deviations."""
+    chance = math.expm1(float(own)) / math.expm1(float(epsilon)) if own < epsilon else 1.0
+    kept = keeps([(own, {0: _TRIED})], epsilon, everybody_else=1)
+    spread = math.sqrt(_TRIED * chance * (1 - chance))
+    return sum(kept.values()) == _TRIED and abs(kept.get(0, 0) - _TRIED * chance) <= 7 * spread + 1e-6
+
+
 @lru_cache(maxsize=16)
 def _sampler_follows(twin: Any) -> bool:
     """Once for each process and kind of noise: the drawing code does not depend on the names of options or on the level."""
-    table = Table(dict.fromkeys(range(twin.cells), _LARGE))
+    cells = dict.fromkeys(range(twin.cells), _LARGE)
+    # People who all have the loosest level are all kept.
+    table = Table(cells, ((twin.setting.level.epsilon, cells),))
     folded = twin.question.fold(table.cells)
     source = FixedBits(2002)
     sizes, zeros = 0.0, 0

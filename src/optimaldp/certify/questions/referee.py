@@ -18,7 +18,7 @@ from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
 from optimaldp.certify.questions.lines import check_lines
 from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, meaning_of, public_group
-from optimaldp.certify.questions.noise import examine_noise
+from optimaldp.certify.questions.noise import examine_kept, examine_noise
 from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import follows_its_law
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
@@ -254,6 +254,7 @@ _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "flip+": _quantile,
     "lattice noise": examine_noise,
     "independent noise": examine_noise,
+    "kept counts": examine_kept,
     "kept keys": examine_keys,
     "several ranks": _several_quantiles,
     "quartiles jointly": _several_quantiles,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.histograms.keeping import Kept, thinned
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Cells, Setting, Table
@@ -57,9 +58,7 @@ class Histogram(OfOptions):
         raise QuestionError("question", str(self), "has no flips", "a histogram changes with every person")
 
     def mechanism(self, setting: Setting) -> Mechanism:
-        if setting.personal:
-            raise QuestionError("levels", str(self), "cannot honour personal levels here", "use odp.sanitise")
-        return NoisyCounts(self, setting)
+        return (KeptCounts if setting.personal else NoisyCounts)(self, setting)
 
     def small_twin(self) -> Self:
         if self.binning is not None:
@@ -110,9 +109,12 @@ class NoisyCounts(Mechanism):
         raise QuestionError("question", str(self.question), "has no finite list of answers")
 
     def draw(self, table: Table, source: BitSource) -> Answer:
+        return self._noisy(self.question.fold(table.cells), source)
+
+    def _noisy(self, counts: tuple[int, ...], source: BitSource) -> Answer:
         from optimaldp.histograms import private_histogram
 
-        counts, level = self.question.fold(table.cells), self.setting.level
+        level = self.setting.level
         drawn = private_histogram(counts, epsilon=level.epsilon, neighbours=self.setting.neighbours, source=source)
         return dict(zip(self.answers, map(int, drawn.counts)))
 
@@ -135,6 +137,36 @@ class NoisyCounts(Mechanism):
         make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
         error = make(len(self.answers), self.setting.level.epsilon).expected_error()
         return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."
+
+
+@dataclass(frozen=True)
+class KeptCounts(NoisyCounts):
+    """People with levels of their own: each is kept with a probability by their level, the others join everybody else."""
+
+    @property
+    def name(self) -> str:
+        return "kept counts"
+
+    def keeps(self) -> Kept:
+        """Who of a table is kept: the code that a draw uses, shown to the referee too."""
+        return thinned
+
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        last = len(self.answers) - 1
+        by_level = [(epsilon, dict(enumerate(self.question.fold(cells)))) for epsilon, cells in table.by_level]
+        kept = thinned(by_level, self.setting.level.epsilon, everybody_else=last)
+        return self._noisy(tuple(kept.get(cell, 0) for cell in range(last + 1)), source)
+
+    @property
+    def proof(self) -> str:
+        return (
+            "a person is kept with probability (e^own - 1)/(e^epsilon - 1), so what is said about them changes by at most "
+            f"e^own; then {super().proof}"
+        )
+
+    @property
+    def optimality(self) -> str:
+        return "not claimed"
 
 
 def histogram(

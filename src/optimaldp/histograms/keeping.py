@@ -7,11 +7,13 @@ and the ratio of its probabilities is at most ``1 + p (e^epsilon - 1) = e^(e_i)`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from optimaldp.privacy.balls import Ball
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import draw_many
+
+Kept = Callable[..., dict[int, int]]
 
 
 def keep_chance(own: Epsilon, epsilon: Epsilon) -> Ball:
@@ -44,6 +46,7 @@ def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon) -> dict[int
         chance = keep_chance(own, epsilon)
         return [chance, 1 - chance]
 
+    counts = {cell: people for cell, people in counts.items() if people}  # sums of empty stretches would take a neighbour's
     people = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     stays = draw_many(chances, int(people.sum())) == 0
     sums = np.add.reduceat(stays, np.concatenate(([0], np.cumsum(people)[:-1]))) if len(people) else people

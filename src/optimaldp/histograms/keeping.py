@@ -46,7 +46,8 @@ def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon) -> dict[int
         chance = keep_chance(own, epsilon)
         return [chance, 1 - chance]
 
-    counts = {cell: people for cell, people in counts.items() if people}  # sums of empty stretches would take a neighbour's
+    # A cell without people would be given a neighbour's sum below.
+    counts = {cell: people for cell, people in counts.items() if people}
     people = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     stays = draw_many(chances, int(people.sum())) == 0
     sums = np.add.reduceat(stays, np.concatenate(([0], np.cumsum(people)[:-1]))) if len(people) else people

@@ -158,6 +158,9 @@ def complaint(problem: Problem) -> str:
 
 def contradiction(problem: Problem, found, oracle: MixedOracle) -> str:
     """Where the oracle disagrees with a design."""
+    infinite = any(math.isinf(float(b.epsilon)) for k in problem.graph.levels for b in getattr(k, "bounds", ()))
+    if found.status == "infeasible" and infinite and any(0 in row for row in problem.fixed.values()):
+        return ""  # an infinite epsilon forbids what the oracle has no line for: something beside nothing
     if found.status == "infeasible":
         return "it is feasible" if oracle.feasible(-CLEAR) else ""
     if not oracle.feasible(CLEAR):
@@ -168,7 +171,6 @@ def contradiction(problem: Problem, found, oracle: MixedOracle) -> str:
     if None in maxima or together is None:
         return ""  # too close to call
     if found.status == "no-optimum":
-        infinite = any(math.isinf(float(b.epsilon)) for k in problem.graph.levels for b in getattr(k, "bounds", ()))
         return "there is an optimum" if sum(maxima) - together < SAME and not infinite else ""
     table = found.mechanism.to_array().ravel()
     short = [m - float(prefix @ table) for m, prefix in zip(maxima, prefixes)]

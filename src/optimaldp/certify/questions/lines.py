@@ -25,12 +25,25 @@ _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
 def check_lines(mechanism: Any, meaning: Meaning | None) -> tuple[str, int]:
     """What is wrong on one of the lines, or nothing; and how many people the tables have."""
     people = mechanism.setting.people or _UNKNOWN_SIZE
+    meaning = meaning or own_meaning(mechanism)
     if meaning is None:
         return "", people
     for line in _lines(mechanism, people):
         if failure := _failure(mechanism, meaning, line):
             return failure, people
     return "", people
+
+
+def own_meaning(mechanism: Any) -> Meaning | None:
+    """Of a yes/no question of a kind that the referee does not know: where its answer changes, it must say itself."""
+    if len(mechanism.answers) != 2:
+        return None
+
+    def truth(table: Mapping[int, int]) -> int:
+        place: int = mechanism.truth(Table(table))
+        return place
+
+    return truth
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from optimaldp.certify.questions.laws_compared import close
+from optimaldp.certify.questions.lines import own_meaning
 from optimaldp.certify.questions.meanings import Meaning, meaning_of
 from optimaldp.certify.questions.small_tables import watched_cells, with_people
 from optimaldp.laws.setting import Table
@@ -22,14 +23,15 @@ State = tuple[Mapping[int, int], ...]
 
 def check_personal_lines(mechanism: Any) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
-    meaning = meaning_of(mechanism.spec())
+    meaning = meaning_of(mechanism.spec()) or own_meaning(mechanism)
     if meaning is None:
         return ""
     for first, second in combinations(watched_cells(mechanism.cells, 4), 2):
         lines = [_Line(mechanism.setting.levels, first, second, strict_first) for strict_first in (True, False)]
         changes = [line.change(meaning) for line in lines]
         if None not in changes:  # the first two cells between which the answer changes
-            return "".join(_failure(mechanism, meaning, line, change or 0) for line, change in zip(lines, changes))
+            failures = [_failure(mechanism, meaning, line, change or 0) for line, change in zip(lines, changes)]
+            return next(filter(None, failures), "")
     return ""
 
 

@@ -38,10 +38,19 @@ OPTIONS = [
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1366, "height": 768}, "color_scheme": "dark"},
+    "wide": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "has_touch": True},
     "half": {"viewport": {"width": 640, "height": 768}, "color_scheme": "light"},
     "zoomed": {"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2, "color_scheme": "light"},
 }
-PATHS = {"explore": "/", "design": "/design", "channel": "/channel", "release": "/release", "api": "/api"}
+PATHS = {
+    "explore": "/",
+    "design": "/design",
+    "research": "/research",
+    "channel": "/channel",
+    "release": "/release",
+    "api": "/api",
+}
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +157,12 @@ def test_errors_are_shown_at_their_field_and_go_away(page: Any, studio: str) -> 
 
 def test_a_small_universe_is_drawn_with_its_paths(page: Any, studio: str) -> None:
     page.goto(studio)
-    page.wait_for_selector("#graph .vertex")
-    page.click("#show-few")
+    page.wait_for_function("() => document.getElementById('to-research').href.includes('majority')")
+    assert "τ" not in page.inner_text("#results")
+    page.click("#to-research")
+    page.wait_for_selector("#phases li")
+    assert page.input_value("#n") == "1000"  # as it was on the page before
+    page.fill("#n", "5")
     page.wait_for_function("() => document.querySelectorAll('#graph .vertex').length === 32")
     page.hover("#graph .vertex[data-name='yyyyy']")
     page.wait_for_selector("#graph .edge.path")
@@ -390,6 +403,64 @@ def test_two_tabs_that_spend_at_once(browser: Any, desk: str) -> None:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def ward_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A table with several rows of each patient, whose ledger knows the unit."""
+    folder = tmp_path_factory.mktemp("wards")
+    rows = [f"{i // 2},{'north' if i % 4 < 2 else 'south'},{30 + i % 4},{i}" for i in range(2000)]
+    (folder / "visits.csv").write_text("\n".join(["patient,ward,age,day", *rows]) + "\n")
+    ledger = ("--ledger", str(folder / "visits.ledger"), "--budget", "20", "--unit", "patient")
+    with running_studio("--data", str(folder / "visits.csv"), *ledger) as address:
+        yield address
+
+
+@pytest.mark.parametrize("view", ["wide", "phone"])
+def test_the_new_questions_are_asked_by_the_form(browser: Any, ward_desk: str, view: str) -> None:
+    context = browser.new_context(**VIEWS[view])
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"{ward_desk}/release")
+    page.wait_for_selector("#desk:not([hidden])")
+    page.select_option("#kind", "mean")
+    page.select_option("#column", "age")
+    for field, value in (("low", "0"), ("high", "100"), ("bound", "20"), ("among", "age > 18"), ("epsilon", "2")):
+        page.fill(f"#{field}", value)
+    assert page.input_value("#question") == "mean(age, range=[0, 100] among age > 18) >= 20"
+    page.click("summary >> text=More")
+    assert page.input_value("#unit") == "a value of patient"
+    assert not page.is_visible("#reduce_order")
+    page.select_option("#reduce", "first")
+    page.select_option("#reduce_order", "day")
+    page.select_option("#by", "ward")
+    page.fill("#groups", "north, south")
+    page.wait_for_selector("#ask:not([disabled])")
+    page.click("#ask")
+    page.wait_for_selector("#confirm[open]")
+    page.click("#yes")
+    page.wait_for_selector("#answer-card:not([hidden])")
+    assert page.locator("#answers tr").count() == 2
+    assert "patient" in page.inner_text("#sentences")
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    page.screenshot(path=_picture(f"groups-{view}"), full_page=True)
+    page.reload()
+    page.wait_for_selector("#desk:not([hidden])")
+    page.wait_for_function("() => document.getElementById('groups').value === 'north, south'")
+    assert page.input_value("#reduce_order") == "day"
+    assert not page.is_visible("#answer-card")
+    page.select_option("#by", "")
+    page.select_option("#reduce", "most-frequent")
+    page.fill("#among", "")
+    page.select_option("#kind", "histogram")
+    page.select_option("#column", "ward")
+    page.fill("#options", "north, south")
+    page.wait_for_selector("#ask:not([disabled])")
+    page.click("#ask")
+    page.click("#yes")
+    page.wait_for_selector("#answers svg.answer-bar")
+    assert page.locator("#answers tr").count() == 3
+    context.close()
+
+
 def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: str) -> None:
     context = browser.new_context(**VIEWS["light"])
     context.set_default_timeout(60_000)
@@ -418,7 +489,13 @@ def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: st
 
 @pytest.mark.parametrize(
     "view",
-    ["dark", "zoomed", pytest.param("light", marks=pytest.mark.slow), pytest.param("half", marks=pytest.mark.slow)],
+    [
+        "dark",
+        "phone",
+        pytest.param("zoomed", marks=pytest.mark.slow),
+        pytest.param("light", marks=pytest.mark.slow),
+        pytest.param("half", marks=pytest.mark.slow),
+    ],
 )
 def test_every_page_fits_its_screen(browser: Any, quiet_desk: str, view: str) -> None:
     context = browser.new_context(**VIEWS[view])

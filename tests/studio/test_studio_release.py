@@ -189,6 +189,9 @@ def test_nothing_but_answers_leaves_the_table(visit: Visit) -> None:
         visit.release(question, "0.05", **more)
     visit.call("check", question="histogram(smokes, ['yes', 'no'])", epsilon="0.05")
     visit.release("majority(age < 41)", "5")
+    report = visit.call("report").json()
+    assert "share(smokes = &#x27;yes&#x27;) &gt;= 0.9" in report["html"]
+    assert report["csv"].startswith("sequence,time,question")
     assert visit.call("check", question="majority(age < 41)", epsilon="0.05").status_code == 200
     statuses = visit.get("/api/session").json()["ledger"]["history"]
     assert len(statuses) >= 4

@@ -25,7 +25,19 @@ ASSETS = {
     "studio.css": "text/css",
     **{
         f"{name}.js": "text/javascript"
-        for name in ("theme", "studio", "charts", "graph", "explore", "design", "draw", "channel", "release", "api")
+        for name in (
+            "theme",
+            "studio",
+            "charts",
+            "graph",
+            "explore",
+            "design",
+            "draw",
+            "channel",
+            "release",
+            "research",
+            "api",
+        )
     },
     "icon.svg": "image/svg+xml",
 }

@@ -134,6 +134,13 @@ CALLS = (
         ("question", "epsilon", "confirm"),
         {"question": "majority(age < 45)", "epsilon": "0.5", "confirm": True},
     ),
+    ApiCall(
+        "report",
+        "What the ledger has recorded, to hand over: a page that stands alone, and a sheet. Reads no data.",
+        "html and csv.",
+        {},
+        example={},
+    ),
 )
 
 _ERRORS = {

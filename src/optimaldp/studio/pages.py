@@ -22,9 +22,15 @@ class Page:
 
 PAGES = (
     Page("/", "explore", "Explore", "What does a level mean for your question? Nothing is read and nothing is spent."),
+    Page("/release", "release", "Release", "One private answer about your table, paid from its budget."),
     Page("/design", "design", "Design", "The best private mechanism on a graph of datasets, with its proof."),
     Page("/channel", "channel", "Channel", "What a mechanism tells an attacker, and the most useful private one."),
-    Page("/release", "release", "Release", "One private answer about your table, paid from its budget."),
+    Page(
+        "/research",
+        "research",
+        "Research",
+        "Every dataset of a few people, the boundary graph, and the phases of a question.",
+    ),
 )
 API_PAGE = Page("/api", "api", "API", "The same calls for programs: JSON in, JSON out, one shape for every error.")
 

@@ -71,6 +71,14 @@ class Steward:
             "ledger": self._book(),
         }
 
+    def report(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Everything that the ledger has recorded, as a page to hand over and as a sheet. Reads no data, spends nothing."""
+        from optimaldp.reporting.report import report_html
+
+        read_fields(body, ())
+        ledger = self._table().ledger
+        return {"html": report_html(ledger), "csv": ledger.history().to_csv()}
+
     def close(self) -> None:
         """Let go of the ledger."""
         if self._opened is not None:

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Any
 
 MOST_BYTES = 5_000_000  # a larger request is refused
-TABLE_CALLS = ("session", "check", "release")  # the calls behind which there is data
+TABLE_CALLS = ("session", "check", "release", "report")  # the calls behind which there is data
 MOST_SECONDS = 30.0  # longer work on public things is stopped
 
 

@@ -1,6 +1,5 @@
 // Explore: every change asks for a preview and draws it.
 import { curves, gainBar } from "/static/charts.js";
-import { drawChains, drawGraph } from "/static/graph.js";
 import { byId, call, clearErrors, download, el, latestOnly, pictureText, short, showError } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status");
@@ -52,10 +51,13 @@ const refresh = latestOnly(async () => {
     const made = await call("preview", body, { status, words: "Computing" });
     clearErrors(form, status);
     shown = made;
+    byId("results").classList.remove("stale");
     draw();
-    drawUniverse(await call("universe", body, { status }));
+    const { question, epsilon, delta, n, neighbours } = body;
+    byId("to-research").href = `/research?${new URLSearchParams({ question, epsilon, delta, neighbours, ...(n ? { n } : {}) })}`;
   } catch (error) {
     clearErrors(form, status);
+    byId("results").classList.add("stale"); // what is shown belongs to other inputs
     showError(error, status, form);
   }
 });
@@ -74,8 +76,6 @@ function draw() {
     el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
   gainBar(byId("attacker-bar"), shown.attacker.before, shown.attacker.after, "gained at most");
   byId("attacker").textContent = shown.attacker.words;
-  const tau = shown.phases.tau.length > 1 ? [el("li", { class: "plain note" }, `τ of the most wanted k answers: ${shown.phases.tau.map((t, k) => `τ${k + 1} = ${t}`).join(", ")}`)] : [];
-  byId("phases").replaceChildren(...shown.phases.words.map((text) => el("li", {}, capital(text))), ...tau);
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -85,20 +85,6 @@ function drawTable() {
   byId("table").replaceChildren(el("table", {},
     el("thead", {}, el("tr", {}, el("th", { class: "number", scope: "col" }, "margin"), ...names.map((name) => el("th", { class: "number", scope: "col" }, `${name}: error`)))),
     el("tbody", {}, ...shown.margin.map((margin, i) => el("tr", {}, el("td", { class: "number" }, String(margin)), ...names.map((name) => el("td", { class: "number" }, short(shown.error[name][i]))))))));
-}
-
-function drawUniverse(view) {
-  byId("graph-words").textContent = capital(view.words);
-  byId("few").hidden = view.kind === "datasets" || byId("neighbours").value !== "substitution";
-  if (view.kind === "datasets") drawGraph(byId("graph"), { ...view, height: roomFor(view.points) });
-  else drawChains(byId("graph"), view);
-}
-
-// Room for the fullest layer, up to what a screen can show.
-function roomFor(points) {
-  const layers = {};
-  for (const [x] of Object.values(points)) layers[x] = (layers[x] ?? 0) + 1;
-  return Math.min(640, Math.max(260, 88 + 48 * Math.max(...Object.values(layers))));
 }
 
 function addGroup(epsilon = "0.2", people = "100") {
@@ -139,7 +125,6 @@ byId("find").addEventListener("click", async () => {
   }
 });
 byId("add-group").addEventListener("click", () => { addGroup(); refresh(); });
-byId("show-few").addEventListener("click", () => { byId("n").value = "5"; refresh(); });
 byId("as-errors").addEventListener("click", (event) => {
   errors = !errors;
   event.target.setAttribute("aria-pressed", String(errors));

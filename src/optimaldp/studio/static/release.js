@@ -14,30 +14,85 @@ const literal = (text) => (column().open ? (isNumber(text) ? text.trim() : quote
 const listed = () => byId("options").value.split(",").map((part) => part.trim()).filter(Boolean).map(literal).join(", ");
 const condition = () => `${named(byId("column").value)} ${byId("operator").value} ${literal(byId("value").value)}`;
 
-// kind: [parts of the form that it uses, text of the question]
+const name = () => named(byId("column").value);
+const among = () => (byId("among").value.trim() ? ` among ${byId("among").value.trim()}` : "");
+const bound = () => byId("bound").value;
+const range = () => `range=[${byId("low").value}, ${byId("high").value}]${byId("step").value ? `, step=${byId("step").value}` : ""}`;
+const bands = () => (byId("options").value.trim() ? `bins=[${edges()}]` : range());
+const edges = () => byId("options").value.split(",").map((part) => part.trim()).filter(Boolean).map((edge) => (isNumber(edge) ? edge : quoted(edge))).join(", ");
+
+const PARTS = ["column", "condition", "bound", "range", "step", "options"];
+// kind: [parts of the form that it uses, label of the bound, label of the options, text of the question]
 const KINDS = {
-  share: [["column", "condition", "bound"], () => `share(${condition()}) >= ${Number((Number(byId("bound").value) / 100).toPrecision(12))}`],
-  majority: [["column", "condition"], () => `majority(${condition()})`],
-  count: [["column", "condition", "bound"], () => `count(${condition()}) >= ${byId("bound").value}`],
-  compare: [["column", "options"], () => `compare(${named(byId("column").value)}, ${listed()})`],
-  winner: [["column", "options"], () => `winner(${named(byId("column").value)}, [${listed()}])`],
-  median: [["column", "options"], () => `median(${named(byId("column").value)}, bins=[${listed()}])`],
-  own: [[], null],
+  share: [["column", "condition", "bound"], "At least … %", "", () => `share(${condition()}${among()}) >= ${Number((Number(bound()) / 100).toPrecision(12))}`],
+  majority: [["column", "condition"], "", "", () => `majority(${condition()}${among()})`],
+  count: [["column", "condition", "bound"], "At least … people", "", () => `count(${condition()}${among()}) >= ${bound()}`],
+  mean: [["column", "range", "bound"], "Mean at least", "", () => `mean(${name()}, ${range()}${among()}) >= ${bound()}`],
+  compare: [["column", "options"], "", "Two options ", () => `compare(${name()}, ${listed()}${among()})`],
+  winner: [["column", "options"], "", "Options ", () => `winner(${name()}, [${listed()}]${among()})`],
+  top: [["column", "bound", "options"], "How many of them", "Options ", () => `top(${name()}, ${bound()}, [${listed()}]${among()})`],
+  median: [["column", "options", "range", "step"], "", "Edges of the bands, or a range and steps below ", () => `median(${name()}, ${bands()}${among()})`],
+  histogram: [["column", "options"], "", "Options ", () => `histogram(${name()}, [${listed()}]${among()})`],
+  own: [[], "", "", null],
 };
+const BOUNDS = { share: "30", count: "100", mean: "", top: "3" };
+
+// Whether everything that the question needs is written; the text stays empty until then.
+function complete(kind, parts) {
+  if (parts.includes("condition") && byId("value").value === "") return false;
+  if (parts.includes("bound") && bound() === "") return false;
+  const ranged = byId("low").value !== "" && byId("high").value !== "";
+  if (kind === "median") return edges() !== "" || (ranged && byId("step").value !== "");
+  if (parts.includes("range") && !ranged) return false;
+  return !parts.includes("options") || listed() !== "";
+}
 
 function writeQuestion() {
-  const [parts, text] = KINDS[byId("kind").value];
-  for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = !parts.includes(part);
-  byId("bound-label").textContent = byId("kind").value === "count" ? "At least … people" : "At least … %";
-  byId("options-label").firstChild.textContent = byId("kind").value === "median" ? "Edges of the bands " : "Options ";
-  const ready = !parts.includes("condition") || byId("value").value !== "";
-  if (text) byId("question").value = ready && (!parts.includes("options") || listed()) ? text() : "";
+  const kind = byId("kind").value, [parts, boundLabel, optionsLabel, text] = KINDS[kind];
+  for (const part of PARTS) byId(`${part}-part`).hidden = !parts.includes(part);
+  byId("among-part").hidden = text === null;
+  if (boundLabel) byId("bound-label").textContent = boundLabel;
+  if (optionsLabel) byId("options-label").firstChild.textContent = optionsLabel;
+  if (text) byId("question").value = complete(kind, parts) ? text() : "";
 }
+
+// Fields that mean something only beside another one.
+function showDependent() {
+  byId("order-part").hidden = byId("reduce").value !== "first";
+  byId("groups-part").hidden = byId("by").value === "";
+  byId("aim-part").hidden = byId("levels").value === "";
+}
+
+const groupValue = (text) => { const own = columns.find((one) => one.name === byId("by").value); return own && !own.open && own.kind === "number" && isNumber(text) ? Number(text) : text; };
 
 function asked() {
   const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0" };
-  for (const name of ["where", "reduce", "levels", "part"]) if (byId(name).value) body[name] = byId(name).value;
+  for (const option of ["where", "reduce", "levels", "part", "by"]) if (byId(option).value) body[option] = byId(option).value;
+  if (body.reduce === "first" && byId("reduce_order").value) body.reduce_order = byId("reduce_order").value;
+  if (body.levels && byId("aim").value) body.aim = byId("aim").value;
+  if (body.by) {
+    body.groups = byId("groups").value.split(",").map((part) => part.trim()).filter(Boolean).map(groupValue);
+    if (byId("public_groups").checked) body.public_groups = true;
+  }
   return body;
+}
+
+// For the check alone: the number of people is written by the steward and never comes from the data.
+const checked = (body) => (byId("n").value ? { ...body, n: Number(byId("n").value) } : body);
+
+// What was typed survives back and reload, in this tab alone.
+const KEPT = "optimaldp-release-form";
+const fields = () => [...form.querySelectorAll("input, select, textarea")].filter((one) => one.id !== "unit");
+function keep() {
+  try { sessionStorage.setItem(KEPT, JSON.stringify(Object.fromEntries(fields().map((one) => [one.id, one.type === "checkbox" ? one.checked : one.value])))); } catch { /* private window */ }
+}
+function restore() {
+  let kept = null;
+  try { kept = JSON.parse(sessionStorage.getItem(KEPT)); } catch { /* private window */ }
+  if (!kept) return false;
+  for (const one of fields()) if (one.id in kept) { if (one.type === "checkbox") one.checked = kept[one.id]; else one.value = kept[one.id]; }
+  for (const one of form.querySelectorAll("select")) if (one.selectedIndex < 0) one.selectedIndex = 0; // a column that is gone
+  return true;
 }
 
 const refresh = latestOnly(async () => {
@@ -46,7 +101,7 @@ const refresh = latestOnly(async () => {
   price = null;
   if (!body.question || !body.epsilon) { ready(); return; }
   try {
-    const made = await call("check", body, { status, words: "Checking against the schema" });
+    const made = await call("check", checked(body), { status, words: "Checking against the schema" });
     clearErrors(form, status);
     sound = JSON.stringify(body) === JSON.stringify(asked()); // nothing was changed while the studio checked
     price = made.price;
@@ -143,12 +198,16 @@ async function start() {
     byId("desk").hidden = false;
     byId("table-words").textContent = session.data.words;
     byId("column").replaceChildren(...columns.map((one) => el("option", { value: one.name }, `${one.name} (${one.words})`)));
-    byId("levels").append(...columns.map((one) => el("option", {}, one.name)));
+    for (const id of ["levels", "by", "reduce_order"]) byId(id).append(...columns.map((one) => el("option", {}, one.name)));
+    byId("unit").value = session.ledger.unit ? `a value of ${session.ledger.unit}` : "a row";
+    byId("rows-part").hidden = session.ledger.unit === null;
     byId("part").append(...session.ledger.parts.map((part) => el("option", {}, part)));
     byId("part-part").hidden = session.ledger.parts.length === 0;
     byId("people").textContent = `${session.ledger.unit ? `Each value of ${session.ledger.unit} is one person` : "Each row counts as one person"}; neighbours: ${session.ledger.neighbours}.`;
     showBook(session.ledger);
+    const kept = restore(), written = byId("question").value;
     writeQuestion();
+    if (kept) { byId("question").value = written || byId("question").value; showDependent(); refresh(); }
   } catch (error) { showError(error, status); }
 }
 
@@ -156,9 +215,12 @@ form.addEventListener("input", (event) => {
   const id = event.target.id;
   if (id === "slider") byId("epsilon").value = String(Number((10 ** Number(event.target.value)).toPrecision(3)));
   if (id === "epsilon" && Number(event.target.value) > 0) byId("slider").value = Math.log10(Number(event.target.value));
-  if (id === "question") { byId("kind").value = "own"; for (const part of ["column", "condition", "bound", "options"]) byId(`${part}-part`).hidden = true; }
+  if (id === "question") { byId("kind").value = "own"; for (const part of PARTS) byId(`${part}-part`).hidden = true; byId("among-part").hidden = true; }
   if (id === "column") byId("options").value = (column().options ?? []).join(", ");
-  if (["kind", "column", "operator", "value", "bound", "options"].includes(id)) writeQuestion();
+  if (id === "kind") byId("bound").value = BOUNDS[event.target.value] ?? "";
+  if (["kind", "column", "operator", "value", "bound", "options", "low", "high", "step", "among"].includes(id)) writeQuestion();
+  showDependent();
+  keep();
   sound = false;
   price = null;
   byId("answer-card").hidden = true; // an answer never stands beside inputs that it does not belong to
@@ -170,4 +232,12 @@ form.addEventListener("submit", (event) => { event.preventDefault(); if (sound &
 byId("yes").addEventListener("click", release);
 byId("no").addEventListener("click", () => byId("confirm").close());
 byId("save").addEventListener("click", () => download("release.json", JSON.stringify(last.document, null, 2)));
+async function saveReport(kind) {
+  try {
+    const made = await call("report", {}, { status, words: "Writing the report" });
+    if (kind === "html") download("report.html", made.html, "text/html"); else download("history.csv", made.csv, "text/csv");
+  } catch (error) { showError(error, status); }
+}
+byId("save-report").addEventListener("click", () => saveReport("html"));
+byId("save-history").addEventListener("click", () => saveReport("csv"));
 start();

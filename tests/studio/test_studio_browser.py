@@ -414,8 +414,8 @@ def ward_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("view", ["wide", "phone"])
-def test_the_new_questions_are_asked_by_the_form(browser: Any, ward_desk: str, view: str) -> None:
+@pytest.mark.parametrize(("view", "epsilon"), [("wide", "2"), ("phone", "1.5")])
+def test_the_new_questions_are_asked_by_the_form(browser: Any, ward_desk: str, view: str, epsilon: str) -> None:
     context = browser.new_context(**VIEWS[view])
     context.set_default_timeout(60_000)
     page = context.new_page()
@@ -423,7 +423,7 @@ def test_the_new_questions_are_asked_by_the_form(browser: Any, ward_desk: str, v
     page.wait_for_selector("#desk:not([hidden])")
     page.select_option("#kind", "mean")
     page.select_option("#column", "age")
-    for field, value in (("low", "0"), ("high", "100"), ("bound", "20"), ("among", "age > 18"), ("epsilon", "2")):
+    for field, value in (("low", "0"), ("high", "100"), ("bound", "20"), ("among", "age > 18"), ("epsilon", epsilon)):
         page.fill(f"#{field}", value)
     assert page.input_value("#question") == "mean(age, range=[0, 100] among age > 18) >= 20"
     page.click("summary >> text=More")

@@ -6,14 +6,14 @@ const DASHES = ["", "9 4", "3 3", "10 3 2 3", "14 4", "2 5", "6 2 2 2 2 2", "12 
 export const legend = (names) => el("ul", { class: "legend" }, ...names.map((name, i) => el("li", {},
   svg("svg", { viewBox: "0 0 34 12", "aria-hidden": "true" }, svg("line", { x1: 0, x2: 34, y1: 6, y2: 6, class: `curve s${i % 8}${i === 0 ? " ours" : ""}`, "stroke-dasharray": DASHES[i % 8] })), name)));
 
-const ticksOf = (low, high, log) => {
+const ticksOf = (low, high, log, most = 6) => {
   if (log) {
     const ticks = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
       for (const step of high / low > 300 ? [1] : high / low > 20 ? [1, 3] : [1, 2, 5]) ticks.push(step * 10 ** power);
     return ticks.filter((t) => t >= low * 0.999 && t <= high * 1.001);
   }
-  const rough = (high - low) / 6, unit = 10 ** Math.floor(Math.log10(rough || 1));
+  const rough = (high - low) / most, unit = 10 ** Math.floor(Math.log10(rough || 1));
   const step = [1, 2, 5, 10].map((k) => k * unit).find((k) => k >= rough) ?? 1;
   const ticks = [];
   for (let t = Math.ceil(low / step) * step; t <= high + 1e-9; t += step) ticks.push(Number(t.toPrecision(10)));
@@ -22,7 +22,8 @@ const ticksOf = (low, high, log) => {
 
 // Curves over the margin: *series* is [[name, values], ...]. With *errors* the error is shown on a logarithmic scale.
 export function curves(place, { x, series, marks = [], errors = false, xLabel, yLabel, title }) {
-  const W = 720, H = 380, left = 62, right = 16, top = 26, bottom = 52;
+  // As wide as its place, so that a phone shows the letters in their own size.
+  const W = Math.min(720, Math.max(320, Math.floor(place.clientWidth || 720))), narrow = W < 560, H = narrow ? 300 : 380, left = 62, right = 16, top = 26, bottom = 52;
   const logX = x[x.length - 1] / x[0] > 40;
   const floor = Math.max(1e-12, Math.min(...series.flatMap(([, values]) => values.filter((v) => v > 0)).concat([0.01])));
   const yLow = errors ? 10 ** Math.floor(Math.log10(floor)) : 0, yHigh = 1;
@@ -37,10 +38,10 @@ export function curves(place, { x, series, marks = [], errors = false, xLabel, y
   const yTicks = errors ? ticksOf(yLow, yHigh, true).filter((t) => Math.log10(t) % 1 === 0) : [0, 0.25, 0.5, 0.75, 0.9, 1];
   for (const t of yTicks) picture.append(svg("line", { x1: left, x2: W - right, y1: py(t), y2: py(t), class: "grid" }),
     svg("text", { x: left - 8, y: py(t) + 4, "text-anchor": "end", class: "soft" }, errors ? (t === 1 ? "1" : t >= 0.001 ? String(t) : `1e${Math.round(Math.log10(t))}`) : percent(t)));
-  for (const t of ticksOf(x[0], last, logX).filter((t) => t % 1 === 0)) picture.append(svg("line", { x1: px(t), x2: px(t), y1: H - bottom, y2: H - bottom + 5, class: "axis" }),
+  for (const t of ticksOf(x[0], last, logX, narrow ? 4 : 6).filter((t) => t % 1 === 0)) picture.append(svg("line", { x1: px(t), x2: px(t), y1: H - bottom, y2: H - bottom + 5, class: "axis" }),
     svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", class: "soft" }, String(t)));
   picture.append(svg("line", { x1: left, x2: W - right, y1: H - bottom, y2: H - bottom, class: "axis" }),
-    svg("text", { x: (left + W - right) / 2, y: H - 10, "text-anchor": "middle" }, xLabel), svg("text", { x: 8, y: 15 }, yLabel));
+    svg("text", { x: (left + W - right) / 2, y: H - 10, "text-anchor": "middle" }, narrow ? xLabel.split(":")[0] : xLabel), svg("text", { x: 8, y: 15 }, yLabel));
   marks.filter(([, at]) => at !== null && at >= x[0] && at <= last).forEach(([words, at], i) => picture.append(
     svg("line", { x1: px(at), x2: px(at), y1: top, y2: H - bottom, class: "guide" }),
     svg("text", { x: px(at) + (px(at) > W - 130 ? -6 : 6), y: H - bottom - 8 - 18 * i, "text-anchor": px(at) > W - 130 ? "end" : "start", class: "soft halo" }, words)));

@@ -34,6 +34,9 @@ function readGroups() {
     const [epsilon, people] = row.querySelectorAll("input");
     sizes[epsilon.value] = (sizes[epsilon.value] ?? 0) + Number(people.value);
   }
+  // Everybody else has the level of the release.
+  const rest = Number(byId("n").value) - Object.values(sizes).reduce((sum, size) => sum + size, 0), epsilon = byId("epsilon").value;
+  if (Object.keys(sizes).length && rest > 0) sizes[epsilon] = (sizes[epsilon] ?? 0) + rest;
   return sizes;
 }
 

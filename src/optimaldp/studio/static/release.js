@@ -92,6 +92,7 @@ function restore() {
   if (!kept) return false;
   for (const one of fields()) if (one.id in kept) { if (one.type === "checkbox") one.checked = kept[one.id]; else one.value = kept[one.id]; }
   for (const one of form.querySelectorAll("select")) if (one.selectedIndex < 0) one.selectedIndex = 0; // a column that is gone
+  byId("more").open = fields().some((one) => byId("more").contains(one) && (one.type === "checkbox" ? one.checked : one.value !== "")); // nothing that counts is hidden
   return true;
 }
 
@@ -137,7 +138,7 @@ function preview({ preview: shown, people, cautions }) {
 
 function showBook(ledger) {
   book = ledger;
-  const next = Number(byId("epsilon").value) || 0, total = Number(book.remaining.budget.epsilon);
+  const next = price?.recorded ? 0 : Number(byId("epsilon").value) || 0, total = Number(book.remaining.budget.epsilon);
   if (book.limited) gauge(byId("gauge"), book.share, total > 0 ? next / total : 0, book.words);
   else byId("gauge").replaceChildren();
   const kept = book.kept ? "" : " Nothing limits the spend and this record ends with the studio: name a ledger with --ledger to keep one.";
@@ -171,8 +172,10 @@ async function release() {
   } catch (error) {
     showError(error, status, form);
     if (error.status === 409 || error.status === 0) showBook((await call("session", null)).ledger);
+    ready();
+    return;
   }
-  ready();
+  await refresh(); // the same question now costs nothing, and the button says so
 }
 
 // The four things to know first; the proof behind a click.

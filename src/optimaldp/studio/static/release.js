@@ -100,7 +100,8 @@ const refresh = latestOnly(async () => {
   const body = asked();
   sound = false;
   price = null;
-  if (!body.question || !body.epsilon) { ready(); return; }
+  ready(); // while the studio checks, the button is off and looks it
+  if (!body.question || !body.epsilon) return;
   try {
     const made = await call("check", checked(body), { status, words: "Checking against the schema" });
     clearErrors(form, status);

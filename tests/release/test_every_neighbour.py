@@ -8,8 +8,9 @@ that is drawn. A sample of the tables goes through real CSV files, which must co
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,16 @@ def test_the_comparison_can_fail() -> None:
     assert within({"y": Fraction(4, 5), "n": Fraction(1, 5)}, {"y": Fraction(1, 5), "n": Fraction(4, 5)}, LEVEL)
     assert not within({"y": Fraction(5, 6), "n": Fraction(1, 6)}, {"y": Fraction(1, 6), "n": Fraction(5, 6)}, LEVEL)
     assert not within({"y": Fraction(1), "n": Fraction(0)}, {"y": Fraction(99, 100), "n": Fraction(1, 100)}, LEVEL)
+
+
+def test_a_row_that_decides_how_others_are_read_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest mistake of all: one odd record, and everybody else's is read differently."""
+    true = count
+
+    def wrong(source: Any, tally: Any, people: Any) -> Any:
+        counted = true(source, tally, people)
+        return replace(counted, cells={0: counted.people}) if counted.cells.get(3) else counted
+
+    monkeypatch.setattr(sys.modules[__name__], "count", wrong)
+    with pytest.raises(AssertionError):
+        assert_private(Case("winner(vote, ['a', 'b', 'c'])"), SINGLE, 3, tmp_path, csv_every=10**6)

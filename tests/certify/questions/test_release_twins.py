@@ -38,8 +38,10 @@ from optimaldp.questions import signed as by_signed_distance
 from optimaldp.questions.electing import Electing
 from optimaldp.questions.kinds import several, two_groups
 from optimaldp.questions.kinds.compare import Compare
+from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.kinds.quantile import Quantile
+from optimaldp.questions.kinds.quantiles import Quantiles
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.kinds.winner import Winner
 from optimaldp.questions.mechanism import AtDistance, Mechanism
@@ -577,6 +579,27 @@ add(
     "the median's counts squared",
     MEDIAN,
     changed(Quantile, "fold", lambda valued, *_: replace(valued, values={p: n * n for p, n in valued.values.items()})),
+)
+
+QUANTILES = "quantiles(score, [0.25, 0.5, 0.75], bins=[1, 2, 3, 4, 5])"
+
+
+def doubled_values(valued: Any, *_: Any) -> Any:
+    return replace(valued, values={place: 2 * people for place, people in valued.values.items()})
+
+
+add("histogram counts doubled", HISTOGRAM, changed(Histogram, "fold", lambda counts, *_: tuple(2 * n for n in counts)))
+add(
+    "histogram counts one bin too far",
+    "histogram(vote, ['a', 'b', 'c'] among adult = 'yes')",
+    changed(Histogram, "fold", lambda counts, *_: (*counts[1:], counts[0])),
+)
+add("counts of quantiles doubled", QUANTILES, changed(Quantiles, "fold", doubled_values))
+add("counts of a median by level doubled", MEDIAN, changed(Quantile, "fold", doubled_values), levels="trust")
+add(
+    "counts of the leading options doubled",
+    "top(vote, 2, ['a', 'b', 'c'])",
+    changed(OfOptions, "fold", lambda counts, *_: tuple(2 * n for n in counts)),
 )
 
 # laws/law, sampling

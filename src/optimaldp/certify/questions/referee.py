@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 
 from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.questions.close_races import check_close_races
+from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
 from optimaldp.certify.questions.lines import check_lines
@@ -83,10 +84,18 @@ def examine_release(mechanism: Any) -> Finding:
     if (special := _REFEREES.get(mechanism.name)) is None:
         return examine(mechanism)
     own = special(mechanism)
-    if not own.private or not mechanism.listed:
+    if not own.private:
         return own
+    if not mechanism.listed:
+        return own if mechanism.spec()["kind"] == "keys" else _counted_once(mechanism, own)
     outside = examine(mechanism)
     return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
+
+
+def _counted_once(mechanism: Any, own: Finding) -> Finding:
+    if failure := check_fold(mechanism):
+        return Finding(False, own.checks, failure)
+    return Finding(True, ("every person is counted once and in their own place", *own.checks))
 
 
 def examine(mechanism: Examined) -> Finding:

@@ -67,7 +67,7 @@ class Histogram(OfOptions):
         return self if len(options) <= 2 else replace(self, options=options[:2])
 
     def spec(self) -> Spec:
-        return {"kind": "histogram", "bins": self._size()}
+        return {"kind": "histogram", "bins": self._size(), "among": self.among is not None}
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return (f"people without one of these options are counted in the last bin, {EVERYONE_ELSE}, and are protected",)

@@ -1,0 +1,49 @@
+"""From the cells of a tally to the counts that are made noisy or ranked: every person in one place, once.
+
+Where the law of the printed answer cannot be read (noisy counts, several quantiles, a list of leaders), its parts are examined.
+Then the step before it must be examined too: a person who counts twice would lose twice the level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optimaldp.certify.questions.small_tables import watched_cells
+
+_WATCHED = 7
+_MOST_CELLS = 5000
+
+
+def check_fold(mechanism: Any) -> str:
+    """What is wrong, or nothing. Of very many cells the same question with few is tried: one code serves both."""
+    if mechanism.cells > _MOST_CELLS:
+        mechanism = mechanism.small_twin()
+    among, cells = mechanism.spec()["among"], mechanism.cells
+    last = (cells // 2 if among else cells) - 1
+    watched = watched_cells(cells, _WATCHED)
+    tables: list[dict[int, int]] = [{cell: 3} for cell in watched]
+    tables += [{}, {cell: place + 1 for place, cell in enumerate(watched)}]
+    for table in tables:
+        expected: dict[int, int] = {}
+        for cell, people in table.items():
+            place = _place(cell, last, among)
+            expected[place] = expected.get(place, 0) + people
+        if _people(mechanism.question.fold(table), last) != expected:
+            return "somebody is not counted once and in their own place"
+    return ""
+
+
+def _place(cell: int, last: int, among: bool) -> int:
+    """The question's own reading; people who are not asked are in its last place."""
+    if not among:
+        return cell
+    return last if cell % 2 else cell // 2
+
+
+def _people(folded: Any, last: int) -> Mapping[int, int]:
+    """Counts by place: a list of them, or those with a value by place and those without."""
+    if isinstance(folded, tuple):
+        return {place: people for place, people in enumerate(folded) if people}
+    found = {place: people for place, people in folded.values.items() if people}
+    return found | ({last: folded.without} if folded.without else {})

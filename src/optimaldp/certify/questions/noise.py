@@ -70,7 +70,7 @@ def _keeps_enough(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
     chance = math.expm1(float(own)) / math.expm1(float(epsilon)) if own < epsilon else 1.0
     kept = keeps([(own, {0: _TRIED})], epsilon, everybody_else=1)
     spread = math.sqrt(_TRIED * chance * (1 - chance))
-    return sum(kept.values()) == _TRIED and abs(kept.get(0, 0) - _TRIED * chance) <= 7 * spread + 1e-6
+    return bool(sum(kept.values()) == _TRIED and abs(kept.get(0, 0) - _TRIED * chance) <= 7 * spread + 1e-6)
 
 
 @lru_cache(maxsize=16)

@@ -39,7 +39,7 @@ class Asked:
     epsilon: str
     delta: str = "0"
     options: dict[str, str] = field(default_factory=dict)
-    previewed_at: str | None = None  # the strictest personal level, where there are several: the cautious picture
+    level_sizes: dict[str, int] | None = None  # how many people have which level of their own: public
 
 
 def survey_with_levels() -> Any:
@@ -88,7 +88,7 @@ def questions() -> list[Asked]:
             944,
             "1",
             options={"levels": "level"},
-            previewed_at=STRICT,
+            level_sizes={STRICT: 188, "1": 756},
         ),
     ]
 
@@ -96,15 +96,14 @@ def questions() -> list[Asked]:
 def report(asked: Asked, release: Release, preview: Preview) -> Panel:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
+    answer, protected, meaning, _ = release.sentences()
     rows = {
         "question": release.question,
-        "answer": str(release.answer),
-        "level": str(release.level),
-        "neighbours": release.neighbours.words,
-        "protected": release.certificate["protected"],
+        "answer": answer,
+        "who": protected,
+        "level": f"{release.level}: {meaning}",
         "reliable": "; ".join(preview.sentences()),
-        "mechanism": release.certificate["mechanism"],
-        "certificate": "; ".join(release.certificate["checked"]),
+        "mechanism": release.statement["mechanism"],
     }
     for name, value in rows.items():
         table.add_row(name, Text(value, style="bold" if name == "answer" else ""))
@@ -116,7 +115,7 @@ def draw(previews: list[tuple[str, Preview]]) -> Path:
     picture, axes = panels(len(previews), columns=2, width=12, height=12)
     for one, (words, preview) in zip(axes, previews):
         draw_errors(one, preview)
-        describe(one, title=f"{words}\n{preview.level}", x="margin (persons)", y="probability of a wrong answer")
+        describe(one, title=f"{words}\n{preview.level}", x="margin (people)", y="probability of a wrong answer")
         legend(one)
     return save(picture, PICTURE)
 
@@ -128,8 +127,9 @@ def main() -> None:
     for asked in questions():
         options: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta} | asked.options
         release = odp.release(asked.source, asked.question, **options)
-        epsilon = asked.previewed_at or asked.epsilon
-        preview = odp.preview(asked.question, epsilon=epsilon, delta=asked.delta, n=asked.persons)
+        preview = odp.preview(
+            asked.question, epsilon=asked.epsilon, delta=asked.delta, n=asked.persons, level_sizes=asked.level_sizes
+        )
         previews.append((asked.words, preview))
         console.print(report(asked, release, preview))
     path = draw(previews)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.cli.files import read_json, read_text
-from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import ChannelError, GraphError
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ def channel_from_document(document: dict[str, Any], prior: str | None = None) ->
 def document_from(path: str) -> dict[str, Any]:
     """A channel's document: JSON as it is, a table of numbers (CSV, ``.npy``) as the rows that it holds."""
     from optimaldp.channels.tables import rows_of_array, rows_of_csv  # numpy
+    from optimaldp.documents.json_text import read_json_text  # exact numbers: not for a page of help
 
     if path.lower().endswith(".npy"):
         return rows_of_array(path)

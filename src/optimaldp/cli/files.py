@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError
 
 
@@ -22,4 +21,6 @@ def read_text(path: str) -> str:
 
 def read_json(path: str) -> Any:
     """Read JSON; numbers with a point come as ``Decimal``, so that their decimal text is what counts."""
+    from optimaldp.documents.json_text import read_json_text  # exact numbers: not for a page of help
+
     return read_json_text(read_text(path), source=path)

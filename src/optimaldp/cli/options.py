@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from optimaldp.errors import InputError
-from optimaldp.questions.literals import read_list, read_option
 
 Data = Annotated[
     str, typer.Option("--data", help="A CSV or Parquet path, duckdb:///file.db?table=t, or any Ibis URL with a table.")
@@ -91,6 +90,8 @@ def read_groups(groups: str | None) -> list[Any] | None:
         return None
     text = groups.strip()
     if text.startswith("["):
+        from optimaldp.questions.literals import read_list, read_option  # exact numbers: not for a page of help
+
         return [read_option(part) for part in read_list(text)]
     return [part.strip() for part in text.split(",") if part.strip()]
 

@@ -116,7 +116,8 @@ def panels(
 @cache
 def _shown_figure() -> type[Figure]:
     """Figures that a notebook shows by themselves: no magic command, no backend."""
-    from matplotlib.figure import Figure
+    with requiring("matplotlib"):
+        from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
         def _repr_png_(self) -> bytes:

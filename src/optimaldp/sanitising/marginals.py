@@ -18,18 +18,18 @@ _STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3
 
 def require_mbi() -> None:
     """Refuse before anything is read or spent where the part is not installed."""
-    with requiring("mbi"):
-        _import_mbi()
+    _import_mbi()
 
 
 def _import_mbi() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of settings that are made here
-        import jax
+        with requiring("mbi"):
+            import jax
 
-        jax.config.update("jax_enable_x64", True)
-        import mbi
-        from mbi import estimation, extensions
+            jax.config.update("jax_enable_x64", True)
+            import mbi
+            from mbi import estimation, extensions
 
     return mbi, estimation, extensions
 

@@ -160,7 +160,8 @@ class Sanitised(Result):
 
 def _plain(values: list[Any]) -> Any:
     """Whole numbers stay whole beside missing values."""
-    import pandas
+    with requiring("pandas"):
+        import pandas
 
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in values)
     return pandas.array(values, dtype="Int64" if whole else None)

@@ -31,6 +31,7 @@ h3 { font-size: 1rem; overflow-wrap: anywhere; margin: 1.6rem 0 .3rem; } .soft {
 th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid #d5dae0;
   overflow-wrap: anywhere; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; } table.answers { width: auto; }
+.asked th { white-space: nowrap; }
 .picture { display: block; width: 100%; height: auto; margin: .6rem 0 0; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .2rem 0; padding: 0; font-size: .85rem; }
 dl { display: grid; grid-template-columns: minmax(7rem, 10rem) minmax(0, 1fr); gap: .15rem 1rem; font-size: .9rem; }
@@ -95,9 +96,18 @@ def _overview(records: list[Record]) -> str:
     if not records:
         return "<h2>What was asked</h2><p>Nothing was asked yet.</p>"
     names = ("#", "time (UTC)", "question", "part", "epsilon", "delta", "answer")
-    rows = "".join(f"<tr>{''.join(f'<td>{html.escape(c)}</td>' for c in one.cells()[:-1])}</tr>" for one in records)
-    head = "".join(f"<th>{name}</th>" for name in names)
-    return f'<h2>What was asked</h2><div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
+    table = [(*one.cells()[:6], _short_answer(one)) for one in records]
+    # A column that says nothing is left out.
+    shown = [i for i, name in enumerate(names) if name != "part" or any(row[i] for row in table)]
+    rows = "".join(f"<tr>{''.join(f'<td>{html.escape(row[i])}</td>' for i in shown)}</tr>" for row in table)
+    head = "".join(f"<th>{names[i]}</th>" for i in shown)
+    return f'<h2>What was asked</h2><div class="scroll"><table class="asked"><tr>{head}</tr>{rows}</table></div>'
+
+
+def _short_answer(record: Record) -> str:
+    if isinstance(record.answer, Mapping):
+        return "; ".join(f"{name}: {value}" for name, value in record.answer.items())
+    return record.cells()[6]
 
 
 def _budget(ledger: Ledger) -> str:

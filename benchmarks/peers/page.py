@@ -12,7 +12,7 @@ _INTRODUCTION = """\
 # Ours and others
 
 This page is written by `make bench-peers`. Every row is one task at the same ε and for the same neighbours: *substitution*, one
-person's record is replaced by another and the number of persons is public. Each peer is set up as its own experts would. Smaller
+person's record is replaced by another and the number of people is public. Each peer is set up as its own experts would. Smaller
 is better in every row: errors are probabilities of a wrong answer, expected sums of absolute errors, or costs. The ratio is ours
 divided by theirs, so 1 means that nothing is gained. Errors are exact; a ✓ marks a formula for a peer that was also compared
 with draws of the peer's own code, and ± is an interval of 95 % where only draws are known. Of times only ratios are shown, since

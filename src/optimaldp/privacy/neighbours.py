@@ -17,8 +17,8 @@ class Neighbours(StrEnum):
     def words(self) -> str:
         """The relation in a sentence that a reader without the jargon understands."""
         if self is Neighbours.SUBSTITUTION:
-            return "one person's record is replaced by another (the number of persons is public)"
-        return "one person appears or disappears (the number of persons is private)"
+            return "one person's record is replaced by another (the number of people is public)"
+        return "one person appears or disappears (the number of people is private)"
 
 
 def read_neighbours(value: str | Neighbours) -> Neighbours:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import pyarrow
 import pytest
 from matplotlib.figure import Figure
 from picture_complaints import complaints
@@ -17,7 +18,8 @@ from optimaldp.graphs import Preferences, hot_deciding_vote, majority, votes
 from optimaldp.histograms.lattice import constraint_graph
 from optimaldp.plots import channels, graphs, histograms, preview, style
 
-MODULES = ("channels", "graphs", "histograms", "preview")
+MODULES = ("channels", "graphs", "histograms", "preview", "releases")
+TABLE = pyarrow.table({"sex": ["m", "f"] * 20, "ward": ["a"] * 20 + ["b"] * 20})
 
 
 def _preview() -> Any:
@@ -53,6 +55,15 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     "histograms.draw_remap_errors": lambda: histograms.draw_remap_errors({"none": 3.0, "bayes": 2.0}, least=1.9),
     "preview.draw_preview": lambda: preview.draw_preview(_preview()),
     "preview.draw_errors": _draw_errors,
+    "graphs.plot_errors": lambda: graphs.plot_errors(
+        [1, 2], {"a": [0.3, 0.2], "b": [0.2, 0.1]}, x_label="epsilon", title="errors"
+    ),
+    "histograms.draw_margin": lambda: odp.sanitise(TABLE, columns={"sex": ["m", "f"]}, epsilon=1).plot("sex"),
+    "releases.draw_release": lambda: odp.release(TABLE, "majority(sex = 'm')", epsilon=1).plot(),
+    "a release of counts": lambda: odp.release(TABLE, "histogram(sex, ['m', 'f'])", epsilon=1).plot(),
+    "a release by group": lambda: odp.release(
+        TABLE, "majority(sex = 'm')", epsilon=1, by="ward", groups=["a", "b"]
+    ).plot(),
     "a design": lambda: odp.design(votes(3), majority, epsilon=1).plot(),
 }
 

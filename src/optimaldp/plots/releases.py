@@ -33,7 +33,7 @@ def draw_release(release: Release) -> Figure:
 
 
 def _counts(release: Release) -> Figure:
-    picture, axes = _rows(release, "people")
+    picture, axes = _rows(release, "people", "counted")
     axes.barh([str(name) for name in release.answer], list(release.answer.values()), **look(0).bar_style())
     axes.invert_yaxis()
     return picture
@@ -41,7 +41,7 @@ def _counts(release: Release) -> Figure:
 
 def _groups(release: Release) -> Figure:
     """One row for each group, one place for each answer: a mark where they meet."""
-    picture, axes = _rows(release, "answer")
+    picture, axes = _rows(release, "answer", "group")
     answers = list(dict.fromkeys(str(value) for value in release.answer.values()))
     for index, answer in enumerate(answers):
         own = [str(name) for name, value in release.answer.items() if str(value) == answer]
@@ -52,9 +52,9 @@ def _groups(release: Release) -> Figure:
     return picture
 
 
-def _rows(release: Release, across: str) -> tuple[Figure, Any]:
+def _rows(release: Release, across: str, down: str) -> tuple[Figure, Any]:
     height = min(12.0, 1.6 + _INCHES_PER_ROW * len(release.answer))
-    return figure(6.8, height, title=f"{_short(release.question)}\n{release.level}", x=across)
+    return figure(6.8, height, title=f"{_short(release.question)}\n{release.level}", x=across, y=down)
 
 
 def _short(text: str) -> str:

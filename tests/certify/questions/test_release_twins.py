@@ -29,6 +29,7 @@ from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.laws import balanced, keys, law, many_groups, personal, signed, weighted_votes
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law
+from optimaldp.laws.top import TopLaw
 from optimaldp.laws.winner import distribution, modes, permute_and_flip
 from optimaldp.laws.winner.continuum import DivisibleVotes
 from optimaldp.laws.winner.lattice import WholeVotes
@@ -581,6 +582,18 @@ add(
     changed(Quantile, "fold", lambda valued, *_: replace(valued, values={p: n * n for p, n in valued.values.items()})),
 )
 
+
+def keep_everybody(patch: Patch) -> None:
+    def kept(by_level: Any, epsilon: Any, *, everybody_else: int, **_: Any) -> dict[int, int]:
+        total: dict[int, int] = {}
+        for _own, cells in by_level:
+            for cell, people in cells.items():
+                total[cell] = total.get(cell, 0) + people
+        return total
+
+    patch.setattr("optimaldp.questions.kinds.histogram.thinned", kept)
+
+
 QUANTILES = "quantiles(score, [0.25, 0.5, 0.75], bins=[1, 2, 3, 4, 5])"
 
 
@@ -601,6 +614,20 @@ add(
     "top(vote, 2, ['a', 'b', 'c'])",
     changed(OfOptions, "fold", lambda counts, *_: tuple(2 * n for n in counts)),
 )
+
+
+def likeliest(probabilities: dict[Any, Any]) -> Any:
+    return max(probabilities, key=lambda answer: float(probabilities[answer]))
+
+
+TOP = "top(vote, 2, ['a', 'b', 'c'])"
+add("coins of the leading options squared", TOP, changed(TopLaw, "_coin", lambda coin, *_: coin * coin))
+add(
+    "the leading options without chance",
+    TOP,
+    changed(TopLaw, "draw", lambda _, law, counts, __: likeliest(law.probabilities(counts))),
+)
+add("people of every level are kept", HISTOGRAM, keep_everybody, levels="trust")
 
 # laws/law, sampling
 

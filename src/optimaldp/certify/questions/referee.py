@@ -17,6 +17,7 @@ from optimaldp.certify.questions.close_races import check_close_races
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
+from optimaldp.certify.questions.leaders import leaders_are_drawn
 from optimaldp.certify.questions.lines import check_lines
 from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, meaning_of, public_group
 from optimaldp.certify.questions.noise import examine_kept, examine_noise
@@ -95,6 +96,8 @@ def examine_release(mechanism: Any) -> Finding:
 def _counted_once(mechanism: Any, own: Finding) -> Finding:
     if failure := check_fold(mechanism):
         return Finding(False, own.checks, failure)
+    if mechanism.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):
+        return Finding(False, own.checks, "the sampler does not follow the law that was examined")
     return Finding(True, ("every person is counted once and in their own place", *own.checks))
 
 

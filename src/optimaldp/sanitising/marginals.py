@@ -18,7 +18,8 @@ _STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3
 
 def require_mbi() -> None:
     """Refuse before anything is read or spent where the part is not installed."""
-    _import_mbi()
+    with requiring("mbi"):
+        _import_mbi()
 
 
 def _import_mbi() -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.peers import channels, histograms, persons, quantiles, questions, speed
+from benchmarks.peers import channels, histograms, means, persons, quantiles, questions, speed
 
 Row = dict[str, Any]
 Test = Callable[[Row], bool]
@@ -52,6 +52,22 @@ def _about(*words: str, without: str = "\0") -> Test:
 _WINNER_RATIOS = {"0.5": _between(0.945, 0.975), "1": _between(0.88, 0.89), "2": _between(0.645, 0.695)}
 
 CLAIMS = (
+    Claim(
+        means.MEAN,
+        True,
+        "A mean above a bound is far better than noise on the clipped sum where the range is generous: incomes in [0, 10⁶] at "
+        "ε = 1 are on the wrong side in 0.04 % instead of 18 % of cases.",
+        _better,
+        _about("incomes"),
+    ),
+    Claim(
+        means.MEAN,
+        False,
+        "A mean on a short scale of whole numbers (1 to 5): integer noise on the sum is a little better, because it knows that "
+        "the sum is whole; ours has up to 1.15 of its error. Beside continuous Laplace noise it is never worse.",
+        _between(1.0, 1.15),
+        _about("scores"),
+    ),
     Claim(
         questions.PURE,
         False,

@@ -44,4 +44,4 @@ class BySignedDistance(Mechanism):
 
     @property
     def optimality(self) -> str:
-        return "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum at the same level"
+        return "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum"

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Request, read_request
 from optimaldp.asking.result import epsilon_means
-from optimaldp.errors import InputError, QuestionError
+from optimaldp.errors import InputError
 from optimaldp.laws.setting import Aim, Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_probability
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, refuse_options
+from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
 from optimaldp.results import Result
 from optimaldp.tables.people import People
@@ -321,6 +321,3 @@ def _up_to_three_digits(number: Fraction) -> float:
     places = 2 - math.floor(math.log10(float(number)))
     scale = Fraction(10) ** places
     return float(math.ceil(number * scale) / scale)
-
-
-__all__ = ["LIMITS", "Preview", "QuestionError", "display_float", "epsilon_for", "preview", "preview_of"]

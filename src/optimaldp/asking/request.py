@@ -13,7 +13,7 @@ from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbour
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
 from optimaldp.tables.people import People
-from optimaldp.tables.tally import Condition, Keys, Option, Options, Tally
+from optimaldp.tables.tally import Keys, Option, Options, Tally
 
 OTHER = "(other)"
 
@@ -167,10 +167,3 @@ def _with_among(question: Question, condition: str) -> str:
     text = str(question)
     end = text.rindex(")")
     return f"{text[:end]} among {condition}{text[end:]}"
-
-
-def conditions(request: Request) -> tuple[str, ...]:
-    """Every SQL condition of a request, to be checked one by one."""
-    own = request.question.tally
-    read = () if isinstance(own, Keys) else tuple(r.text for r in own.readings if isinstance(r, Condition))
-    return (*read, *([request.people.where] if request.people.where is not None else []))

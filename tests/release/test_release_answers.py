@@ -312,3 +312,10 @@ def test_types_are_declared_instead_of_found_in_the_data(
     for wrong in ("age", "age=colour", "nobody=int64"):
         assert run(monkeypatch, *asked, "--type", wrong) == 2
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("neighbours", "promised"), [("substitution", True), ("add-remove", False)])
+def test_a_winner_promises_replacement_only_where_it_holds(neighbours: str, promised: bool) -> None:
+    made = odp.release(PEOPLE, "winner(vote, ['a', 'b', 'c'])", epsilon=1, neighbours=neighbours)
+    assert ("replaced" in made.statement["theorem"]) is promised
+    assert "whether or not it names one of the options" in made.statement["theorem"]

@@ -10,7 +10,7 @@ from optimaldp.laws.setting import Table
 from optimaldp.laws.weighted_votes import weighted_counts, weighted_winner
 from optimaldp.laws.winner import WinnerClaim, draw_winner, winner_claim
 from optimaldp.laws.winner.distribution import claimed_probabilities
-from optimaldp.privacy import ApproximateDP, approximate
+from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.sampling import BitSource
 
@@ -46,7 +46,10 @@ class Electing(Mechanism):
 
     @property
     def proof(self) -> str:
-        return f"{self.claim.proof}; a record may be replaced, added or removed, whether or not it names one of the options"
+        # Under add-remove a gap costs the whole epsilon for each vote, so a replaced vote may cost it twice.
+        replaced = self.setting.neighbours is Neighbours.SUBSTITUTION
+        moves = "a record may be replaced, added or removed" if replaced else "a record may be added or removed"
+        return f"{self.claim.proof}; {moves}, whether or not it names one of the options"
 
     @property
     def optimality(self) -> str:

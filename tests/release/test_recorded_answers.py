@@ -32,3 +32,11 @@ def test_a_repeat_is_free_and_equal(question: str, tmp_path: Path) -> None:
         assert str(table.remaining.epsilon) == "0.6"
         if question.startswith("median"):
             assert (again.low, again.high) == (first.low, first.high)
+
+
+def test_answers_by_group_are_a_table_in_every_form() -> None:
+    made = odp.release(PEOPLE, "count(*) >= 11", epsilon=8, delta="0.01", by="vote", groups=["a", "b", "c"])
+    assert made.answer == {"a": "yes", "b": "yes", "c": "no"}
+    assert made.to_csv() == "name,value\na,yes\nb,yes\nc,no\n"
+    assert "<tr><th>a</th><td>yes</td></tr>" in made._repr_html_()
+    assert list(made.to_frame()["value"]) == ["yes", "yes", "no"]

@@ -226,7 +226,7 @@ def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) 
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),
-        warnings=cautions(request, opened.schema),
+        warnings=cautions(request, opened.schema, prepared.mechanism.setting.people),
     )
 
 

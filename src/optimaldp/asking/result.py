@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import html
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +102,10 @@ class Release(Result):
 
         return drawn(draw_release(self), path)
 
+    def answers(self) -> dict[str, Any]:
+        """The answers by name: one for each group, option or rank; a single answer is called "answer"."""
+        return dict(self.answer) if isinstance(self.answer, dict) else {"answer": self.answer}
+
     def to_frame(self) -> Any:
         """One row for each answer, as a pandas table."""
         from optimaldp.extras import requiring
@@ -106,8 +113,21 @@ class Release(Result):
         with requiring("pandas"):
             import pandas
 
-        answers = self.answer if isinstance(self.answer, dict) else {"answer": self.answer}
-        return pandas.DataFrame({"name": list(answers), "value": list(answers.values())})
+        return pandas.DataFrame({"name": list(self.answers()), "value": list(self.answers().values())})
+
+    def to_csv(self) -> str:
+        """One line for each answer: its name, the value."""
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows([("name", "value"), *self.answers().items()])
+        return written.getvalue()
+
+    def _repr_html_(self) -> str:
+        if not isinstance(self.answer, dict):
+            return super()._repr_html_()
+        rows = "".join(
+            f"<tr><th>{html.escape(n)}</th><td>{html.escape(str(v))}</td></tr>" for n, v in self.answer.items()
+        )
+        return f"<table>{rows}</table>{super()._repr_html_()}"
 
 
 _MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")

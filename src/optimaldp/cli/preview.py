@@ -26,6 +26,7 @@ from optimaldp.cli.options import (
     Unit,
     Where,
     read_groups,
+    read_types,
 )
 from optimaldp.cli.release import PlanFile, _MaybeAsked, _MaybeEpsilon, needed
 from optimaldp.errors import InputError, QuestionError
@@ -94,12 +95,14 @@ def preview_command(
             aim=aim,
             personal=level_sizes is not None,
             data=data,
-            types=types,
+            types=read_types(types),
             ledger=ledger,
             part=part,
         )
         for one in needed(question, "question")
     ]
+    if data is not None:
+        _print_cautions(requests, data, types, n)
     made = [preview_of(request, n=n, level_sizes=_sizes(level_sizes)) for request in requests]
     if plot is not None:
         from optimaldp.plots.style import save
@@ -113,6 +116,16 @@ def preview_command(
 
     for one in made:
         Console().print(one)
+
+
+def _print_cautions(requests: list[Any], data: str, types: list[str] | None, n: int | None) -> None:
+    """What a careful colleague would say before this is asked: from names, types and public numbers alone."""
+    from optimaldp.asking.cautions import cautions
+    from optimaldp.tables import open_source
+
+    schema = open_source(data, types=read_types(types)).schema
+    for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):
+        print(f"optimaldp: note: {text}", file=sys.stderr)
 
 
 def _sizes(text: str | None) -> dict[Any, int] | None:

@@ -46,6 +46,7 @@ After = Annotated[
     float | None,
     typer.Option("--after", help="Answer this many seconds after the question, so that the time tells nothing."),
 ]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print one line for each answer: name, value.")]
 PlanFile = Annotated[
     str | None, typer.Option("--plan", help="A plan file (TOML) with source, unit, neighbours, budget and questions.")
 ]
@@ -79,12 +80,13 @@ def release_command(
     after: After = None,
     proof: Proof = False,
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Answer questions about a table privately and print the answers, which may be published."""
     if plan is not None:
         from optimaldp.asking.plans import read_plan, release_plan
 
-        _print(release_plan(read_plan(plan)), as_json=as_json, proof=proof, several=True)
+        _print(release_plan(read_plan(plan)), as_json=as_json, as_csv=as_csv, proof=proof, several=True)
         return
     from optimaldp.asking.releasing import release
 
@@ -110,7 +112,7 @@ def release_command(
         encoding=encoding,
         answer_after=after,
     )
-    _print(made, as_json=as_json, proof=proof, several=len(made) > 1)
+    _print(made, as_json=as_json, as_csv=as_csv, proof=proof, several=len(made) > 1)
 
 
 def needed(value: Any, name: str) -> Any:
@@ -120,12 +122,15 @@ def needed(value: Any, name: str) -> Any:
     raise InputError(name, value, "is missing", f"name it with --{name}, or name a --plan")
 
 
-def _print(made: list[Release], *, as_json: bool, proof: bool, several: bool) -> None:
+def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, several: bool) -> None:
     for warning in dict.fromkeys(text for one in made for text in one.warnings):
         print(f"optimaldp: note: {warning}", file=sys.stderr)
     if as_json:
         documents = [one.to_document() for one in made]
         typer.echo(json.dumps(documents if several else documents[0], indent=2, ensure_ascii=False))
+    elif as_csv:
+        for one in made:
+            typer.echo(one.to_csv(), nl=False)
     elif sys.stdout.isatty():
         for one in made:
             show(one, proof=proof)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from pathlib import Path
@@ -56,13 +57,20 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         "def test_none(): assert steps(None) == 0\n"
         "def test_wrong(): assert steps(2) == 5\n"
     )
-    tree = copy_tree(root, tmp_path_factory.mktemp("copy"))
+    # A process of its own: one that has loaded libraries with threads, as a worker of the suite has, cannot be forked safely.
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        tried = pool.apply(_tried, (root, tmp_path_factory.mktemp("copy")))
+    return {one.after: one for one in tried}
+
+
+def _tried(root: Path, copy: Path) -> list[Outcome]:
+    tree = copy_tree(root, copy)
     reach = measure(TARGET, tree)
     assert reach is not None
     assert reach.failing == ["tests/toy/test_counter.py::test_wrong"]
     tried = [attempt(m, reach.tests_for(m), tree, most_seconds=8) for m in mutants_of("toy", root, PATH)]
     assert (tree / PATH).read_text() == SOURCE == (root / PATH).read_text()
-    return {one.after: one for one in tried}
+    return tried
 
 
 def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcome]) -> None:
@@ -102,7 +110,8 @@ def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
     (tmp_path / "tests/toy").mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
     (tmp_path / "tests/toy/test_slow.py").write_text("import time\ndef test_it(): time.sleep(60)\n")
-    assert measure(TARGET, tmp_path, most_seconds=0.5) is None
+    with multiprocessing.get_context("spawn").Pool(1) as pool:  # forked from a process without threads, as above
+        assert pool.apply(measure, (TARGET, tmp_path), {"most_seconds": 0.5}) is None
 
 
 def test_results_can_be_read_again(outcomes: dict[str, Outcome]) -> None:

@@ -85,15 +85,46 @@ def test_sampling_is_an_average_over_who_is_kept() -> None:
     assert asked.sampled(np.array([[1, 1]])) == pytest.approx([expected], rel=1e-7)
 
 
-def test_the_table_of_average_errors() -> None:
-    """10 and 100 strict people of 1001; the least possible averages are .0387 and .0946 (benchmarks/levels.py)."""
-    few = level_sizes(501, [(0.1, 10), (1.0, 991)])
-    many = level_sizes(501, [(0.1, 100), (1.0, 901)])
-    assert few.average(few.typical, 0.5) == pytest.approx(0.0391, abs=5e-5)
-    assert few.average(few.every_table, 0.5) == pytest.approx(0.1084, abs=5e-5)
-    assert many.average(many.typical, 0.5) == pytest.approx(0.0962, abs=5e-5)
-    assert many.average(many.every_table, 0.5) == pytest.approx(0.1982, abs=5e-5)
-    assert many.average(many.strict_left_out, 0.5) == pytest.approx(0.1058, abs=5e-5)
+def near_the_middle(asked: LevelSizes, error: Callable[[np.ndarray], np.ndarray], near: int) -> float:
+    """The average over votes in which the loose people's count lies within *near* of the middle."""
+    middle = asked.sizes[1] // 2
+    table = [(s, y) for s in range(asked.sizes[0] + 1) for y in range(middle - near, middle + near + 1)]
+    weights = np.array([float(Fraction(ways(asked, yes), 2**asked.people)) for yes in table])
+    return float(error(np.array(table)) @ weights / weights.sum())
+
+
+@pytest.mark.parametrize(
+    ("strict", "near", "reported"),
+    [
+        (10, None, (0.1084, 0.0404, 0.0391)),
+        (20, None, (0.1567, 0.0518, 0.0489)),
+        (10, 40, (0.1095, 0.0408, 0.0395)),
+        (20, 40, (0.1582, 0.0523, 0.0494)),
+        (100, None, (0.1982, 0.1058, 0.0962)),
+    ],
+)
+def test_the_table_of_average_errors(strict: int, near: int | None, reported: tuple[float, ...]) -> None:
+    """Of 1001 people, over all votes and over those near the middle (docs/decisions/0007-average-errors.md)."""
+    asked = level_sizes(501, [(0.1, strict), (1.0, 1001 - strict)])
+    for error, expected in zip((asked.every_table, asked.strict_left_out, asked.typical), reported):
+        average = asked.average(error, 0.5) if near is None else near_the_middle(asked, error, near)
+        assert round(average, 4) == expected
+
+
+def test_the_table_of_average_errors_of_a_share() -> None:
+    asked = level_sizes(300, [(0.1, 300), (1.0, 700)])
+    weightless = level_sizes(300, [(0.0, 300), (1.0, 700)])
+    kinds = (asked.every_table, weightless.typical, asked.typical)
+    assert [round(asked.average(error, 0.3), 4) for error in kinds] == [0.21, 0.1876, 0.1672]
+
+
+def test_at_margin_fifteen_the_balanced_law_errs_three_thousand_times_as_often() -> None:
+    """21 strict people of 1001 who vote as fair coins, whatever the others say."""
+    asked = level_sizes(501, [(0.1, 21), (1.0, 980)])
+    table = np.array([(s, 515 - s) for s in range(22)])
+    coins = np.array([math.comb(21, s) / 2**21 for s in range(22)])
+    times = (asked.every_table(table) @ coins) / (asked.strict_left_out(table) @ coins)
+    assert times == pytest.approx(2963.757, abs=1e-3)
 
 
 def test_very_many_people_take_no_longer() -> None:

@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
-from optimaldp.asking.request import Request, read_request
-from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Aim
+from optimaldp.asking.draft import Draft, DraftOptions
+from optimaldp.asking.request import Request
 from optimaldp.ledger import Ledger, open_ledger
-from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question
 from optimaldp.tables import check, open_source
-from optimaldp.tables.people import People
 from optimaldp.tables.predicates import parse
-from optimaldp.tables.tally import EVERY_RECORD, Condition, Keys, Option
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Keys
 
 
 def check_request(
     question: Question | str,
     *,
-    epsilon: Any,
-    delta: Any = 0,
-    neighbours: str | Neighbours | None = None,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    where: str | None = None,
-    by: str | None = None,
-    groups: Iterable[Option] | None = None,
-    public_groups: bool = False,
-    aim: str | Aim | None = None,
+    data: object = None,
+    types: Mapping[str, str] | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
     personal: bool = False,
-    data: Any = None,
-    types: Any = None,
-    ledger: Any = None,
-    part: Any = None,
+    **options: Unpack[DraftOptions],
 ) -> Request:
-    """A request, with every condition in it parsed; of a table, with every column found; of a ledger, with its own rules."""
-    people = People(unit, reduce, reduce_order, where, None, "level" if personal else None)
-    if ledger is not None:
-        people, neighbours = _with_ledger(ledger, people, neighbours, part)
-    elif part is not None:
-        rule = "means nothing without a ledger that declares it"
-        raise QuestionError("part", str(part), rule, "ask without a part, or name the ledger")
-    request = read_request(
-        question,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours or Neighbours.SUBSTITUTION,
-        people=people,
-        by=by,
-        groups=groups,
-        public_groups=public_groups,
-        aim=aim,
-    )
+    """A request, with every condition in it parsed; of a table, with every column found; of a ledger, with its own rules.
+
+    *personal*: people have their own levels, whose column is not named yet.
+    """
+    draft = Draft(question, **options)
+    if personal:
+        draft = replace(draft, levels="level")
+    request = _completed(draft, ledger)
     _conditions_parse(request)
     if data is not None:
         opened = open_source(data, types=types)
@@ -63,17 +40,11 @@ def check_request(
     return request
 
 
-def _with_ledger(
-    ledger: Any, people: People, neighbours: str | Neighbours | None, part: Any
-) -> tuple[People, str | Neighbours]:
-    if not isinstance(ledger, Ledger):
-        with open_ledger(ledger, readonly=True) as book:
-            return _with_ledger(book, people, neighbours, part)
-    people = replace(people, unit=people.unit or ledger.opening.unit)
-    if part is not None:
-        own = ledger.part(part)
-        people = replace(people, part=(str(own.column), own.value))
-    return people, neighbours or ledger.opening.neighbours
+def _completed(draft: Draft, ledger: Ledger | str | os.PathLike[str] | None) -> Request:
+    if ledger is None or isinstance(ledger, Ledger):
+        return draft.request(ledger)
+    with open_ledger(ledger, readonly=True) as book:
+        return draft.request(book)
 
 
 def _conditions_parse(request: Request) -> None:

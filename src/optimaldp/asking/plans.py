@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from optimaldp.asking.checking import check_request
+from optimaldp.asking.draft import Draft
 from optimaldp.asking.previewing import preview_of
 from optimaldp.asking.releasing import release_each
 from optimaldp.asking.result import Release
@@ -128,8 +129,8 @@ def release_plan(plan: Plan) -> list[Release]:
     """Release every question of the plan: all are checked, then charged together or not at all."""
     source = plan.place(plan.source)
     if plan.ledger is None:
-        asked = [_options(question) | {"neighbours": plan.neighbours, "unit": plan.unit} for question in plan.questions]
-        return release_each(source, asked, types=plan.types)
+        drafts = [_draft(question, neighbours=plan.neighbours, unit=plan.unit) for question in plan.questions]
+        return release_each(source, drafts, types=plan.types)
     with open_table(
         source,
         ledger=plan.place(plan.ledger),
@@ -139,9 +140,9 @@ def release_plan(plan: Plan) -> list[Release]:
         types=plan.types,
         unit=AS_STORED if plan.unit is None else plan.unit,
     ) as table:
-        return release_each(source, [_options(one) for one in plan.questions], ledger=table.ledger, types=table.types)
+        return release_each(source, [_draft(one) for one in plan.questions], ledger=table.ledger, types=table.types)
 
 
-def _options(question: Mapping[str, Any]) -> dict[str, Any]:
+def _draft(question: Mapping[str, Any], **of_plan: Any) -> Draft:
     own = {name: value for name, value in question.items() if name not in ("text", "level_sizes")}
-    return own | {"question": question["text"]}
+    return Draft(question["text"], **own, **of_plan)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.asking.draft import Draft
 from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Request, read_request
 from optimaldp.asking.result import epsilon_means
@@ -25,7 +26,6 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
 from optimaldp.results import Result
-from optimaldp.tables.people import People
 from optimaldp.tables.tally import Option
 
 if TYPE_CHECKING:
@@ -165,18 +165,9 @@ def preview(
     >>> shown.reliable
     (('at most 5 %', 3), ('at most 1 %', 5), ('0', None))
     """
-    people = People(unit, reduce, reduce_order, where, None, None if level_sizes is None else "level")
-    request = read_request(
-        question,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        people=people,
-        by=by,
-        groups=groups,
-        public_groups=public_groups,
-        aim=aim,
-    )
+    draft = Draft(question, epsilon, delta, reduce, reduce_order, where, by, groups, public_groups, aim=aim, unit=unit)
+    draft = replace(draft, neighbours=neighbours, levels=None if level_sizes is None else "level")
+    request = draft.request()
     return preview_of(request, n=n, margins=margins, level_sizes=level_sizes)
 
 

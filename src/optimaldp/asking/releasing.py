@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from optimaldp.asking.cautions import cautions
+from optimaldp.asking.draft import Asked, Draft, DraftOptions, Number
 from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prepare, withhold_details
-from optimaldp.asking.request import Request, read_request
+from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release, now
 from optimaldp.asking.statements import meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
@@ -22,34 +20,17 @@ from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
 from optimaldp.sampling import SystemBits
 from optimaldp.tables import Source, check, count, open_source
-from optimaldp.tables.people import People
 from optimaldp.tables.tally import Counted, Option
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
 
-Asked = Question | str
 Listed = list[Question] | list[str] | list[Question | str] | tuple[Question | str, ...]
-Number = str | int | float | Fraction | Decimal | Epsilon
-"""A privacy parameter as people write it: ``0.5``, ``"ln(2)"``, ``Fraction(1, 2)``."""
 
 
-class ReleaseOptions(TypedDict, total=False):
+class ReleaseOptions(DraftOptions, total=False):
     """The options of :func:`release`, for readers of types."""
 
-    epsilon: Required[Number]
-    delta: Number
-    neighbours: str | Neighbours | None
-    unit: str | None
-    reduce: str | None
-    reduce_order: str | None
-    where: str | None
-    by: str | None
-    groups: Iterable[Option] | None
-    public_groups: bool
-    levels: str | None
-    aim: str | Aim | None
-    part: str | int | None
     ledger: Ledger | str | os.PathLike[str] | None
     types: Mapping[str, str] | None
     delimiter: str | None
@@ -106,8 +87,7 @@ def release(
     >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
     Release('no', (1, 1e-06)-DP, substitution, certified)
     """
-    several = not isinstance(question, (Question, str))
-    options = {
+    options: DraftOptions = {
         "epsilon": epsilon,
         "delta": delta,
         "neighbours": neighbours,
@@ -122,22 +102,22 @@ def release(
         "aim": aim,
         "part": part,
     }
-    asked = [{"question": one, **options} for one in (question if several else [question])]  # type: ignore[union-attr]
+    asked = [question] if isinstance(question, (Question, str)) else question
     made = release_each(
         source,
-        asked,
+        [Draft(one, **options) for one in asked],
         ledger=ledger,
         types=types,
         delimiter=delimiter,
         encoding=encoding,
         answer_after=answer_after,
     )
-    return made if several else made[0]
+    return made[0] if isinstance(question, (Question, str)) else made
 
 
 def release_each(
-    source: Any,
-    asked: Sequence[Mapping[str, Any]],
+    source: object,
+    drafts: Sequence[Draft],
     *,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
@@ -145,61 +125,18 @@ def release_each(
     encoding: str | None = None,
     answer_after: float | None = None,
 ) -> list[Release]:
-    """Release several questions, each with the options of :func:`release`: all are checked, then all or none is charged."""
+    """Release several questions, each with its own options: all are checked, then all or none is charged."""
     clock = Clock(answer_after)
-    if not asked:
+    if not drafts:
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
-    wanted = [_Asked(**one) for one in asked]
     opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
-    made = _release(opened, wanted) if ledger is None else _with_ledger(opened, wanted, ledger)
+    made = _release(opened, drafts) if ledger is None else _with_ledger(opened, drafts, ledger)
     clock.wait()
     return made
 
 
-class _Asked:
-    """What the user wrote; a ledger may still complete it."""
-
-    def __init__(
-        self,
-        question: Asked,
-        *,
-        neighbours: str | Neighbours | None = None,
-        unit: str | None = None,
-        reduce: str | None = None,
-        reduce_order: str | None = None,
-        where: str | None = None,
-        levels: str | None = None,
-        part: Any = None,
-        **options: Any,
-    ) -> None:
-        self._question, self._part, self._neighbours, self._options = question, part, neighbours, options
-        self._people = People(unit, reduce, reduce_order, where, None, levels)
-
-    def without_ledger(self) -> Request:
-        if self._part is not None:
-            rule = "means nothing without a ledger that declares it"
-            raise QuestionError("part", str(self._part), rule, "ask without a part, or name the ledger")
-        return self._request(self._neighbours or Neighbours.SUBSTITUTION, self._people)
-
-    def with_ledger(self, book: Ledger) -> Request:
-        """The ledger's own unit and neighbours where nothing else was said; its part by column and value."""
-        opening = book.opening
-        people = self._people if self._people.unit is not None else replace(self._people, unit=opening.unit)
-        if self._part is not None:
-            part = book.part(self._part)
-            people = replace(people, part=(str(part.column), part.value))
-        request = self._request(self._neighbours or opening.neighbours, people)
-        if people.part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
-            rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
-            raise QuestionError("part", str(self._part), rule, "ask without a part")
-        return request
-
-    def _request(self, neighbours: str | Neighbours, people: People) -> Request:
-        return read_request(self._question, neighbours=neighbours, people=people, **self._options)
-
-
-def _release(opened: Source, asked: Sequence[_Asked]) -> list[Release]:
-    requests = [one.without_ledger() for one in asked]
+def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
+    requests = [draft.request() for draft in drafts]
     for request in requests:
         check(opened, request.tally, request.people)
     made = []
@@ -230,14 +167,14 @@ def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) 
     )
 
 
-def _with_ledger(opened: Source, asked: Sequence[_Asked], ledger: Ledger | str | os.PathLike[str]) -> list[Release]:
+def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str | os.PathLike[str]) -> list[Release]:
     """Spend first, then draw: a crash may lose budget, never privacy."""
     from optimaldp.ledger import Ledger, open_ledger
 
     if isinstance(ledger, Ledger):
-        return _spend_and_draw(opened, [one.with_ledger(ledger) for one in asked], ledger)
+        return _spend_and_draw(opened, [draft.request(ledger) for draft in drafts], ledger)
     with open_ledger(ledger) as book:
-        return _spend_and_draw(opened, [one.with_ledger(book) for one in asked], book)
+        return _spend_and_draw(opened, [draft.request(book) for draft in drafts], book)
 
 
 def _spend_and_draw(opened: Source, requests: Sequence[Request], book: Ledger) -> list[Release]:

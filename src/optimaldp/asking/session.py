@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
+from optimaldp.asking.draft import Asked, QuestionOptions
 from optimaldp.asking.previewing import Preview, preview
-from optimaldp.asking.releasing import Asked, Listed, Number, release
+from optimaldp.asking.releasing import Listed, release
 from optimaldp.asking.result import Release
 from optimaldp.errors import InputError
-from optimaldp.laws.setting import Aim
 from optimaldp.ledger import Budget, History, Ledger, Remaining, open_ledger
 from optimaldp.ledger.agreement import AS_STORED
 from optimaldp.ledger.opening import is_server, ledger_exists
@@ -20,7 +20,7 @@ from optimaldp.ledger.people import Part, read_parts
 from optimaldp.questions.base import Question
 from optimaldp.tables import Source, check, open_source
 from optimaldp.tables.people import People
-from optimaldp.tables.tally import EVERY_RECORD, Condition, Option, Tally
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 
 if TYPE_CHECKING:
     from optimaldp.ledger.composition import Rule
@@ -28,20 +28,9 @@ if TYPE_CHECKING:
     from optimaldp.privacy import Neighbours
 
 
-class AskOptions(TypedDict, total=False):
+class AskOptions(QuestionOptions, total=False):
     """The options of :meth:`OpenTable.ask`, for readers of types."""
 
-    epsilon: Required[Number]
-    delta: Number
-    part: str | int | None
-    reduce: str | None
-    reduce_order: str | None
-    where: str | None
-    by: str | None
-    groups: Iterable[Option] | None
-    public_groups: bool
-    levels: str | None
-    aim: str | Aim | None
     answer_after: float | None
 
 
@@ -61,47 +50,17 @@ class OpenTable:
     @overload
     def ask(self, question: Listed, **options: Unpack[AskOptions]) -> list[Release]: ...
 
-    def ask(
-        self,
-        question: Asked | Listed,
-        *,
-        epsilon: Number,
-        delta: Number = 0,
-        part: str | int | None = None,
-        reduce: str | None = None,
-        reduce_order: str | None = None,
-        where: str | None = None,
-        by: str | None = None,
-        groups: Iterable[Option] | None = None,
-        public_groups: bool = False,
-        levels: str | None = None,
-        aim: str | Aim | None = None,
-        answer_after: float | None = None,
-    ) -> Release | list[Release]:
+    def ask(self, question: Asked | Listed, **options: Unpack[AskOptions]) -> Release | list[Release]:
         """Answer *question* privately and pay for it.
 
         **Guarantee.** The spend is durable before anything is sampled, and everything that was asked of this ledger, in whatever
         process, keeps the budget together. The same question at the same level on unchanged data gives the recorded
-        answer at no cost. A refusal (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
+        answer at no cost. The options are those of :func:`~optimaldp.asking.releasing.release`: *epsilon* (there is no default),
+        *delta*, *where*, *reduce*, *reduce_order*, *by*, *groups*, *public_groups*, *levels*, *aim*, *part*, *answer_after*;
+        the ledger remembers the unit and the neighbours. A refusal
+        (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
         """
-        return release(
-            self.source,
-            question,
-            epsilon=epsilon,
-            delta=delta,
-            reduce=reduce,
-            reduce_order=reduce_order,
-            where=where,
-            by=by,
-            groups=groups,
-            public_groups=public_groups,
-            levels=levels,
-            aim=aim,
-            part=part,
-            ledger=self.ledger,
-            types=self.types,
-            answer_after=answer_after,
-        )
+        return release(self.source, question, ledger=self.ledger, types=self.types, **options)
 
     def preview(
         self,

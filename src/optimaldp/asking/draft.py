@@ -1,0 +1,101 @@
+"""A request as the user wrote it: the one list of the options that a question takes, before a ledger completes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Required, TypedDict
+
+from optimaldp.asking.request import Request, read_request
+from optimaldp.errors import QuestionError
+from optimaldp.laws.setting import Aim
+from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.questions.base import Question
+from optimaldp.tables.people import People
+from optimaldp.tables.tally import Option
+
+if TYPE_CHECKING:
+    from optimaldp.ledger import Ledger
+
+Asked = Question | str
+Number = str | int | float | Fraction | Decimal | Epsilon
+"""A privacy parameter as people write it: ``0.5``, ``"ln(2)"``, ``Fraction(1, 2)``."""
+
+
+class QuestionOptions(TypedDict, total=False):
+    """What goes with a question, for readers of types; :func:`~optimaldp.asking.releasing.release` says what it means."""
+
+    epsilon: Required[Number]
+    delta: Number
+    reduce: str | None
+    reduce_order: str | None
+    where: str | None
+    by: str | None
+    groups: Iterable[Option] | None
+    public_groups: bool
+    levels: str | None
+    aim: str | Aim | None
+    part: str | int | None
+
+
+class DraftOptions(QuestionOptions, total=False):
+    """And what a ledger remembers, where there is one."""
+
+    neighbours: str | Neighbours | None
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question with its options; a ledger may still complete it."""
+
+    question: Asked
+    epsilon: Number
+    delta: Number = 0
+    reduce: str | None = None
+    reduce_order: str | None = None
+    where: str | None = None
+    by: str | None = None
+    groups: Iterable[Option] | None = None
+    public_groups: bool = False
+    levels: str | None = None
+    aim: str | Aim | None = None
+    part: str | int | None = None
+    neighbours: str | Neighbours | None = None
+    unit: str | None = None
+
+    def request(self, ledger: Ledger | None = None) -> Request:
+        """The ledger's own unit and neighbours where nothing else was said; its part by column and value."""
+        if ledger is None:
+            if self.part is not None:
+                rule = "means nothing without a ledger that declares it"
+                raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
+            return self._read(self.neighbours or Neighbours.SUBSTITUTION, self._people(self.unit))
+        opening = ledger.opening
+        people = self._people(self.unit if self.unit is not None else opening.unit)
+        if self.part is not None:
+            part = ledger.part(self.part)
+            people = replace(people, part=(str(part.column), part.value))
+        request = self._read(self.neighbours or opening.neighbours, people)
+        if people.part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
+            rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
+            raise QuestionError("part", str(self.part), rule, "ask without a part")
+        return request
+
+    def _people(self, unit: str | None) -> People:
+        return People(unit, self.reduce, self.reduce_order, self.where, None, self.levels)
+
+    def _read(self, neighbours: str | Neighbours, people: People) -> Request:
+        return read_request(
+            self.question,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbours=neighbours,
+            people=people,
+            by=self.by,
+            groups=self.groups,
+            public_groups=self.public_groups,
+            aim=self.aim,
+        )

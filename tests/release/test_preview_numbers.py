@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import sys
@@ -15,44 +14,16 @@ import optimaldp as odp
 from optimaldp.asking.previewing import epsilon_for, preview
 from optimaldp.cli import main
 from optimaldp.errors import InputError, LevelError, QuestionError
+from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
-from optimaldp.questions.rivals import discrete_laplace, rivals
-
-
-def permute_and_flip(scores: list[int], epsilon: float) -> list[float]:
-    """By enumeration of all orders: the definition."""
-    best = max(scores)
-    total = [0.0] * len(scores)
-    orders = list(itertools.permutations(range(len(scores))))
-    for order in orders:
-        left = 1.0
-        for index in order:
-            accept = math.exp(epsilon * (scores[index] - best) / 2)
-            total[index] += left * accept / len(orders)
-            left *= 1 - accept
-    return total
-
-
-def test_rivals_for_several_answers_by_their_definitions() -> None:
-    bound, margin, epsilon = level(1), 3, 1.0
-    listed = {
-        r.name: r.error(margin)
-        for r in rivals(parse("median(a, bins=[0, 1, 2, 3, 4])"), bound, Neighbours.SUBSTITUTION, 4)
-    }  # type: ignore[arg-type]
-    near = permute_and_flip([0, -margin, -margin, -margin], epsilon)
-    assert listed["permute-and-flip, all near"] == pytest.approx(1 - near[0])
-    assert listed["permute-and-flip, one near"] == pytest.approx(1 - permute_and_flip([0, -margin], epsilon)[0])
-    weights = [math.exp(epsilon * s / 2) for s in (0, -margin, -margin, -margin)]
-    assert listed["exponential, all near"] == pytest.approx(1 - weights[0] / sum(weights))
-    assert listed["randomised response"] == pytest.approx(3 / (math.e + 3))
 
 
 @pytest.mark.parametrize("text", ["share(x) >= 0.3", "share(x) > 3/7", "share(x) <= 0.9"])
 def test_laplace_on_a_share_under_add_remove_by_summation(text: str) -> None:
     """The mean over the integer distances of a margin, by adding the noise's probabilities."""
     question = parse(text)
-    rival = discrete_laplace(question, 0.7, Neighbours.ADD_REMOVE)
+    rival = question.noise_rival(Setting(level("0.7"), Neighbours.ADD_REMOVE))
     assert rival is not None
     bound = question.bound  # type: ignore[attr-defined]
     step = max(bound.numerator, bound.denominator - bound.numerator)

@@ -205,7 +205,7 @@ def _shown(
     reliable = accuracy.reliable()
     shown = _read_margins(margins) if margins is not None else _margins(reliable, persons)
     ours = ("optimaldp", tuple(display_float(accuracy.error(margin)) for margin in shown))
-    series = (ours, *((rival.name, tuple(rival.error(margin) for margin in shown)) for rival in accuracy.others))
+    series = (ours, *((rival.name, tuple(rival.error(margin) for margin in shown)) for rival in accuracy.rivals()))
     notes = [*accuracy.notes, *_group_note(request)]
     off, figures = accuracy.distance()
     more = {"epsilon_means": epsilon_means(request.level), **figures}

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.signed import sides_at
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.laws.winner.permute_and_flip import flip_probabilities
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions.electing import MOST_LISTED
-from optimaldp.questions.rivals import Rival, rivals, winner_counts, winner_rivals
+from optimaldp.questions.rivals import Rival, of_two_answers, winner_counts, winner_rivals
 
 if TYPE_CHECKING:
     from optimaldp.questions.base import Question
@@ -38,7 +39,8 @@ class Accuracy:
     """Ours and others' probability of a wrong answer by margin."""
 
     error: Error
-    others: tuple[Rival, ...]
+    rivals: Callable[[], tuple[Rival, ...]]
+    """What others would do, worked out when somebody asks."""
     notes: tuple[str, ...] = ()
     distance: Callable[[], Distance] = field(default=lambda: ((), {}))
     """How far off a wrong answer is, in sentences and in numbers: worked out when somebody asks."""
@@ -81,6 +83,10 @@ def least_margin(error: Error, limit: Fraction) -> int | None:
     return high
 
 
+def _rivals(question: Question, setting: Setting) -> Callable[[], tuple[Rival, ...]]:
+    return lambda: of_two_answers(setting.level, question.noise_rival(setting))
+
+
 def at_distance(question: Question, setting: Setting) -> Accuracy:
     """Two answers at a distance: the closed form by the number of flips."""
     chain = Chain(setting.level)
@@ -89,7 +95,7 @@ def at_distance(question: Question, setting: Setting) -> Accuracy:
         with precision(_BITS):
             return to_ball(chain.error(margin - 1))
 
-    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)))
+    return Accuracy(error, _rivals(question, setting))
 
 
 def of_winner(question: Any, setting: Setting) -> Accuracy:
@@ -108,7 +114,9 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
             row = [to_ball(p) for p in mechanism.law(table).probabilities()]
             return sum(row[1:], start=Ball(0))
 
-    others = tuple(winner_rivals(setting.level, setting.neighbours, options)) if options > 1 else ()
+    def others() -> tuple[Rival, ...]:
+        return winner_rivals(setting.level, setting.neighbours, options) if options > 1 else ()
+
     note = "for the winner: two options lead, nobody else has a vote"
     return Accuracy(error, others, (note,), lambda: (_trailing(error, setting) if options > 1 else (), {}))
 
@@ -131,7 +139,6 @@ def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:
 
 def _signed_error(setting: Setting) -> Error:
     """The error of the signed distance by whole people: half a person less than the margin may be left."""
-    from optimaldp.laws.signed import sides_at
 
     def error(margin: int) -> Ball:
         with precision(_BITS):
@@ -143,7 +150,7 @@ def _signed_error(setting: Setting) -> Error:
 def of_public_groups(question: Question, setting: Setting) -> Accuracy:
     """Two groups whose members are public: the margin in people of the group whose people weigh more."""
     note = "a margin of m: m people would have to go to the far end of the range, those who weigh most first"
-    return Accuracy(_signed_error(setting), tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,))
+    return Accuracy(_signed_error(setting), _rivals(question, setting), (note,))
 
 
 def of_mean(question: Any, setting: Setting) -> Accuracy:
@@ -162,14 +169,7 @@ def of_mean(question: Any, setting: Setting) -> Accuracy:
         return (said,), {"mean_away": away}
 
     note = "a margin of m: m people would have to go to the far end of the range"
-    return Accuracy(error, tuple(rivals(question, setting.level, setting.neighbours, 2)), (note,), distance)
-
-
-def of_quantile(question: Any, setting: Setting) -> Accuracy:
-    """Errors of a quantile depend on how people are spread over the bins: see the accuracy of the law."""
-    from optimaldp.questions.rank_accuracy import rank_accuracy
-
-    return rank_accuracy(question, setting)
+    return Accuracy(error, _rivals(question, setting), (note,), distance)
 
 
 def refuse_options(question: Question) -> int:

@@ -21,6 +21,7 @@ from optimaldp.tables.tally import Condition, Keys, Option, Reading, Tally
 if TYPE_CHECKING:
     from optimaldp.questions.accuracy import Accuracy
     from optimaldp.questions.mechanism import Mechanism
+    from optimaldp.questions.rivals import Rival
 
 YES_NO = ("yes", "no")
 NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is protected'
@@ -82,6 +83,10 @@ class Question(ABC):
     def accuracy(self, setting: Setting) -> Accuracy:
         """How often the answer is right by margin, and how far off a wrong one is: public, for previews."""
         raise NoMarginError("question", str(self), "has no margin", "its error does not depend on one")
+
+    def noise_rival(self, setting: Setting) -> Rival | None:
+        """What an expert would do with noise: on the one number that decides, where there is one. For previews."""
+        return None
 
     def restored(self, answer: Any) -> Any:
         """An answer that was read from a file, as it was when it was drawn."""

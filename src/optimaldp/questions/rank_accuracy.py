@@ -40,7 +40,7 @@ def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
         figures = _figures(law, setting)
         return tuple(_off(figures)), {"even_spread": [one.to_document() for one in figures]} if figures else {}
 
-    return Accuracy(error, tuple(_rivals(setting, law.bins)), (note,), distance)
+    return Accuracy(error, lambda: _rivals(setting, law.bins), (note,), distance)
 
 
 def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
@@ -78,7 +78,7 @@ def _off(figures: tuple[Any, ...]) -> list[str]:
     return [f"{first}, and by {ours.rank_error:.3g} people on average ({compared})."]
 
 
-def _rivals(setting: Setting, bins: int) -> list[Rival]:
+def _rivals(setting: Setting, bins: int) -> tuple[Rival, ...]:
     """The exponential mechanism with the same spread: its weight falls with half of epsilon for each person missed."""
     epsilon = float(setting.level.epsilon)
     near = min(bins - 1, 2 * _AROUND)
@@ -87,4 +87,4 @@ def _rivals(setting: Setting, bins: int) -> list[Rival]:
         others = sum(math.exp(-epsilon * margin * (2 * (step // 2) + 1) / 2) for step in range(near))
         return others / (1 + others)
 
-    return [Rival("exponential", "score: minus the people by which a bin misses the rank", exponential)]
+    return (Rival("exponential", "score: minus the people by which a bin misses the rank", exponential),)

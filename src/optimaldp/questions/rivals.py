@@ -1,6 +1,6 @@
 """The error of the usual mechanisms at the same level and margin: what a preview puts next to ours. Floats, for display only.
 
-The margin is the number of flips: how many persons would have to answer differently to change the answer.
+The margin is the number of flips: how many people would have to answer differently to change the answer.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from fractions import Fraction
 
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
-from optimaldp.questions.base import Question
-from optimaldp.questions.kinds.compare import Compare
-from optimaldp.questions.kinds.threshold import Threshold
 
 Error = Callable[[int], float]
 
@@ -28,16 +25,12 @@ class Rival:
     error: Error
 
 
-def rivals(question: Question, level: ApproximateDP, neighbours: Neighbours, answers: int) -> list[Rival]:
-    """What others would do. None of them can use delta but randomised response."""
-    epsilon = float(level.epsilon)
-    several = [*_exponential(epsilon, answers), *_permute_and_flip(epsilon, answers)]
-    noisy = discrete_laplace(question, epsilon, neighbours)
-    scored = _for_two(epsilon) if answers == 2 else several
-    return [*scored, *([noisy] if noisy else []), randomised_response(level, answers)]
+def of_two_answers(level: ApproximateDP, noisy: Rival | None) -> tuple[Rival, ...]:
+    """What others would do; *noisy* is noise on the number that decides. None of them can use delta but randomised response."""
+    return (*_by_signed_margin(float(level.epsilon)), *([noisy] if noisy else []), randomised_response(level, 2))
 
 
-def _for_two(epsilon: float) -> list[Rival]:
+def _by_signed_margin(epsilon: float) -> list[Rival]:
     """Two answers: the fairest score is the signed margin, ``flips - 1/2`` for the truth and its negative for the other answer.
 
     Each score changes by at most 1, so they differ by ``2 flips - 1`` in units of epsilon / 2.
@@ -53,46 +46,13 @@ def _for_two(epsilon: float) -> list[Rival]:
     ]
 
 
-def _exponential(epsilon: float, q: int) -> list[Rival]:
-    """Score of an answer: minus the moves until it is true, which changes by at most 1; so the exponent is epsilon / 2."""
-
-    def error(near: int) -> Error:
-        def at(margin: int) -> float:
-            weight = near * math.exp(-epsilon * margin / 2)
-            return weight / (1 + weight)
-
-        return at
-
-    return [
-        Rival("exponential, one rival near", "score: minus the flips to each answer; all others far", error(1)),
-        Rival("exponential, all near", "score: minus the flips to each answer; all others at the margin", error(q - 1)),
-    ]
-
-
-def _permute_and_flip(epsilon: float, q: int) -> list[Rival]:
-    """Answers in random order, each accepted with probability ``e^(-epsilon margin / 2)``, the true one always."""
-
-    def error(near: int) -> Error:
-        def at(margin: int) -> float:
-            passed = 1 - math.exp(-epsilon * margin / 2)
-            # The true answer is at each place among near + 1 with equal chance, and all before it must be passed over.
-            return 1 - sum(passed**before for before in range(near + 1)) / (near + 1)
-
-        return at
-
-    return [
-        Rival("permute-and-flip, one near", "the same scores; all others far", error(1)),
-        Rival("permute-and-flip, all near", "the same scores; all others at the margin", error(q - 1)),
-    ]
-
-
 def winner_counts(options: int, margin: int, neighbours: Neighbours) -> tuple[int, ...]:
     """Made-up votes with the given margin: the first option leads the second, nobody else has a vote."""
     lead = 2 * margin - 1 if neighbours is Neighbours.SUBSTITUTION else margin - 1
     return (2 * lead + 2, lead + 2, *[0] * (options - 2))
 
 
-def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) -> list[Rival]:
+def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) -> tuple[Rival, ...]:
     """The winner's usual mechanisms score by votes: e^(-epsilon gap / 2), or e^(-epsilon gap) where votes only come or go."""
     from optimaldp.laws.winner.distribution import ball_power
     from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
@@ -111,21 +71,15 @@ def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) ->
             return max(0.0, float(sum(row[1:], start=0 * row[0]).mid()))
 
     words = "score: the votes"
-    return [
+    return (
         Rival("exponential", words, exponential),
         Rival("permute-and-flip", words, flipping),
         randomised_response(level, options),
-    ]
+    )
 
 
-def discrete_laplace(question: Question, epsilon: float, neighbours: Neighbours) -> Rival | None:
-    """Noise on the one number that decides, where there is one; ``None`` for the others."""
-    if isinstance(question, Compare):
-        return _laplace_on_lead(epsilon, neighbours)
-    if not isinstance(question, Threshold):
-        return None
-    if question.quantity == "share" and neighbours is Neighbours.ADD_REMOVE:
-        return _laplace_on_excess(epsilon, question.bound)
+def noise_on_count(epsilon: float) -> Rival:
+    """One person changes the count by at most one."""
     return Rival("discrete Laplace", "noise of scale 1/epsilon on the count", lambda f: _tail(epsilon, f))
 
 
@@ -136,7 +90,7 @@ def _tail(rate: float, distance: float) -> float:
     return math.exp(-rate * distance) / (1 + math.exp(-rate))
 
 
-def _laplace_on_lead(epsilon: float, neighbours: Neighbours) -> Rival:
+def noise_on_lead(epsilon: float, neighbours: Neighbours) -> Rival:
     if neighbours is Neighbours.ADD_REMOVE:
         return Rival("discrete Laplace", "noise of scale 1/epsilon on the lead", lambda f: _tail(epsilon, f))
 
@@ -147,8 +101,8 @@ def _laplace_on_lead(epsilon: float, neighbours: Neighbours) -> Rival:
     return Rival("discrete Laplace", "noise of scale 2/epsilon on the lead, mean over both leads of a margin", error)
 
 
-def _laplace_on_excess(epsilon: float, bound: Fraction) -> Rival:
-    """``q yes - p persons`` for the bound p/q changes by at most s = max(p, q - p) when one person appears or disappears.
+def noise_on_excess(epsilon: float, bound: Fraction) -> Rival:
+    """``q yes - p people`` for the bound p/q changes by at most s = max(p, q - p) when one person appears or disappears.
 
     At a margin f the noise must reach one of the distances ``(f - 1) s + 1 .. f s``: the mean over them.
     """

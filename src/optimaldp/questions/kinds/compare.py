@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours
+from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import (
@@ -23,10 +23,8 @@ from optimaldp.questions.literals import (
 )
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.questions.rivals import Rival, noise_on_lead
 from optimaldp.tables.tally import Option, Options
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 Counts = tuple[int, int, int]
 """(first, second, everybody else)."""
@@ -79,9 +77,10 @@ class Compare(Question):
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import at_distance
-
         return at_distance(self, setting)
+
+    def noise_rival(self, setting: Setting) -> Rival:
+        return noise_on_lead(float(setting.level.epsilon), setting.neighbours)
 
     def spec(self) -> Spec:
         return {"kind": "compare", "among": self.among is not None}

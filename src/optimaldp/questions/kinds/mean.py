@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import QuestionError
@@ -14,6 +14,7 @@ from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.accuracy import Accuracy, of_mean
 from optimaldp.questions.base import YES_NO, Question, Spec, Valued, among_text, counts_for, outside_last
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
@@ -22,9 +23,6 @@ from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Grid
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,8 +81,6 @@ class MeanThreshold(Question):
         return (AtDistance if self.inequality.values == 2 else BySignedDistance)(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import of_mean
-
         return of_mean(self, setting)
 
     def spec(self) -> Spec:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, share_condition
 from optimaldp.errors import QuestionError
@@ -15,16 +15,15 @@ from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Cells, Setting
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.accuracy import Accuracy
 from optimaldp.questions.base import Question, Spec, Valued, among_text, counts_for, outside_last
 from optimaldp.questions.binning import BinNames, Binning, read_binning
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.rank_accuracy import rank_accuracy
 from optimaldp.questions.ranking import Ranking
 from optimaldp.tables.tally import Reading
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,9 +92,7 @@ class Quantile(Question):
         return Ranking.of(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import of_quantile
-
-        return of_quantile(self, setting)
+        return rank_accuracy(self, setting)
 
     def spec(self) -> Spec:
         return {"kind": "quantile", "rank": self.rank, "bins": self.binning.bins, "among": self.among is not None}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from optimaldp.distances.several import (
     Part,
@@ -21,14 +20,12 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Cells, Setting
 from optimaldp.privacy import Neighbours
+from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, counts_for
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.tables.tally import Condition
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 MOST_JOINED = 3
 
@@ -98,8 +95,6 @@ class Several(Question):
         return AtDistance(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import at_distance
-
         return at_distance(self, setting)
 
     def spec(self) -> Spec:

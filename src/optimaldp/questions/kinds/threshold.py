@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.errors import QuestionError
@@ -14,17 +14,15 @@ from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_text, counts_for
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
 from optimaldp.tables.tally import EVERY_RECORD, Condition
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
-
 
 Counts = tuple[int, int, int]
 """(yes, no, outside)."""
@@ -90,9 +88,13 @@ class Threshold(Question):
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import at_distance
-
         return at_distance(self, setting)
+
+    def noise_rival(self, setting: Setting) -> Rival:
+        epsilon = float(setting.level.epsilon)
+        if self.quantity == "share" and setting.neighbours is Neighbours.ADD_REMOVE:
+            return noise_on_excess(epsilon, self.bound)
+        return noise_on_count(epsilon)
 
     def spec(self) -> Spec:
         return {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.distances.ranking import true_ranking
 from optimaldp.errors import QuestionError
@@ -16,6 +16,7 @@ from optimaldp.laws.setting import Setting, Table
 from optimaldp.laws.top import TopLaw
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, precision
+from optimaldp.questions.accuracy import Accuracy
 from optimaldp.questions.base import Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
@@ -23,9 +24,6 @@ from optimaldp.questions.literals import check_among, check_column, check_option
 from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,15 +61,13 @@ class Top(OfOptions):
         return Leading(self, setting, self.law(setting))
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import Accuracy
-
         law = self.law(setting)
 
         def error(margin: int) -> Ball:
             with precision(128):
                 return law.most_wrong(margin)
 
-        return Accuracy(error, (), ("an upper bound: at every table with this margin the error is at most this",))
+        return Accuracy(error, tuple, ("an upper bound: at every table with this margin the error is at most this",))
 
     def spec(self) -> Spec:
         options = len(self.known_options())

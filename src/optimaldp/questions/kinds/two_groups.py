@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.distances.public_groups import (
     GroupDifference,
@@ -21,6 +21,7 @@ from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued, counts_for
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Form
@@ -29,9 +30,6 @@ from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Condition, Grid
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 _BOTH = "someone in both groups counts as in neither"
 Counts = tuple[int, int, int, int, int]
@@ -102,8 +100,6 @@ class ShareDifference(Question):
         return PublicGroups(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import at_distance, of_public_groups
-
         return (of_public_groups if setting.public_groups else at_distance)(self, setting)
 
     def spec(self) -> Spec:
@@ -192,8 +188,6 @@ class MeanDifference(Question):
         return PublicGroups(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import of_public_groups
-
         return of_public_groups(self, setting)
 
     def spec(self) -> Spec:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours
+from optimaldp.questions.accuracy import Accuracy, of_winner
 from optimaldp.questions.base import Spec
 from optimaldp.questions.electing import Electing, WeightedElecting
 from optimaldp.questions.forms import Call, Form
@@ -17,9 +18,6 @@ from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.tables.tally import Option
-
-if TYPE_CHECKING:
-    from optimaldp.questions.accuracy import Accuracy
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +43,6 @@ class Winner(OfOptions):
         return (WeightedElecting if setting.personal else Electing)(self, setting)
 
     def accuracy(self, setting: Setting) -> Accuracy:
-        from optimaldp.questions.accuracy import of_winner
-
         return of_winner(self, setting)
 
     def spec(self) -> Spec:

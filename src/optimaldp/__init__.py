@@ -54,10 +54,12 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.threshold import share as share
     from optimaldp.questions.kinds.top import top as top
     from optimaldp.questions.kinds.winner import winner as winner
+    from optimaldp.reporting.report import write_report
     from optimaldp.sanitising import bins as bins
     from optimaldp.sanitising import sanitise as sanitise
 
     open = open_table
+    report = write_report
 
 __version__ = "0.2.0"
 
@@ -107,6 +109,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "epsilon_for": ("optimaldp.asking.previewing", "epsilon_for"),
     "keys": ("optimaldp.questions.kinds.keys", "keys"),
     "mean": ("optimaldp.questions.kinds.mean", "mean"),
+    "report": ("optimaldp.reporting.report", "write_report"),
     "Release": ("optimaldp.asking.result", "Release"),
     "Preview": ("optimaldp.asking.previewing", "Preview"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +32,20 @@ class Result(ABC):
         return []
 
     def save(self, path: str | Path) -> Path:
-        """Write the result as ``.json``, or as an ``.html`` page that stands alone, by the ending of *path*."""
-        target = Path(path)
-        writers = {".json": lambda: self.to_json(indent=2) + "\n", ".html": self._page}
+        """Write the result, by the ending of *path*: ``.json``, an ``.html`` page that stands alone, ``.csv`` of a table."""
+        target, writers = Path(path), self._writers()
         if (ending := target.suffix.lower()) not in writers:
             rule = "does not end in a kind of file that can be written"
-            raise InputError("path", str(path), rule, "use .json or .html")
+            raise InputError("path", str(path), rule, f"use one of {', '.join(writers)}; plot(path) writes pictures")
         try:
-            target.write_text(writers[ending](), "utf-8")
+            target.write_text(writers[ending](), "utf-8", newline="")
         except OSError as error:
             raise InputError("path", str(path), f"cannot be written ({error.strerror})", "check the folder") from None
         return target
+
+    def _writers(self) -> dict[str, Callable[[], str]]:
+        """What can be written as a file: the ending, and what makes the text."""
+        return {".json": lambda: self.to_json(indent=2) + "\n", ".html": self._page}
 
     def _page(self) -> str:
         title = html.escape(self.summary())

@@ -58,7 +58,7 @@ SAMPLES: dict[str, Callable[[], Any]] = {
     "graphs.plot_errors": lambda: graphs.plot_errors(
         [1, 2], {"a": [0.3, 0.2], "b": [0.2, 0.1]}, x_label="epsilon", title="errors"
     ),
-    "histograms.draw_margin": lambda: odp.sanitise(TABLE, columns={"sex": ["m", "f"]}, epsilon=1).plot("sex"),
+    "histograms.draw_margin": lambda: odp.sanitise(TABLE, columns={"sex": ["m", "f"]}, epsilon=1).plot(column="sex"),
     "releases.draw_release": lambda: odp.release(TABLE, "majority(sex = 'm')", epsilon=1).plot(),
     "a release of counts": lambda: odp.release(TABLE, "histogram(sex, ['m', 'f'])", epsilon=1).plot(),
     "a release by group": lambda: odp.release(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pytest
@@ -14,8 +16,9 @@ from command_line import run_cli
 import optimaldp as odp
 from optimaldp.errors import InputError
 from optimaldp.ledger import Budget
+from optimaldp.reporting import printing
 from optimaldp.reporting.reliability import question_texts, reliability_of
-from optimaldp.reporting.report import report_html, write_report
+from optimaldp.reporting.report import documents_html, report_html, write_report
 
 TABLE = pyarrow.table(
     {
@@ -93,7 +96,7 @@ def test_the_command_writes_the_page(ledger: Path, tmp_path: Path) -> None:
         assert failed.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", ["report.pdf", "report", "nowhere/report.html"])
+@pytest.mark.parametrize("name", ["report.docx", "report", "nowhere/report.html", "nowhere/report.pdf"])
 def test_a_page_that_cannot_be_written_is_told(ledger: Path, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="output"):
         write_report(ledger, tmp_path / name)
@@ -110,18 +113,112 @@ def test_the_curve_is_that_of_the_law_that_answered() -> None:
     assert question_texts("majority(x) | where: a | by: b")[-1] == "majority(x)"
 
 
-def test_a_release_is_drawn_and_saved(tmp_path: Path) -> None:
-    yes_no = odp.release(TABLE, "share(smokes = 'yes') >= 0.9", epsilon=1)
-    counts = odp.release(TABLE, "histogram(smokes, ['yes', 'no'])", epsilon=1)
-    groups = odp.release(TABLE, "majority(age < 150)", epsilon=2, by="ward", groups=["a", "<b>&"])
-    for name, made in (("one", yes_no), ("counts", counts), ("groups", groups)):
-        figure: Any = made.plot(tmp_path / f"{name}.svg")
-        assert (tmp_path / f"{name}.svg").stat().st_size > 1000
-        assert figure._repr_png_().startswith(b"\x89PNG")
-    bars = counts.plot().axes[0].patches
-    assert [bar.get_width() for bar in bars] == list(counts.answer.values())  # type: ignore[attr-defined]
-    assert counts.save(tmp_path / "made.json").read_text("utf-8") == counts.to_json(indent=2) + "\n"
-    assert "<!doctype html>" in yes_no.save(tmp_path / "made.html").read_text("utf-8")
-    for wrong in ("made.xlsx", "nowhere/made.json"):
-        with pytest.raises(InputError, match="path"):
-            yes_no.save(tmp_path / wrong)
+def _released(folder: Path) -> tuple[Path, Path]:
+    """Two files as the command line writes them: one release, and a list of two."""
+    one = odp.release(TABLE, "share(smokes = 'yes') >= 0.9", epsilon=1)
+    two = odp.release(TABLE, ["majority(age < 150)", "histogram(smokes, ['yes', 'no'])"], epsilon="0.5")
+    first, second = folder / "one.json", folder / "two.json"
+    one.save(first)
+    second.write_text(json.dumps([made.to_document() for made in two]), "utf-8")
+    return first, second
+
+
+def test_documents_of_releases_make_a_report_without_a_ledger(tmp_path: Path) -> None:
+    first, second = _released(tmp_path)
+    ran = run_cli("report", str(first), str(second), "--output", str(tmp_path / "report.html"))
+    assert ran.code == 0, ran.stderr
+    page = (tmp_path / "report.html").read_text("utf-8")
+    outline = Outline()
+    outline.feed(page)
+    assert (outline.stack, outline.links) == ([], [])
+    text = re.sub(r"<[^>]+>", " ", page)
+    assert "3 questions" in text
+    assert "these answers together cost at most epsilon 2, delta 0." in text
+    assert "No ledger kept count" in text
+    assert text.count("it holds.") == 3
+    assert page.count('class="picture"') == 2
+
+
+def test_a_changed_document_is_not_reported_as_if_it_held(tmp_path: Path) -> None:
+    document = odp.release(TABLE, "share(smokes = 'yes') >= 0.9", epsilon=1).to_document()
+    document["mechanism"] = document["mechanism"] | {"epsilon": "0.1"}
+    page = documents_html([document])
+    assert "it does not hold" in page
+    assert "it holds." not in page
+
+
+def test_answers_about_different_people_are_not_added_up() -> None:
+    asked = {"question": "majority(age < 150)", "epsilon": 1}
+    releases = [odp.release(TABLE, **asked, neighbours=name) for name in ("substitution", "add-remove")]
+    page = documents_html(releases)
+    assert "differs from answer to answer" in page
+    assert "together cost" not in page
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "[1]", '{"question": "majority(x)"}', "no JSON", "\xff"])
+def test_a_file_that_is_no_release_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(content, "latin-1")
+    with pytest.raises(InputError):
+        write_report(output=tmp_path / "report.html", documents=[path])
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_ledger_and_documents_are_one_too_many(ledger: Path, tmp_path: Path) -> None:
+    first, _ = _released(tmp_path)
+    for arguments in ([str(first), "--ledger", str(ledger)], []):
+        failed = run_cli("report", *arguments, "--output", str(tmp_path / "report.html"))
+        assert failed.code == 2
+        assert "ledger" in failed.stderr
+
+
+def _only(monkeypatch: pytest.MonkeyPatch, folder: Path, scripts: dict[str, str]) -> None:
+    """A machine on which these programs, and no other printers of pages, are installed."""
+    folder.mkdir()
+    for name, body in scripts.items():
+        (folder / name).write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n{body}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setattr(printing.shutil, "which", lambda name: str(folder / name) if name in scripts else None)
+
+
+_PRINTS = "Path(sys.argv[2]).write_bytes(b'%PDF-1.7 ' + Path(sys.argv[1]).read_bytes())"
+_BROWSES = """
+target = next(word.partition("=")[2] for word in sys.argv if word.startswith("--print-to-pdf="))
+assert "--headless" in sys.argv and sys.argv[-1].startswith("file://")
+Path(target).write_bytes(b"%PDF-1.4 by a browser")
+"""
+
+
+def test_a_report_is_printed_by_what_is_installed(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _only(monkeypatch, tmp_path / "bin", {"weasyprint": _PRINTS})
+    printed = write_report(ledger, tmp_path / "report.pdf").read_bytes()
+    assert printed.startswith(b"%PDF-")
+    assert b"Appendix: the proofs" in printed
+
+
+def test_a_printer_that_fails_leaves_the_work_to_the_next(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _only(monkeypatch, tmp_path / "bin", {"wkhtmltopdf": "sys.exit(1)", "msedge": _BROWSES})
+    assert write_report(ledger, tmp_path / "report.pdf").read_bytes() == b"%PDF-1.4 by a browser"
+
+
+@pytest.mark.parametrize("scripts", [{}, {"chromium": "sys.exit(0)"}, {"chromium": "sys.exit(3)"}])
+def test_without_a_printer_a_sentence_says_what_to_do(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str]
+) -> None:
+    _only(monkeypatch, tmp_path / "bin", scripts)
+    with pytest.raises(InputError, match=r"write an \.html and print it in a browser"):
+        write_report(ledger, tmp_path / "report.pdf")
+    assert not (tmp_path / "report.pdf").exists()
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_real_browser_prints_the_report(ledger: Path, tmp_path: Path) -> None:
+    ran = run_cli("report", "--ledger", str(ledger), "--output", str(tmp_path / "report.pdf"))
+    assert ran.code == 0, ran.stderr
+    printed = (tmp_path / "report.pdf").read_bytes()
+    assert printed.startswith(b"%PDF-")
+    assert len(printed) > 10_000

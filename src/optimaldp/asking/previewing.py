@@ -6,9 +6,11 @@ The margin is public because it is hypothetical: "if 13 or more people would hav
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -107,6 +109,17 @@ class Preview(Result):
             import pandas
 
         return pandas.DataFrame({"margin": self.margins, **dict(self.series)})
+
+    def to_csv(self) -> str:
+        """One line for each margin: the margin, then the error of each mechanism."""
+        written = io.StringIO()
+        sheet = csv.writer(written, lineterminator="\n")
+        sheet.writerow(["margin", *(name for name, _ in self.series)])
+        sheet.writerows(zip(self.margins, *(errors for _, errors in self.series)))
+        return written.getvalue()
+
+    def _writers(self) -> dict[str, Callable[[], str]]:
+        return super()._writers() | {".csv": self.to_csv}
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in ("margin", *(name for name, _ in self.series)))

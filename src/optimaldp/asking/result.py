@@ -6,6 +6,7 @@ import csv
 import datetime
 import html
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,9 @@ class Release(Result):
         return drawn(draw_release(self), path)
 
     def answers(self) -> dict[str, Any]:
-        """The answers by name: one for each group, option or rank; a single answer is called "answer"."""
+        """The answers by name: one for each group, option or rank; of a list by place; a single answer is called "answer"."""
+        if isinstance(self.answer, list):
+            return {str(place): value for place, value in enumerate(self.answer, start=1)}
         return dict(self.answer) if isinstance(self.answer, dict) else {"answer": self.answer}
 
     def to_frame(self) -> Any:
@@ -120,6 +123,9 @@ class Release(Result):
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows([("name", "value"), *self.answers().items()])
         return written.getvalue()
+
+    def _writers(self) -> dict[str, Callable[[], str]]:
+        return super()._writers() | {".csv": self.to_csv}
 
     def _repr_html_(self) -> str:
         if not isinstance(self.answer, dict):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import InputError
 from optimaldp.extras import requiring
 from optimaldp.ledger.account import Account
 from optimaldp.ledger.budget import readable
@@ -163,29 +162,16 @@ class History(Result):
             sheet.writerow([_cell(document[name]) for name in _SHEET])
         return written.getvalue()
 
-    def save(self, path: str | Path) -> Path:
-        """Write the history as ``.csv`` (without the proofs) or ``.json`` (with them), by the ending of *path*."""
-        writers: dict[str, Callable[[], str]] = {".csv": self.to_csv, ".json": lambda: self.to_json(indent=2) + "\n"}
-        target = Path(path)
-        if target.suffix.lower() not in writers:
-            raise InputError(
-                "path", str(path), "does not end in a kind of file that can be written", "use .csv or .json"
-            )
-        try:
-            target.write_text(writers[target.suffix.lower()](), "utf-8", newline="")
-        except OSError as error:
-            raise InputError("path", str(path), f"cannot be written ({error.strerror})", "check the folder") from None
-        return target
+    def _writers(self) -> dict[str, Callable[[], str]]:
+        """CSV has no proofs; JSON has them."""
+        return super()._writers() | {".csv": self.to_csv}
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The budget used over time, as a picture; it is also written to *path* if one is given."""
         from optimaldp.plots.history import draw_history
-        from optimaldp.plots.style import save
+        from optimaldp.plots.style import drawn
 
-        picture = draw_history(self)
-        if path is not None:
-            save(picture, path)
-        return picture
+        return drawn(draw_history(self), path)
 
     def __str__(self) -> str:
         from rich.console import Console

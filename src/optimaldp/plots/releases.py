@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import InputError
+from optimaldp.laws.keys import KeysLaw
 from optimaldp.plots.preview import draw_preview
 from optimaldp.plots.style import figure, look
 from optimaldp.reporting.reliability import reliability_of
@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     from optimaldp.asking.result import Release
 
 _INCHES_PER_ROW = 0.32
+_POINTS = 40  # of a curve
 
 
 def draw_release(release: Release) -> Figure:
-    """Counts and groups as they were answered; a single answer by the probability of a wrong one at each margin."""
+    """Counts and groups as they were answered; a single answer by the probability of a wrong one at each margin.
+
+    A list of categories by the probability that one is named.
+    """
     if isinstance(release.answer, dict):
         values = list(release.answer.values())
         counted = bool(values) and all(isinstance(value, int) for value in values)
         return _counts(release) if counted else _groups(release)
     preview = reliability_of(release.question, release.statement)
     if preview is None:
-        remedy = "read it as it is, or release.to_frame()"
-        raise InputError("plot", release.question, "has no margin and no counts that could be drawn", remedy)
+        return _kept(release)
     picture = draw_preview(preview)
     picture.axes[0].set_title(f"{_short(release.question)}: {release.answer}\n{release.level}", loc="left")
     return picture
@@ -36,6 +39,18 @@ def _counts(release: Release) -> Figure:
     picture, axes = _rows(release, "people", "counted")
     axes.barh([str(name) for name in release.answer], list(release.answer.values()), **look(0).bar_style())
     axes.invert_yaxis()
+    return picture
+
+
+def _kept(release: Release) -> Figure:
+    """Which categories occur has no margin: how often one is named depends on how many people have it."""
+    law = KeysLaw.at(release.level.epsilon, release.level.delta, release.neighbours)
+    sure = law.surely_kept()
+    sizes = sorted({round(sure * place / _POINTS) for place in range(_POINTS + 1)})
+    title = f"{_short(release.question)}: {len(release.answer)} named\n{release.level}"
+    picture, axes = figure(title=title, x="people with a category", y="probability that it is named")
+    axes.plot(sizes, [float(law.kept(size)[0]) for size in sizes], **look(0).line_style(), markevery=5)
+    axes.set_ylim(-0.02, 1.02)
     return picture
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError, QuestionError
 from optimaldp.extras import requiring
@@ -21,6 +21,9 @@ from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 from optimaldp.sanitising.noisy import Margin
 from optimaldp.sanitising.rows import frame_columns, generator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _KINDS = ("pandas", "polars", "arrow")
 _ENDINGS = (".csv", ".parquet")
@@ -124,7 +127,9 @@ class Sanitised(Result):
         return frame_columns(self.columns, self.codes, generator(SystemBits()), labels=True, whole=self.whole)
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = False) -> Path:
-        """Write the rows as CSV or Parquet, and the statement beside them (``clean.csv.json``)."""
+        """Write the rows (``.csv``, ``.parquet``) and the statement beside them, or that alone (``.json``, ``.html``)."""
+        if Path(path).suffix.lower() in self._writers():
+            return super().save(Path(path))
         target = check_output(path)
         table = _arrow(self._labelled() if labels else self._frame)
         if target.suffix.lower() == ".csv":
@@ -151,11 +156,12 @@ class Sanitised(Result):
     def to_document(self) -> dict[str, Any]:
         return {"rows": self.rows} | self.statement
 
-    def plot(self, column: str | None = None) -> Any:
-        """Bars of one column's margin with its intervals."""
+    def plot(self, path: str | Path | None = None, *, column: str | None = None) -> Figure:
+        """Bars of one column's margin (the first column's) with its intervals. Also written to *path* if one is given."""
         from optimaldp.plots.histograms import draw_margin
+        from optimaldp.plots.style import drawn
 
-        return draw_margin(self.margin(column or self.columns[0].name))
+        return drawn(draw_margin(self.margin(column or self.columns[0].name)), path)
 
 
 def _plain(values: list[Any]) -> Any:

@@ -82,6 +82,16 @@ def test_an_answer_that_is_too_rare_for_a_word() -> None:
     for after, expected in ((0, 0), (1, 1)):
         drawn = draw_many([rare, 1 - rare], 1, words=fixed([0]), source=Script(after=after))
         assert drawn.tolist() == [expected]
+        enclosed = draw_many(lambda: [ball(rare), 1 - ball(rare)], 1, words=fixed([0]), source=Script(after=after))
+        assert enclosed.tolist() == [expected]
+
+
+def test_a_probability_of_zero_whose_ball_reaches_below_zero() -> None:
+    """1/3 + 1/3 + 1/3 - 1 is nothing, and no precision shows it; a word of zeros is decided by the first bit that is one."""
+    enclosed = draw_many(
+        lambda: [3 * ball(Fraction(1, 3)) - 1, Ball(1)], 2, words=fixed([0, 1]), source=Script(after=1)
+    )
+    assert enclosed.tolist() == [1, 1]
 
 
 def test_counts_are_binomial() -> None:

@@ -17,14 +17,19 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tools.mutation.child import copy_tree
 from tools.mutation.mutants import change, mutants_of
-from tools.mutation.reach import measure
+from tools.mutation.reach import Reach
 from tools.mutation.report import read_listed, summary, survival, too_many
+from tools.mutation.serve import Order, serve
 from tools.mutation.targets import Target, read_targets
-from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, attempt, read_outcome
+from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, read_outcome
 
 SOURCE = '''"""A counter."""
 
 from __future__ import annotations
+
+from functools import cache, partial
+
+LEAST = 3
 
 
 def steps(limit: int | None) -> int:
@@ -36,6 +41,22 @@ def steps(limit: int | None) -> int:
 
 def never(value: int, *, öther: int = 0) -> bool:
     return value == 7
+
+
+@cache
+def kept(value: int, by: int = 2) -> int:
+    return value * by
+
+
+class Box:
+    size: int = 5
+
+    @property
+    def double(self) -> int:
+        return self.size + self.size
+
+
+bound = partial(kept, 4)
 '''
 PATH = "src/optimaldp/toy/counter.py"
 TARGET = Target("toy", (PATH,), ("tests/toy",))
@@ -52,9 +73,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     (root / "tests/toy").mkdir(parents=True)
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
     (root / "tests/toy/test_counter.py").write_text(
-        "from optimaldp.toy.counter import steps\n"
+        "from optimaldp.toy.counter import LEAST, Box, bound, kept, steps\n"
+        "BEFORE = kept(3), bound()\n"  # kept by the cache from before the fault
         "def test_three(): assert steps(3) >= 3\n"
         "def test_none(): assert steps(None) == 0\n"
+        "def test_kept(): assert kept(3) == 6 and bound() == 8\n"
+        "def test_box(): assert Box().double == 10 and LEAST == 3\n"
         "def test_wrong(): assert steps(2) == 5\n"
     )
     # A process of its own: one that has loaded libraries with threads, as a worker of the suite has, cannot be forked safely.
@@ -64,13 +88,19 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
 
 
 def _tried(root: Path, copy: Path) -> list[Outcome]:
-    tree = copy_tree(root, copy)
-    reach = measure(TARGET, tree)
-    assert reach is not None
+    messages = _served(root, copy)
+    [reach] = [one for one in messages if isinstance(one, Reach)]
     assert reach.failing == ["tests/toy/test_counter.py::test_wrong"]
-    tried = [attempt(m, reach.tests_for(m), tree, most_seconds=8) for m in mutants_of("toy", root, PATH)]
-    assert (tree / PATH).read_text() == SOURCE == (root / PATH).read_text()
-    return tried
+    assert messages[-1] is None
+    assert (copy / PATH).read_text() == SOURCE == (root / PATH).read_text()
+    return [one for one in messages if isinstance(one, Outcome)]
+
+
+def _served(root: Path, copy: Path, reach_seconds: float = 60) -> list[object]:
+    messages: list[object] = []
+    mutants = [*mutants_of("toy", root, PATH)] if (root / PATH).exists() else []
+    serve(Order(TARGET, mutants, copy_tree(root, copy), workers=2, reach_seconds=reach_seconds), messages.append)
+    return messages
 
 
 def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcome]) -> None:
@@ -79,6 +109,11 @@ def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcom
     assert verdicts["total = total - 1"] == TIMEOUT
     assert verdicts["total = total + 2"] == SURVIVED  # 3 steps by two give 4, and the test asks for at least 3
     assert verdicts["return value != 7"] == UNREACHED
+    assert verdicts["return value / by"] == KILLED, "what a cache kept from before the fault is forgotten"
+    assert verdicts["return self.size - self.size"] == KILLED, "the body of a property is exchanged"
+    assert verdicts["size: int = 6"] == verdicts["LEAST = 4"] == KILLED, "what acts at the import is imported again"
+    assert verdicts["def kept(value: int, by: int = 3) -> int:"] == KILLED
+    assert outcomes["LEAST = 4"].by == "tests/toy/test_counter.py::test_box"
     assert not any("int & None" in after for after in verdicts), "annotations are not run"
     assert not any("/, öther" in after for after in verdicts), "the star of a signature is no sign"
 
@@ -92,6 +127,8 @@ def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], t
         'reason = "at least"\n'
     )
     known = read_listed(listed)
+    listed.write_text(listed.read_text().replace('after = "total = total + 2"\n', ""))
+    assert survival(outcomes.values(), read_listed(listed)) == survival(outcomes.values(), known)
     assert survival(outcomes.values(), known) == (len(alive) - 1) / (len(outcomes) - 1)
     assert "+ total = total + 2" in summary(list(outcomes.values()), {})
     assert "+ total = total + 2" not in summary(list(outcomes.values()), known)
@@ -107,11 +144,13 @@ def test_a_small_sample_proves_little(outcomes: dict[str, Outcome]) -> None:
 
 
 def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
-    (tmp_path / "tests/toy").mkdir(parents=True)
-    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
-    (tmp_path / "tests/toy/test_slow.py").write_text("import time\ndef test_it(): time.sleep(60)\n")
+    root = tmp_path / "root"
+    (root / "tests/toy").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
+    (root / "tests/toy/test_slow.py").write_text("import time\ndef test_it(): time.sleep(60)\n")
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # forked from a process without threads, as above
-        assert pool.apply(measure, (TARGET, tmp_path), {"most_seconds": 0.5}) is None
+        messages = pool.apply(_served, (root, tmp_path / "copy", 0.5))
+    assert messages == ["toy: its tests take longer than 0 s here, so it is left out", None]
 
 
 def test_results_can_be_read_again(outcomes: dict[str, Outcome]) -> None:

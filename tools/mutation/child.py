@@ -1,9 +1,11 @@
-"""Pytest in a forked child: what is slow to import is loaded once, what is under test anew each time."""
+"""Forked processes: work that may loop forever, eat all memory or leave processes behind, in a copy of this one."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -12,10 +14,6 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-PYTEST_OPTIONS = (
-    *("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"),
-    *("-m", "not slow and not spark", "--hypothesis-seed=0"),
-)
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".hypothesis", ".*_cache"
 )
@@ -32,6 +30,9 @@ _HEAVY = (
     "rich",
     "typer",
 )
+_MOST_MEMORY = 3 << 30  # bytes of data: a fault that would eat more was noticed, and the machine lives on
+_TOO_LONG = (-signal.SIGXCPU, -signal.SIGPROF, -signal.SIGKILL)
+_PATIENCE = 10  # a process that waits is given ten times as long as one that works, whatever else the machine does
 
 
 def preload() -> None:
@@ -42,51 +43,88 @@ def preload() -> None:
 
 
 def copy_tree(root: Path, to: Path) -> Path:
-    """A copy to spoil; the tree itself is never written to."""
+    """A copy to work in, so that the tree may be edited meanwhile."""
     shutil.copytree(root, to, ignore=_LEFT_OUT, dirs_exist_ok=True)
     return to
 
 
-def run_in_child(tree: Path, work: Callable[[], int], *, most_seconds: float) -> tuple[int | None, float]:
-    """The exit code of *work*, run in a fork that imports optimaldp from *tree*, or ``None`` if it took too long."""
-    start = time.monotonic()
-    process = os.fork()
-    if process == 0:
-        _work_and_leave(tree, work)
-    status = None
-    try:
-        while status is None and time.monotonic() - start < most_seconds:
-            status = _status(process)
-    finally:  # also when this process is told to stop
-        if status is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-    return status, time.monotonic() - start
+class Child:
+    """A fork that does *work*, which says lines, within *seconds* of the processor (see also :func:`allow`)."""
 
+    def __init__(self, work: Callable[[Callable[[str], None]], None], *, seconds: float) -> None:
+        self.start = time.monotonic()
+        self._until = self.start + _PATIENCE * seconds
+        reading, writing = os.pipe()
+        self._pipe = reading
+        self.process = os.fork()
+        if self.process == 0:
+            os.close(reading)
+            _work_and_leave(work, writing, seconds)
+        os.close(writing)
+        self.seconds = 0.0
+        self.said: list[str] = []
+        self.too_long = False
 
-def _status(process: int) -> int | None:
-    ended, status = os.waitpid(process, os.WNOHANG)
-    if ended:
+    def ended(self) -> bool:
+        """Whether it has ended by now, by itself or because its time was up."""
+        done = os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if not done and time.monotonic() < self._until:
+            return False
+        code = self.stop()
+        self.seconds = time.monotonic() - self.start
+        text = b""
+        while part := os.read(self._pipe, 1 << 16):
+            text += part
+        os.close(self._pipe)
+        self.said = text.decode().splitlines()
+        self.too_long = not done or code in _TOO_LONG
+        return True
+
+    def stop(self) -> int:
+        """End it and whatever it started, which might hold the pipe open; the code it ended with."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process, signal.SIGKILL)
+        _, status = os.waitpid(self.process, 0)
         return os.waitstatus_to_exitcode(status)
-    time.sleep(0.01)
-    return None
 
 
-def _work_and_leave(tree: Path, work: Callable[[], int]) -> None:
-    code = 70
+def allow(seconds: float) -> None:
+    """This process ends if it uses more than *seconds* of the processor from now on."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def wait_for(children: list[Child]) -> list[Child]:
+    """Those that still run; waits a moment if nobody has ended."""
+    running = [child for child in children if not child.ended()]
+    if len(running) == len(children):
+        time.sleep(0.004)
+    return running
+
+
+def _work_and_leave(work: Callable[[Callable[[str], None]], None], writing: int, seconds: float) -> None:
     try:
         os.setsid()  # what the tests start ends with them
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        sys.dont_write_bytecode = True
-        os.environ |= {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        sys.path.insert(0, str(tree / "src"))
-        for name in [name for name in sys.modules if name.partition(".")[0] == "optimaldp"]:
-            del sys.modules[name]  # whoever imported it before the fork had the sound one
-        os.chdir(tree)
-        code = work()
+        most = math.ceil(seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+        work(lambda line: _write(writing, line))
     finally:
-        os._exit(code)
+        os._exit(0)
+
+
+def _write(pipe: int, line: str) -> None:
+    os.write(pipe, line.encode() + b"\n")
+
+
+def live_in(tree: Path) -> None:
+    """From now on optimaldp comes from *tree*, here and in every process that is started."""
+    sys.dont_write_bytecode = True
+    os.environ |= {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.path.insert(0, str(tree / "src"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "optimaldp"]:
+        del sys.modules[name]
+    os.chdir(tree)

@@ -105,6 +105,7 @@ def mutants_of(package: str, root: Path, path: str) -> Iterator[Mutant]:
 class Change:
     """What a fault does to its file: the text, and the first line that differs before and after."""
 
+    path: str
     text: str
     before: str
     after: str
@@ -121,7 +122,7 @@ def change(root: Path, mutant: Mutant) -> Change:
         raise ValueError(f"{mutant.key} is no fault of this file")
     for before, after in zip(source.splitlines(), text.splitlines()):
         if before != after:
-            return Change(text, before.strip(), after.strip())
+            return Change(mutant.path, text, before.strip(), after.strip())
     raise ValueError(f"{mutant.key} changes nothing")
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.mutation.child import PYTEST_OPTIONS, run_in_child
 from tools.mutation.mutants import Mutant
-from tools.mutation.targets import Target
-
-_MOST_SECONDS = 3600
+from tools.mutation.swap import Functions
 
 
 @dataclass(frozen=True)
@@ -23,67 +22,82 @@ class Reach:
     seconds: dict[str, float]
     failing: list[str]
 
-    def tests_for(self, mutant: Mutant) -> list[str]:
-        """The tests that can notice *mutant*, quickest first.
-
-        A line outside of functions runs when its module is imported, whoever is first: then whatever uses the module counts.
-        """
+    def tests_for(self, mutant: Mutant, tree: Path) -> list[str]:
+        """The tests that run the statement around *mutant*, quickest first."""
         lines = self.lines.get(mutant.path, {})
         places = range(mutant.first, mutant.last + 1)
-        if mutant.function == "<module>" or not any(lines.get(line) for line in places):
-            places = range(1, max(lines, default=0) + 1) if mutant.function == "<module>" else places
-        tests = {test for line in places for test in lines.get(line, ()) if test in self.seconds}
-        return sorted(tests, key=lambda test: (self.seconds[test], test))
+        if not any(lines.get(line) for line in places):
+            first, last = _statements((tree / mutant.path).read_text(encoding="utf-8")).get(mutant.first, (1, 0))
+            places = range(first, last + 1)
+        return self._quickest({test for line in places for test in lines.get(line, ())})
+
+    def tests_for_import(self, path: str) -> list[str]:
+        """For what acts when a module is imported: the tests that run anything in it, then all others."""
+        users = {test for tests in self.lines.get(path, {}).values() for test in tests}
+        return self._quickest(users) + self._quickest(set(self.seconds) - users)
+
+    def _quickest(self, tests: set[str]) -> list[str]:
+        return sorted(tests & set(self.seconds), key=lambda test: (self.seconds[test], test))
+
+    @staticmethod
+    def read(paths: list[Path]) -> Reach:
+        """Put together what several processes found out."""
+        whole = Reach({}, {}, [])
+        for part in (json.loads(path.read_text(encoding="utf-8")) for path in paths):
+            for path, of in part["lines"].items():
+                for line, tests in of.items():
+                    whole.lines.setdefault(path, {}).setdefault(int(line), []).extend(tests)
+            whole.seconds.update(part["seconds"])
+            whole.failing.extend(part["failing"])
+        return whole
 
 
-def measure(target: Target, tree: Path, *, most_seconds: float = _MOST_SECONDS) -> Reach | None:
-    """Run the tests of *target* in *tree*, a copy; ``None`` if they take too long."""
-    result = tree / f"reach-{target.name}.json"
-    code, seconds = run_in_child(tree, lambda: _run(target, tree, result), most_seconds=most_seconds)
-    if code is None:
-        return None
-    if not result.exists():
-        raise RuntimeError(f"{target.name}: its tests could not be run (exit {code} after {seconds:.0f} s)")
-    read = json.loads(result.read_text(encoding="utf-8"))
-    lines = {path: {int(line): tests for line, tests in of.items()} for path, of in read["lines"].items()}
-    return Reach(lines, read["seconds"], read["failing"])
-
-
-def _run(target: Target, tree: Path, result: Path) -> int:
+def measure(items: list[Any], sources: tuple[str, ...], tree: Path, functions: Functions, result: Path) -> None:
+    """Run the tests *items* and write down what they reach, each as if it ran alone: no cache helps it."""
     import coverage
-    import pytest
+    from _pytest.runner import runtestprotocol
 
-    measured = coverage.Coverage(
-        data_file=None, config_file=False, include=[str(tree / path) for path in target.sources]
-    )
-    notes = _Notes(measured)
+    measured = coverage.Coverage(data_file=None, config_file=False, include=[str(tree / path) for path in sources])
+    seconds: dict[str, float] = defaultdict(float)
+    failing: set[str] = set()
     measured.start()
-    code = int(pytest.main([*PYTEST_OPTIONS, *target.tests], plugins=[notes]))
+    for item, following in zip(items, [*items[1:], None]):
+        functions.forget_results()
+        measured.switch_context(item.nodeid)
+        for report in runtestprotocol(item, log=False, nextitem=following):
+            seconds[item.nodeid] += report.duration
+            if report.failed:
+                failing.add(item.nodeid)
     measured.stop()
     data = measured.get_data()
     lines: dict[str, dict[int, list[str]]] = {}
-    for path in target.sources:
+    for path in sources:
         contexts = data.contexts_by_lineno(str(tree / path)) or {}
         lines[path] = {line: sorted(filter(None, tests)) for line, tests in contexts.items()}
-    passed = {test: spent for test, spent in notes.seconds.items() if test not in notes.failing}
-    result.write_text(
-        json.dumps({"lines": lines, "seconds": passed, "failing": sorted(notes.failing)}), encoding="utf-8"
-    )
-    return code
+    passed = {test: spent for test, spent in seconds.items() if test not in failing}
+    result.write_text(json.dumps({"lines": lines, "seconds": passed, "failing": sorted(failing)}), encoding="utf-8")
 
 
-class _Notes:
-    """A plugin of pytest: every test is a context of its own."""
+@cache
+def _statements(source: str) -> dict[int, tuple[int, int]]:
+    """For each line the lines of the smallest statement around it; of a loop or a definition only the head counts."""
+    found: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt) and node.end_lineno is not None:
+            body = getattr(node, "body", None)
+            last = body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno
+            for line in range(node.lineno, max(last, node.lineno) + 1):
+                if line not in found or last - node.lineno <= found[line][1] - found[line][0]:
+                    found[line] = node.lineno, last
+    return found
 
-    def __init__(self, measured: Any) -> None:
-        self._measured = measured
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.failing: set[str] = set()
 
-    def pytest_runtest_setup(self, item: Any) -> None:
-        self._measured.switch_context(item.nodeid)
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.seconds[report.nodeid] += report.duration
-        if report.failed:
-            self.failing.add(report.nodeid)
+@cache
+def in_functions(source: str) -> set[int]:
+    """The lines inside of functions, without their heads: whatever stands elsewhere acts when the module is imported."""
+    return {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    }

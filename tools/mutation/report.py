@@ -11,16 +11,18 @@ from tools.mutation.targets import HERE
 from tools.mutation.trial import Outcome
 
 Listed = dict[tuple[str, str, str, str], str]
+_ANY = "*"  # whatever is changed in the line
 
 
 def read_listed(path: Path = HERE / "equivalent.toml") -> Listed:
     """Survivors that were looked at, with their reasons."""
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("survivor", [])
-    return {(e["package"], e["function"], e["before"], e["after"]): e["reason"] for e in entries}
+    return {(e["package"], e["function"], e["before"], e.get("after", _ANY)): e["reason"] for e in entries}
 
 
 def is_listed(outcome: Outcome, listed: Listed) -> bool:
-    return (outcome.mutant.package, outcome.mutant.function, outcome.before, outcome.after) in listed
+    place = outcome.mutant.package, outcome.mutant.function, outcome.before
+    return (*place, outcome.after) in listed or (*place, _ANY) in listed
 
 
 def survival(outcomes: Iterable[Outcome], listed: Listed) -> float:

@@ -1,18 +1,24 @@
-"""One fault, tried: spoil a copy, run the tests that reach it, put the copy right again."""
+"""One fault, tried in a fork: put it into the loaded code, run the tests that reach it, say what became of it."""
 
 from __future__ import annotations
 
-import os
+import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.mutation.child import PYTEST_OPTIONS, run_in_child
-from tools.mutation.mutants import Change, Mutant, change
+from tools.mutation.child import allow
+from tools.mutation.mutants import Change, Mutant
+from tools.mutation.swap import Functions, Spoiled, import_afresh
 
 KILLED, SURVIVED, TIMEOUT, UNREACHED = "killed", "survived", "timeout", "unreached"
 _ALIVE = (SURVIVED, UNREACHED)
-_PASSED, _NOTHING_RAN = 0, 5
+
+PYTEST_OPTIONS = (
+    *("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov", "--capture=no"),
+    *("-m", "not slow and not spark", "--hypothesis-seed=0"),
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Outcome:
     after: str
     verdict: str
     seconds: float
+    by: str = ""
+    """The test that noticed."""
 
     @property
     def alive(self) -> bool:
@@ -39,35 +47,64 @@ class Outcome:
 
 def read_outcome(entry: dict[str, Any]) -> Outcome:
     """The inverse of :meth:`Outcome.to_json`."""
-    return Outcome(Mutant(**entry["mutant"]), entry["before"], entry["after"], entry["verdict"], entry["seconds"])
+    mutant = Mutant(**entry["mutant"])
+    return Outcome(mutant, *(entry[name] for name in ("before", "after", "verdict", "seconds", "by")))
 
 
-def attempt(mutant: Mutant, tests: list[str], tree: Path, *, most_seconds: float) -> Outcome:
-    """Try *mutant* in *tree* with *tests*, which pass without it."""
-    spoiled = change(tree, mutant)
-    if not tests:
-        return Outcome(mutant, spoiled.before, spoiled.after, UNREACHED, 0.0)
-    verdict, seconds = _run(mutant, spoiled, tests, tree, most_seconds)
-    return Outcome(mutant, spoiled.before, spoiled.after, verdict, round(seconds, 2))
+Usual = dict[str, float]
+_AT_LEAST, _TIMES = 1.0, 5  # seconds of the processor: with a fault a test may take five times as long as without
 
 
-def _run(mutant: Mutant, spoiled: Change, tests: list[str], tree: Path, most_seconds: float) -> tuple[str, float]:
-    path = tree / mutant.path
-    original, times = path.read_bytes(), path.stat()
-    try:
-        path.write_text(spoiled.text, encoding="utf-8")
-        # Compiled code is matched by time and size: a later time makes sure that the fault is not overlooked.
-        os.utime(path, (times.st_atime, times.st_mtime + 100))
-        code, seconds = run_in_child(tree, lambda: _pytest(tests), most_seconds=most_seconds)
-    finally:
-        path.write_bytes(original)
-        os.utime(path, (times.st_atime, times.st_mtime))
-    if code is None:
-        return TIMEOUT, seconds
-    return (SURVIVED if code in (_PASSED, _NOTHING_RAN) else KILLED), seconds
+def noticed_by(change: Change, items: list[Any], usual: Usual, functions: Functions, tree: Path) -> Iterator[str]:
+    """Each test before it is run, in the end an empty text if none fails. Spoils this process for good."""
+    path = tree / change.path
+    if functions.exchange(path, path.read_text(encoding="utf-8"), change.text):
+        yield from until_one_fails(items, usual)
+    else:
+        yield "all of them"
+        allow(5 + _TIMES * sum(usual[item.nodeid] for item in items))
+        yield from _until_one_fails_afresh([item.nodeid for item in items], Spoiled(tree, path, change.text), tree)
 
 
-def _pytest(tests: list[str]) -> int:
+def until_one_fails(items: list[Any], usual: Usual) -> Iterator[str]:
+    """Run the collected tests *items*, each within its time."""
+    from _pytest.runner import runtestprotocol
+
+    for item, following in zip(items, [*items[1:], None]):
+        yield item.nodeid
+        allow(_AT_LEAST + _TIMES * usual[item.nodeid])
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            return
+    yield ""
+
+
+def _until_one_fails_afresh(names: list[str], spoiled: Spoiled, tree: Path) -> Iterator[str]:
+    """The same, with everything imported again: also a test that can no longer be imported has noticed."""
     import pytest
 
-    return int(pytest.main([*PYTEST_OPTIONS, "-x", *tests]))
+    import_afresh(tree)
+    sys.meta_path.insert(0, spoiled)
+    outcome = _Failures()
+    code = pytest.main([*PYTEST_OPTIONS, "-x", *names], plugins=[outcome, NoShrinking()])
+    yield (outcome.names or ["the import"])[0] if code not in (0, 5) else ""
+
+
+class _Failures:
+    """A plugin of pytest: which tests failed."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.names.append(report.nodeid)
+
+
+class NoShrinking:
+    """A plugin of pytest: that a test fails is all we want to know, not the simplest example."""
+
+    def pytest_collection(self) -> None:
+        from hypothesis import Phase, settings
+
+        settings.register_profile("mutation", deadline=None, database=None, phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("mutation")

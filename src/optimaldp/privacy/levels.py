@@ -145,13 +145,11 @@ class ApproximateDP(Level):
         trajectory.check(s, t)
         if t == 0:
             return s, 1 - s
-        jump = self._jump()
-        if jump is not None:
-            s = trajectory.first_step(s, jump)
-            t = t - 1
-            if not self._lines():
-                return (s, 1 - s) if t == 0 or s == 0 else (Fraction(1), Fraction(0))
         with precision(self._precision()):
+            if s == 0 and self._least_at_zero is not None:
+                first = trajectory.first_from_zero(self._lines(), self._least_at_zero)
+                # From 0 nothing moves; from anything above it the bounds of infinite epsilon say no more.
+                return (first, 1 - first) if t <= 1 or first == 0 else trajectory.follow(self._lines(), first, t - 1)
             return trajectory.follow(self._lines(), s, t)
 
     def transition(self, s: Number) -> int | float:
@@ -190,10 +188,10 @@ class ApproximateDP(Level):
             raise LevelError("level", str(self), "is not a single (epsilon, delta)")
         return self.forward[0]
 
-    def _jump(self) -> Fraction | None:
-        """With an infinite epsilon forward, ``F(0) = delta`` is below the limit of F at 0: the first step is apart."""
-        deltas = [bound.delta for bound in self.forward if bound.epsilon.infinite]
-        return min(deltas) if deltas and all(bound.epsilon.infinite for bound in self.bounds) else None
+    @cached_property
+    def _least_at_zero(self) -> Fraction | None:
+        """With an infinite epsilon forward, ``F(0)`` is at most its delta, below the limit of F at 0."""
+        return min((bound.delta for bound in self.forward if bound.epsilon.infinite), default=None)
 
     def _precision(self) -> int:
         """Bits that tell the slopes ``e^epsilon`` and ``e^-epsilon`` from 1 even when epsilon is tiny."""
@@ -258,10 +256,9 @@ class GaussianDP(Level):
             return s, 1 - s
         if t == math.inf:
             return Fraction(1), Fraction(0)
-        start = s if isinstance(s, Ball) else ball(s)
         shift = ball(self.mu * Fraction(t))
         root = Ball(2).sqrt()
-        quantile = _normal_quantile(start)
+        quantile = _normal_quantile(trajectory.to_ball(s), trajectory.to_ball(1 - s))  # 1 - s while s is exact
         return (-(quantile + shift) / root).erfc() / 2, ((quantile + shift) / root).erfc() / 2
 
     def implies(self, other: Level) -> bool:
@@ -271,10 +268,10 @@ class GaussianDP(Level):
         return f"{fraction_text(self.mu)}-Gaussian DP"
 
 
-def _normal_quantile(s: Ball) -> Ball:
-    """``Phi^-1``; from the nearer end, because erfinv of a number next to 1 loses what a small s knows."""
+def _normal_quantile(s: Ball, rest: Ball) -> Ball:
+    """``Phi^-1``; from the nearer end, because erfinv of a number next to 1 loses what a small s or *rest* knows."""
     root = Ball(2).sqrt()
-    return -root * (2 * s).erfcinv() if s < 0.5 else root * (2 * (1 - s)).erfcinv()
+    return -root * (2 * s).erfcinv() if s < 0.5 else root * (2 * rest).erfcinv()
 
 
 def level(epsilon: Any = None, delta: Any = 0, *, mu: Any = None) -> Level:

@@ -98,14 +98,19 @@ def _crossing(left: Line, right: Line) -> Number:
     return (right.intercept - left.intercept) / (left.slope - right.slope)
 
 
-def first_step(s: Number, delta: Fraction) -> Number:
-    """One step of an infinite epsilon: whatever had any probability may have all of it."""
-    return max(delta, Fraction(0)) if s == 0 else Fraction(1)
+def first_from_zero(lines: tuple[Line, ...], most: Fraction) -> Number:
+    """One step from 0 where it may not lead above *most*."""
+    if not lines:
+        return most
+    start = lines[0].intercept
+    return start.min(ball(most)) if isinstance(start, Ball) else min(start, most)
 
 
 def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number]:
-    """Return ``F^t(s)`` and ``1 - F^t(s)``."""
+    """Return ``F^t(s)`` and ``1 - F^t(s)``. Without a line everything that has any probability may have all of it."""
     s = Fraction(s) if isinstance(s, int) else s
+    if not lines:
+        return Fraction(1), Fraction(0)
     if isinstance(s, Ball) or any(isinstance(line.slope, Ball) for line in lines) or _too_long(lines, t):
         # 1 - s first, while s is exact: afterwards a complement far below the precision would be lost.
         s, rest, lines = to_ball(s), to_ball(1 - s), tuple(line.enclosed() for line in lines)

@@ -1,0 +1,192 @@
+"""Epsilon as a number: its order, its sums, its bounds and its limits, each at the edge where one step further is wrong."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optimaldp.errors import InputError, LevelError
+from optimaldp.privacy import Epsilon, read_number, read_probability
+from optimaldp.privacy.balls import Ball, ball, dyadic, precision, sign, working_bits
+from optimaldp.privacy.levels import Bound
+from optimaldp.privacy.numbers import fraction_text
+
+INFINITE, ZERO = Epsilon.read("inf"), Epsilon.read(0)
+ORDERED = [
+    ZERO,
+    *map(Epsilon.read, ("1e-1000", "0.1", "0.5", "ln(2)", "0.7", "ln(3)", "0.5+ln(2)", "1+ln(2)", "1000000")),
+    INFINITE,
+]
+
+
+def test_every_pair_is_in_order() -> None:
+    for i, a in enumerate(ORDERED):
+        for j, b in enumerate(ORDERED):
+            assert (a < b, a <= b, a > b, a >= b, a == b) == (i < j, i <= j, i > j, i >= j, i == j), (a, b)
+
+
+def test_floats_follow_the_order_and_infinity_is_infinite() -> None:
+    values = [float(one) for one in ORDERED]
+    assert values == sorted(values)
+    assert values[-1] == math.inf
+    assert values[4] == math.log(2)
+    assert values[7] == pytest.approx(0.5 + math.log(2), rel=1e-15)
+
+
+def test_infinity_absorbs_sums_and_only_no_times_infinity_is_nothing() -> None:
+    one = Epsilon.read(1)
+    assert one + INFINITE == INFINITE + one == INFINITE + INFINITE == INFINITE
+    assert INFINITE * 3 == INFINITE
+    assert INFINITE * 0 == ZERO == one * 0
+    assert not one.infinite
+    with pytest.raises(LevelError, match="no finite value"):
+        INFINITE.finite_parts()
+    with pytest.raises(LevelError, match="no finite value"):
+        INFINITE.ball()
+
+
+@pytest.mark.parametrize("value", [math.inf, Decimal("inf"), "inf", "infinity", "∞", " inf "])
+def test_infinity_is_read_in_each_spelling(value: object) -> None:
+    assert Epsilon.read(value) == INFINITE
+
+
+def test_is_zero_and_the_exact_ratio() -> None:
+    assert [one.is_zero for one in ORDERED] == [True] + [False] * 10
+    assert Epsilon.read("ln(3/2)").exact_ratio == Fraction(3, 2)
+    assert Epsilon.read("0.5+ln(2)").exact_ratio is None
+    assert ZERO.exact_ratio == 1
+
+
+@pytest.mark.parametrize("text", ["0.5", "ln(2)", "0.5+ln(2)", "3+ln(7/3)"])
+def test_balls_hold_epsilon_and_its_exponential(text: str) -> None:
+    epsilon = Epsilon.read(text)
+    plain, ratio = epsilon.finite_parts()
+    assert epsilon.ball().overlaps(ball(plain) + ball(ratio).log())
+    assert float(epsilon.exp()) == pytest.approx(math.exp(plain) * ratio, rel=1e-14)
+    assert float(epsilon.ball()) == pytest.approx(float(plain) + math.log(ratio), rel=1e-14)
+
+
+@pytest.mark.parametrize("text", ["1", "700", "0.5+ln(1000)", "1e-9", "1000+ln(3)"])
+@pytest.mark.parametrize("bits", [10, 80])
+def test_rational_bounds_are_as_close_as_promised(text: str, bits: int) -> None:
+    epsilon = Epsilon.read(text)
+    below, above = epsilon.ratio_below(bits=bits), epsilon.ratio_above(bits=bits)
+    with precision(4000):
+        true = epsilon.exp()
+        assert ball(below) < true < ball(above)
+        assert true - ball(below) < true / 2**bits
+        assert ball(above) - true < true / 2**bits
+    assert Epsilon.read("ln(2)").ratio_below(bits=bits) == Epsilon.read("ln(2)").ratio_above(bits=bits) == 2
+
+
+def test_a_tiny_ratio_is_never_below_one() -> None:
+    assert Epsilon.read("1e-300").ratio_below(bits=20) == 1
+    assert Epsilon.read("1e-300").ratio_above(bits=20) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "zeros"),
+    [
+        ("1", 0),
+        ("0.5", 1),
+        ("7", 0),
+        ("1/1024", 10),
+        ("ln(2)", 1),
+        ("ln(1025/1024)", 10),
+        ("ln(100)", 0),
+        ("1/1024+ln(9)", 10),
+    ],
+)
+def test_leading_zeros_of_epsilon(text: str, zeros: int) -> None:
+    """They size the precision that tells e^epsilon from 1, so they may be too many by one and never too few."""
+    assert Epsilon.read(text).leading_zeros() == zeros
+
+
+def test_text_of_epsilon() -> None:
+    assert [str(one) for one in ORDERED] == [
+        "0", fraction_text(Fraction(1, 10**1000)), "0.1", "0.5", "ln(2)", "0.7", "ln(3)", "0.5+ln(2)", "1+ln(2)",
+        "1000000", "inf",
+    ]  # fmt: skip
+    assert str(INFINITE) == "inf"
+    assert repr(Epsilon.read("0.5+ln(3/2)")) == "Epsilon(0.5+ln(3/2))"
+    assert Epsilon.read("log( 3/2 )") == Epsilon.read("ln(3/2)")
+    assert Epsilon.read("ln(2)+0.25+ln(3)") == Epsilon(Fraction(1, 4), Fraction(6))
+
+
+@pytest.mark.parametrize("bad", ["1e-1001", "9e-1001", "1000000.000001", "1e7", -1e-9, "0.5+0.5", "ln(0.999)"])
+def test_what_lies_just_outside_is_refused(bad: object) -> None:
+    with pytest.raises(LevelError, match="epsilon"):
+        Epsilon.read(bad)
+    assert Epsilon.read("1000000").plain == 10**6
+    assert Epsilon.read("1e-1000").plain == Fraction(1, 10**1000)
+
+
+def test_a_delta_is_nothing_or_large_enough_to_mean_something() -> None:
+    for delta in (Fraction(0), Fraction(1, 10**1000), Fraction(1)):
+        assert Bound(ZERO, delta).delta == delta
+    with pytest.raises(LevelError, match="too small to mean anything"):
+        Bound(ZERO, Fraction(1, 10**1000 + 1))
+
+
+def test_numbers_at_the_edge_of_what_is_meant() -> None:
+    assert read_number(Decimal("1e99999"), name="x") == 10**99999
+    assert read_number(Decimal("1e100000"), name="x") == 10**100000
+    for bad in (Decimal("1e100001"), Decimal("1e-100001"), "1" * 100_001, "1e100000", "1/0", " 1 2", "1/2/3"):
+        with pytest.raises(InputError, match=r"^x: "):
+            read_number(bad, name="x")
+    assert read_number("1" * 100_000, name="x") == (10**100_000 - 1) // 9
+    assert read_number(" 2/7 ", name="x") == Fraction(2, 7)
+    assert read_number("-.5e1", name="x") == -5
+    assert [read_probability(p, name="p") for p in (0, "1", 0.5)] == [0, 1, Fraction(1, 2)]
+    for bad in (-1e-9, "1.000001"):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            read_probability(bad, name="p")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (Fraction(7), "7"), (Fraction(1, 3), "1/3"), (Fraction(1, 4), "0.25"), (Fraction(10**400, 3), f"1{'0' * 400}/3"),
+        (Fraction(-5, 2), "-2.5"), (Fraction(10**5000), f"1{'0' * 5000}"),
+    ],
+)  # fmt: skip
+def test_text_of_a_number(number: Fraction, text: str) -> None:
+    assert fraction_text(number) == text
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(-80, 80))
+def test_a_ball_without_radius_is_a_dyadic_number(mantissa: int, exponent: int) -> None:
+    assert dyadic(Ball(mantissa) * Ball(2) ** exponent) == Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def test_precision_holds_inside_the_block_alone() -> None:
+    before = working_bits()
+    with precision(333):
+        assert working_bits() == 333
+    assert working_bits() == before
+    with pytest.raises(KeyError), precision(77):
+        raise KeyError
+    assert working_bits() == before
+
+
+@pytest.mark.parametrize("distance", [1, 50, 200, 5000])
+def test_the_sign_of_a_small_difference(distance: int) -> None:
+    assert sign(lambda: (Ball(2).sqrt() + Ball(2) ** -distance) ** 2 - 2) == 1
+    assert sign(lambda: (Ball(2).sqrt() - Ball(2) ** -distance) ** 2 - 2) == -1
+
+
+def test_a_difference_of_nothing_ends_with_an_error() -> None:
+    tried: list[int] = []
+
+    def nothing() -> Ball:
+        tried.append(working_bits())
+        return Ball(2).sqrt() ** 2 - 2
+
+    with pytest.raises(ArithmeticError, match="agree to 1024 bits"):
+        sign(nothing, start_bits=64, most_bits=1024)
+    assert tried == [64, 128, 256, 512, 1024]

@@ -16,7 +16,7 @@ _COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*")
 _NUMBER = re.compile(r"[^\s<>=&|()]+")
 _MARGIN = re.compile(r"\s*\+\s*([^\s<>=&|()]+)")
 _JOIN = re.compile(r"\s*(and|or|&|\|)\s+", re.IGNORECASE)
-_LONGEST = 1_000_000  # characters: 10,000 options fit, an attack does not
+_LONGEST = 4_000_000  # characters: 100,000 options fit, an attack does not
 
 
 def parse(text: str) -> Question:

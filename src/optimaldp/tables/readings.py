@@ -11,13 +11,15 @@ from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import stepping, terms
+from optimaldp.tables import engines, stepping, terms
 from optimaldp.tables.celltext import Meaning
 from optimaldp.tables.comparing import moment, moment_literal
 from optimaldp.tables.predicates import parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.tally import EVERY_RECORD, Bins, Condition, Edge, Grid, Option, Options, Reading, Steps
 from optimaldp.tables.terms import Build, Term
+
+_MANY_LISTED = 500  # options: from here on writing them into a query takes longer than the query
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,35 @@ def _options(reading: Options, schema: Schema) -> Numbered:
     column = schema[name]
     options = _values(reading, name, column)
     column = column.read_as(_meaning(options))
-    literals = [_option_literal(option, name, column) for option in options]
     last = len(options)
+    many = last > terms.MANY and terms.can_list(column.kind, column.largest_whole)
+    _check_listed(options, name, column)
+    literals = [] if many else [_option_literal(option, name, column) for option in options]
 
     def number(key: Any) -> Any:
-        if last > terms.MANY and terms.can_list(column.kind, column.largest_whole):
-            # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
-            place = terms.listing(column.kind, [literal.literal for literal in literals]).index(_wide(key))
-            return place.nullif(-1).fill_null(last)
+        if many:
+            return _place_in_list(key, options, column).fill_null(last)
         return key.cases(*((literal.build(None), place) for place, literal in enumerate(literals)), else_=last)
 
     listed = options if reading.values is None else None
     return Numbered(last + 1, terms.column_term(name, column, name).build, number, listed)
+
+
+def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
+    """Refuse an option that does not fit the column: one look at each where there may be 100,000."""
+    fitting = {"text": str, "whole": int}.get(column.kind)
+    for option in options:
+        if type(option) is not fitting or (fitting is int and not -(2**63) <= int(option) < 2**63):
+            _option_literal(option, name, column)
+
+
+def _place_in_list(key: Any, options: tuple[Option, ...], column: ColumnType) -> Any:
+    """The place of a key among many options; NULL for none of them."""
+    wide = _wide(key)
+    if len(options) > _MANY_LISTED and engines.can_look_up(key):
+        return engines.look_up(column.kind, options)(wide)
+    # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
+    return terms.listing(column.kind, list(options)).index(wide).nullif(-1)
 
 
 def _meaning(options: tuple[Option, ...]) -> Meaning:

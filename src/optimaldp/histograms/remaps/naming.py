@@ -18,7 +18,7 @@ from optimaldp.histograms.independent import IndependentPrior, posterior_medians
 from optimaldp.histograms.priors import Prior
 from optimaldp.histograms.remaps.ball import ball_map
 from optimaldp.histograms.remaps.bayes import bayes_remap
-from optimaldp.histograms.remaps.choosing import Remapped, choose_remap
+from optimaldp.histograms.remaps.choosing import Remapped, choose_remap, learned_judge
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold, top_fill
 from optimaldp.privacy.epsilon import Epsilon
@@ -73,8 +73,9 @@ def apply_remap(
         # Under a private total the nearest table is the one with the negative counts raised to 0.
         counts = project(table) if public_total else np.maximum(table, 0)
     else:
-        counts = table
-    return Remapped(counts, name, _NAMED, None)
+        return Remapped(table, name, _NAMED, None)
+    judge = learned_judge(table, ratio=ratio, total=total)
+    return Remapped(counts, name, _NAMED, None if judge is None else judge.error(counts))
 
 
 def _with_prior(table: Any, epsilon: Epsilon, prior: Prior | IndependentPrior | None) -> Any:

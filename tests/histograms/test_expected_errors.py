@@ -1,0 +1,76 @@
+"""What a release says it is expected to be off, beside what it really is off: by simulation, for every way to map back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optimaldp.histograms import private_histogram
+from optimaldp.histograms.remaps.hidden import hidden_people
+
+PEOPLE = 10_000
+
+
+def zipf(cells, random):
+    shares = 1 / np.arange(1, cells + 1) ** 1.2
+    return random.permutation(random.multinomial(PEOPLE, shares / shares.sum()))
+
+
+def concentrated(cells, random):
+    table = np.zeros(cells, dtype=np.int64)
+    table[random.choice(cells, 100, replace=False)] = random.multinomial(PEOPLE, np.full(100, 0.01))
+    return table
+
+
+def spread(cells, random):
+    return random.multinomial(PEOPLE, np.full(cells, 1 / cells))
+
+
+def expected_and_real(shape, cells, draws, **options):
+    random = np.random.default_rng(cells)
+    said, real = [], []
+    for _ in range(draws):
+        truth = shape(cells, random)
+        release = private_histogram(truth, epsilon=1, **options)
+        said.append(release.expected_error())
+        real.append(np.abs(np.array(release.counts) - truth).sum())
+    return np.mean(said), np.mean(real)
+
+
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+@pytest.mark.parametrize("shape", [zipf, concentrated, spread])
+@pytest.mark.parametrize("cells", [1000, 10_000])
+def test_the_expected_error_is_the_real_one(shape, cells, neighbours):
+    said, real = expected_and_real(shape, cells, 6, neighbours=neighbours)
+    assert said == pytest.approx(real, rel=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "slack"), [(zipf, 0.4), (concentrated, 0.2), (spread, 0.2)])
+def test_of_a_million_cells_with_a_private_total(shape, slack):
+    """Of zipf a third of the people are hidden, and 10^6 noisy cells tell their number to a fifth and no better."""
+    said, real = expected_and_real(shape, 10**6, 4, neighbours="add-remove")
+    assert said == pytest.approx(real, rel=slack)
+
+
+@pytest.mark.parametrize("remap", ["projection", "threshold", "empirical-bayes"])
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+def test_of_a_remap_that_was_asked_for(remap, neighbours):
+    said, real = expected_and_real(zipf, 10_000, 4, neighbours=neighbours, remap=remap)
+    assert said == pytest.approx(real, rel=0.25)
+
+
+def test_nobody_is_believed_where_luck_explains_the_table():
+    random = np.random.default_rng(3)
+    noise = random.geometric(0.6, 100_000) - random.geometric(0.6, 100_000)
+    values, cells = np.unique(noise, return_counts=True)
+    assert hidden_people(values, cells, values < 14, ratio=0.4, top=14) == 0.0
+
+
+@pytest.mark.parametrize(("number", "each"), [(4000, 1), (1500, 3), (500, 8)])
+def test_hidden_people_are_counted(number, each):
+    random = np.random.default_rng(number)
+    table = random.geometric(0.6, 100_000) - random.geometric(0.6, 100_000)
+    table[:number] += each
+    values, cells = np.unique(table, return_counts=True)
+    assert hidden_people(values, cells, values < 14, ratio=0.4, top=14) == pytest.approx(number * each, rel=0.15)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from optimaldp.distances.ladder import Moves
+from optimaldp.privacy.balls import Rational, fraction
 
 
 @dataclass(frozen=True)
@@ -101,46 +102,46 @@ class _Program:
 
     covering: Covering
     high: list[int | None] = field(init=False)
-    at: list[Fraction] = field(init=False)
+    at: list[Rational] = field(init=False)
     basic: list[int] = field(init=False)
     free: list[int] = field(init=False)
-    rows: list[list[Fraction]] = field(init=False)
-    cost: list[Fraction] = field(init=False)
+    rows: list[list[Rational]] = field(init=False)
+    cost: list[Rational] = field(init=False)
 
     def __post_init__(self) -> None:
         kinds, gaps = self.covering.kinds, self.covering.gaps
         self.high = [*(kind.people for kind in kinds), *(None for _ in gaps)]
         self.free, self.basic = list(range(len(kinds))), list(range(len(kinds), len(kinds) + len(gaps)))
-        self.rows = [[Fraction(kind.gains[i]) for kind in kinds] for i in range(len(gaps))]
-        self.cost = [Fraction(1) for _ in kinds]
-        self.at = [*(Fraction(0) for _ in kinds), *(Fraction(-gap) for gap in gaps)]
+        self.rows = [[Rational(kind.gains[i]) for kind in kinds] for i in range(len(gaps))]
+        self.cost = [Rational(1) for _ in kinds]
+        self.at = [*(Rational(0) for _ in kinds), *(Rational(-gap) for gap in gaps)]
 
     def solve(self) -> list[Fraction] | None:
         """The amounts of an optimal solution; ``None`` if there is none."""
         while True:
             broken = self._broken()
             if broken is None:
-                return self.at[: len(self.covering.kinds)]
+                return [fraction(amount) for amount in self.at[: len(self.covering.kinds)]]
             row, target = broken
             column = self._entering(row, rising=self.at[self.basic[row]] < target)
             if column is None:
                 return None
             self._pivot(row, column, target)
 
-    def _broken(self) -> tuple[int, Fraction] | None:
+    def _broken(self) -> tuple[int, Rational] | None:
         """The first basic variable outside of its bounds (Bland's rule: the smallest index, so that nothing cycles)."""
         for row in sorted(range(len(self.basic)), key=self.basic.__getitem__):
             variable = self.basic[row]
             high = self.high[variable]
             if self.at[variable] < 0:
-                return row, Fraction(0)
+                return row, Rational(0)
             if high is not None and self.at[variable] > high:
-                return row, Fraction(high)
+                return row, Rational(high)
         return None
 
     def _entering(self, row: int, *, rising: bool) -> int | None:
         """The variable that moves the broken one towards its bound at the least cost."""
-        best: tuple[Fraction, int, int] | None = None
+        best: tuple[Rational, int, int] | None = None
         for column, variable in enumerate(self.free):
             slope = self.rows[row][column] if rising else -self.rows[row][column]
             high = self.high[variable]
@@ -151,7 +152,7 @@ class _Program:
                 best = price if best is None else min(best, price)
         return None if best is None else best[2]
 
-    def _pivot(self, row: int, column: int, target: Fraction) -> None:
+    def _pivot(self, row: int, column: int, target: Rational) -> None:
         """Bring the broken variable to its bound by the entering one, then exchange the two."""
         leaving, entering = self.basic[row], self.free[column]
         step = (target - self.at[leaving]) / self.rows[row][column]
@@ -172,7 +173,7 @@ class _Program:
         self.rows[row] = solved
 
 
-def _substituted(line: list[Fraction], column: int, solved: list[Fraction]) -> list[Fraction]:
+def _substituted(line: list[Rational], column: int, solved: list[Rational]) -> list[Rational]:
     factor = line[column]
     if not factor:
         return line

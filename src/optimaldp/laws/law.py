@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
+from optimaldp.privacy.balls import Ball, working_bits
 from optimaldp.privacy.trajectory import Number, to_ball
 from optimaldp.sampling import BitSource, choose_by_ends
 
@@ -38,11 +39,9 @@ class Law:
         """The probability of the answers at the places 0 to *place*, which is not the last one."""
         if self.sums is not None:
             return self.sums(place)
-        return sum(self._row()[1 : place + 1], start=self._row()[0])
-
-    def _row(self) -> Sequence[Number]:
         assert self.row is not None
-        return self.row()
+        row = self.row()
+        return sum(row[1 : place + 1], start=row[0])
 
     def probabilities(self) -> list[Number]:
         """The probability of each answer, in the answers' own order."""
@@ -62,7 +61,23 @@ class Law:
         """An answer with exactly these probabilities."""
         if self.size == 1:
             return self.order[0]
-        return self.order[choose_by_ends(lambda place: to_ball(self.end(place)), self.size, source)]
+        return self.order[choose_by_ends(self._drawn_ends(), self.size, source)]
+
+    def _drawn_ends(self) -> Callable[[int], Ball]:
+        """The ends as balls: of a row all of them at once, so that it is computed once for each precision."""
+        if self.sums is not None:
+            sums = self.sums
+            return lambda place: to_ball(sums(place))
+        assert self.row is not None
+        row, known = self.row, dict[int, list[Ball]]()
+
+        def end(place: int) -> Ball:
+            bits = working_bits()
+            if bits not in known:
+                known[bits] = list(accumulate(map(to_ball, row()[: self.size - 1])))
+            return known[bits][place]
+
+        return end
 
 
 def law_of(probabilities: Callable[[], Sequence[Number]], last: int, size: int) -> Law:

@@ -36,10 +36,11 @@ class LogNumber:
     @staticmethod
     def of(epsilon: Epsilon) -> LogNumber:
         """A finite privacy level."""
-        plain, ratio = epsilon.finite_parts()
-        return _collected(plain, ((prime, Fraction(power)) for prime, power in _factors(ratio)))
+        return _of_level(epsilon)
 
     def __add__(self, other: LogNumber) -> LogNumber:
+        if not self.logarithms or not other.logarithms:
+            return LogNumber(self.plain + other.plain, self.logarithms or other.logarithms)
         return _collected(self.plain + other.plain, (*self.logarithms, *other.logarithms))
 
     def __radd__(self, nothing: int) -> LogNumber:
@@ -47,8 +48,9 @@ class LogNumber:
         return self if nothing == 0 else NotImplemented
 
     def __mul__(self, factor: Fraction | int) -> LogNumber:
-        times = Fraction(factor)
-        return _collected(self.plain * times, ((prime, power * times) for prime, power in self.logarithms))
+        if not factor:
+            return ZERO
+        return LogNumber(self.plain * factor, tuple((prime, power * factor) for prime, power in self.logarithms))
 
     def __neg__(self) -> LogNumber:
         return self * -1
@@ -63,7 +65,15 @@ class LogNumber:
         return self if self.sign >= 0 else -self
 
     def __lt__(self, other: LogNumber) -> bool:
+        if self.logarithms == other.logarithms:
+            return self.plain < other.plain
         return (self - other).sign < 0
+
+    def __gt__(self, other: LogNumber) -> bool:
+        return other < self
+
+    def __hash__(self) -> int:  # fractions are in lowest terms; their own hash takes a modular inverse each
+        return hash((self.plain.numerator, self.plain.denominator, len(self.logarithms)))
 
     @property
     def sign(self) -> int:
@@ -103,6 +113,12 @@ def _collected(plain: Fraction, terms: Iterable[tuple[int, Fraction]]) -> LogNum
     for prime, power in terms:
         powers[prime] = powers.get(prime, Fraction(0)) + power
     return LogNumber(plain, tuple(sorted((prime, power) for prime, power in powers.items() if power)))
+
+
+@lru_cache(maxsize=256)
+def _of_level(epsilon: Epsilon) -> LogNumber:
+    plain, ratio = epsilon.finite_parts()
+    return _collected(plain, ((prime, Fraction(power)) for prime, power in _factors(ratio)))
 
 
 @lru_cache(maxsize=256)

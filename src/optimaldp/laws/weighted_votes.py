@@ -75,11 +75,18 @@ def weighted_winner(by_level: Sequence[tuple[Epsilon, Sequence[int]]]) -> list[B
     real counts, so a vote of weight epsilon_i that goes from one option to another costs epsilon_i. Beyond, permute-and-flip with
     ``e^(-gap/2)``: such a vote moves the weight of each option by at most epsilon_i.
     """
-    weights = weighted_counts(by_level)
+    return winner_by_weights(weighted_counts(by_level))
+
+
+def winner_by_weights(weights: Sequence[LogNumber]) -> list[Ball]:
+    """As :func:`weighted_winner`, from what the voters of each option weigh."""
     if len(weights) <= MOST_FLATTENED:
         return flatten(weights, WeightedWater())  # type: ignore[arg-type]
-    coins = [_decay((max(weights) - weight) / 2) for weight in weights]
-    return [win_by_coins(coins, index) for index in range(len(coins))]
+    top = max(weights)
+    coins = {weight: _decay((top - weight) / 2) for weight in dict.fromkeys(weights)}
+    all_coins = [coins[weight] for weight in weights]
+    known = {weight: win_by_coins(all_coins, weights.index(weight)) for weight in coins}
+    return [known[weight] for weight in weights]
 
 
 def draw_weighted_winner(by_level: Sequence[tuple[Epsilon, Sequence[int]]], source: BitSource) -> int:

@@ -35,9 +35,12 @@ def working_bits() -> int:
     return int(ctx.prec)
 
 
-def ball(number: Fraction | int) -> arb:
+def ball(number: Fraction | int | fmpq) -> arb:
     """Enclose a rational at the current precision."""
-    number = Fraction(number)
+    if isinstance(number, fmpq):
+        return arb(number)
+    if not isinstance(number, (Fraction, int)):
+        number = Fraction(number)
     return arb(fmpq(number.numerator, number.denominator))
 
 

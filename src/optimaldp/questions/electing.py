@@ -7,7 +7,7 @@ from typing import Any
 
 from optimaldp.laws.law import Law, certain, law_of
 from optimaldp.laws.setting import Table
-from optimaldp.laws.weighted_votes import weighted_counts, weighted_winner
+from optimaldp.laws.weighted_votes import weighted_counts, winner_by_weights
 from optimaldp.laws.winner import WinnerClaim, draw_winner, winner_claim
 from optimaldp.laws.winner.distribution import claimed_probabilities
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
@@ -76,7 +76,7 @@ class WeightedElecting(Mechanism):
         if len(self.answers) == 1 or not by_level:
             return certain(0, len(self.answers))
         weights = weighted_counts(by_level)
-        return law_of(lambda: weighted_winner(by_level), weights.index(max(weights)), len(weights))
+        return law_of(lambda: winner_by_weights(weights), weights.index(max(weights)), len(weights))
 
     @property
     def proof(self) -> str:

@@ -34,7 +34,7 @@ from optimaldp.laws.winner import distribution, modes, permute_and_flip
 from optimaldp.laws.winner.continuum import DivisibleVotes
 from optimaldp.laws.winner.lattice import WholeVotes
 from optimaldp.privacy.balls import Ball
-from optimaldp.questions import base
+from optimaldp.questions import base, electing
 from optimaldp.questions import signed as by_signed_distance
 from optimaldp.questions.electing import Electing
 from optimaldp.questions.kinds import several, two_groups
@@ -331,7 +331,7 @@ add("the least exponent among doubled", AMONG, changed(balanced, "least_exponent
 add(
     "weighted winner counts doubled",
     winner(3),
-    changed(weighted_votes, "weighted_counts", lambda weights, *_: [w + w for w in weights]),
+    changed(electing, "weighted_counts", lambda weights, *_: [w + w for w in weights]),
     levels="trust",
 )
 add(

@@ -57,6 +57,7 @@ class DirectLaw:
         self._starts, self._heights = read_heights(law, cells)
         self._sizes = [float(epsilon) * float(law.share) for epsilon in epsilons(law)]
         self.growth = max_growth(law, powers)
+        self._tau = powers.number(law.level.delta) / ((law.bins - 1) * self.growth + 1)
         self._far = math.inf if powers.exact else _FAR_PER_BIT * working_bits()
         self._halves: dict[Height, Number] = {}
 
@@ -146,14 +147,13 @@ class DirectLaw:
         return 1 - outer
 
     def _is_far(self, people: int) -> bool:
-        return self._size(abs(people)) > self._far
+        return self._far < math.inf and self._size(abs(people)) > self._far
 
     def _wrong(self, run: int, first: int, last: int, *, left: bool) -> Number:
         """The probability of the wrong bins *first .. last*, which lie next to cuts of *run*."""
         height = self._heights[run]
         power = self._power(-height if left else height + 1)
-        tau = self._power.number(self._law.level.delta) / ((self._law.bins - 1) * self.growth + 1)
-        x = self._power(1)
+        tau, x = self._tau, self._power(1)
         if self._is_far(height):
             return self._power.up_to(power * (last - first + 1))
         top = power / (1 + x)

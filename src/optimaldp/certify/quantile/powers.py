@@ -36,8 +36,14 @@ class ExactPowers:
 
     def __init__(self, roots: tuple[Fraction, ...], unit: int) -> None:
         self._roots, self._unit = [rational(root) for root in roots], unit
+        self._known: dict[Height, Rational] = {}
 
     def __call__(self, height: Height) -> Rational:
+        if height not in self._known:
+            self._known[height] = self._power(height)
+        return self._known[height]
+
+    def _power(self, height: Height) -> Rational:
         heights = height if isinstance(height, tuple) else (height,)
         product = Rational(1)
         for root, people in zip(self._roots, heights):

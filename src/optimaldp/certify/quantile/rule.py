@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from optimaldp.privacy.balls import Rational
 from optimaldp.privacy.trajectory import Number
 
 _BY_HAND = 24  # cuts up to which every case of the bound is tried
@@ -52,4 +53,4 @@ def _bound(x: Number, left: int, right: int, near_left: int, near_right: int) ->
 
 def stand_in_ratio(bins: int) -> Fraction:
     """A simple rational ``e^-epsilon`` just inside the region of FLIP+ for few bins."""
-    return next(x for x in (Fraction(k, 32) for k in range(31, 0, -1)) if flip_plus_is_private(bins, x))
+    return next(Fraction(k, 32) for k in range(31, 0, -1) if flip_plus_is_private(bins, Rational(k, 32)))

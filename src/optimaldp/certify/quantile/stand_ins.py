@@ -99,13 +99,14 @@ def _flip_problem(law: Law) -> str:
 
 def _grid_problem(examined: StandIn, grids: list[Heights], *, symmetric: bool = True) -> str:
     """C1 to C5 on a grid of heights."""
-    rows = {heights: examined.row(cells) for heights in grids if (cells := examined.table(heights)) is not None}
+    tables = {heights: cells for heights in grids if (cells := examined.table(heights)) is not None}
+    rows = {heights: examined.row(cells) for heights, cells in tables.items()}
     growth = 1 / examined.powers(1)
     largest = Rational(0)
     for heights, row in rows.items():
         if not _distribution(row):
             return "C2: its probabilities are not positive or do not add up to one"
-        if row != examined.direct(examined.table(heights) or {}):
+        if row != examined.direct(tables[heights]):
             return "C1: it is not the law that direct sums give"
         if symmetric and rows.get(mirrored(heights), row[::-1]) != row[::-1]:
             return "C5: read from the other end it is another law"
@@ -126,10 +127,11 @@ def _distribution(row: Row) -> bool:
 
 def _delta_problem(examined: StandIn, grids: list[Heights]) -> str:
     """C6: the (epsilon, delta) version is the derived one, and events stay within it."""
-    rows = {heights: examined.row(cells) for heights in grids if (cells := examined.table(heights)) is not None}
+    tables = {heights: cells for heights in grids if (cells := examined.table(heights)) is not None}
+    rows = {heights: examined.row(cells) for heights, cells in tables.items()}
     growth = 1 / examined.powers(1)
     for heights, row in rows.items():
-        if row != examined.direct(examined.table(heights) or {}):
+        if row != examined.direct(tables[heights]):
             return "C6: with delta it is not the law that direct sums give"
         for moved in block_shifts(heights):
             other = rows.get(moved)

@@ -15,7 +15,7 @@ from optimaldp.privacy import Neighbours
 
 _TOP = 10
 _MOST_DIVISIBLE = 5
-_MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, whatever their number
+MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, whatever their number
 
 Votes = tuple[int, ...]
 
@@ -25,7 +25,7 @@ def check_close_races(mechanism: Any) -> str:
     options = len(mechanism.answers)
     if "continuum" in mechanism.name and options > _MOST_DIVISIBLE:
         return "divisible votes are proven private for up to five options only"
-    if options > _MOST_OPTIONS:
+    if options > MOST_OPTIONS:
         return ""
     level = mechanism.setting.level
     ratio, step = ratio_of(level), mechanism.cells // (options + 1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
-from optimaldp.privacy.balls import Ball, ball
+from optimaldp.privacy.balls import Ball, Rational, ball, rational
 from optimaldp.privacy.trajectory import Number, to_ball
 
 _BITS = 192
@@ -45,18 +45,41 @@ def ratio_of(level: ApproximateDP) -> Number:
     return exact if exact is not None else level.epsilon.exp()
 
 
-def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Fraction) -> bool:
+def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:
     """``P(S) <= ratio Q(S) + delta`` for every event S, both ways: the sum of the positive parts decides about all events."""
-    if isinstance(ratio, Fraction) and all(isinstance(p, (Fraction, int)) for row in (first, second) for p in row):
-        return all(
-            sum((max(Fraction(0), p - ratio * q) for p, q in zip(*rows)), Fraction(0)) <= delta
-            for rows in ((first, second), (second, first))
-        )
+    exact = exact_row([ratio, delta, *first, *second])
+    if exact is not None:
+        growth, most, rest = exact[0], exact[1], exact[2:]
+        rows = rest[: len(first)], rest[len(first) :]
+        return _excess(*rows, growth) <= most and _excess(*rows[::-1], growth) <= most
     balls = [[to_ball(p) for p in row] for row in (first, second)]
     return all(_close_balls(rows[0], rows[1], to_ball(ratio), delta) for rows in (balls, balls[::-1]))
 
 
-def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Fraction) -> bool:
+def exact_row(row: Sequence[Number]) -> list[Rational] | None:
+    """The numbers as quick rationals where all of them are rational, else ``None``."""
+    made = []
+    for number in row:
+        if isinstance(number, Rational):
+            made.append(number)
+        elif isinstance(number, (Fraction, int)):
+            made.append(rational(number))
+        else:
+            return None
+    return made
+
+
+def _excess(first: Sequence[Rational], second: Sequence[Rational], ratio: Rational) -> Rational:
+    """By how much the likeliest event of *first* exceeds *ratio* times its probability in *second*."""
+    total = Rational(0)
+    for p, q in zip(first, second):
+        over = p - ratio * q
+        if over > 0:
+            total += over
+    return total
+
+
+def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Number) -> bool:
     slack = Ball(2) ** -_SLACK
     excess = Ball(0)
     for p, q in zip(first, second):
@@ -69,7 +92,7 @@ def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, del
 
 def is_distribution(row: Sequence[Number]) -> bool:
     """Whether no probability is negative and their sum is one."""
-    if all(isinstance(p, (Fraction, int)) for p in row):
-        return min(row) >= 0 and sum(row) == 1
+    if (exact := exact_row(row)) is not None:
+        return min(exact) >= 0 and sum(exact, Rational(0)) == 1
     total = sum((to_ball(p) for p in row), Ball(0))
     return bool(total.overlaps(Ball(1))) and all(bool(to_ball(p).upper() >= 0) for p in row)

@@ -1,23 +1,117 @@
-"""Whether a list of leaders is really drawn: where no list is nearly certain, more than one must come."""
+"""Whether a list of leaders is drawn from its law: every short sequence of bits, added up exactly.
+
+A draw flips one coin for every list (or every option) by a word of 64 bits, then takes one of the heads. At a level where every
+coin has a chance of 1/2, 1/4, 1/8 ... the first bits of each word decide it, so all of them can be tried.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from optimaldp.certify.questions.noise import FixedBits
+from optimaldp.certify.questions.scripted import CoarseBits, CoinBits
 from optimaldp.laws.setting import Table
+from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.trajectory import to_ball
+from optimaldp.sampling import enumerate_bits
 
-_DRAWS = 60
-_MOST_LISTS = 200
-_NEARLY_CERTAIN = 0.8  # 60 draws of a list that is less likely than that are all the same once in 600,000
+_DEPTH = 9
+_BITS = 128
 
 
 def leaders_are_drawn(mechanism: Any) -> bool:
-    """On a stream of bits that never changes, of a table without people; true where one list is nearly certain anyway."""
-    if mechanism.chosen.lists > _MOST_LISTS:
-        return True
-    chances = mechanism.chosen.probabilities((0,) * len(mechanism.answers)).values()
-    if max(map(float, chances)) > _NEARLY_CERTAIN:
-        return True
-    source = FixedBits(2002)
-    return len({tuple(mechanism.draw(Table({}), source)) for _ in range(_DRAWS)}) > 1
+    """Exactly by its law where there are few options; among all of them, more lists than one where every coin shows heads."""
+    return _follows(_Drawing(_kind(mechanism), mechanism)) and _all_heads_differ(mechanism)
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """A mechanism whose draws are on trial, known by its *kind*."""
+
+    kind: tuple[Any, ...]
+    mechanism: Any = field(compare=False)
+
+
+def _kind(mechanism: Any) -> tuple[Any, ...]:
+    """What the drawing code depends on: not the names of columns and options, the level or the number of people."""
+    among = mechanism.question.among is not None
+    return type(mechanism), type(mechanism.question), mechanism.chosen.mode, mechanism.setting.neighbours, among
+
+
+@lru_cache(maxsize=16)
+def _follows(drawing: _Drawing) -> bool:
+    """Once for each process and kind: two and three options, one leader and two."""
+    mechanism = drawing.mechanism
+    behind = 2 if mechanism.setting.neighbours is Neighbours.SUBSTITUTION else 1
+    # Options, leaders, votes, and how many bits of a word its coins need: all gaps are 1, one of them is 3.
+    cases: tuple[tuple[int, int, tuple[int, ...], int], ...] = (
+        (2, 1, (behind, 0), 3),
+        (2, 2, (0, 1), 1),
+        (3, 1, (0, 1, 1), 1),
+        (3, 1, (0, 0, 0), 1),
+    )
+    return all(
+        _draws_exactly(_small(mechanism, options, size), counts, bits)
+        for options, size, counts, bits in cases
+        if options <= len(_options(mechanism))
+    )
+
+
+def _options(mechanism: Any) -> tuple[Any, ...]:
+    known: tuple[Any, ...] = mechanism.question.known_options()
+    return known
+
+
+def _small(mechanism: Any, options: int, size: int) -> Any:
+    """The same mechanism for few options, at a level where its coins are powers of a half."""
+    question = replace(mechanism.question, options=_options(mechanism)[:options], size=size)
+    law = replace(mechanism.chosen, options=options, size=size, forced=mechanism.chosen.mode)
+    promise = approximate(Epsilon(Fraction(0), Fraction(2) ** int(1 / law.rate)))
+    return replace(
+        mechanism,
+        question=question,
+        setting=mechanism.setting.at(promise),
+        chosen=replace(law, epsilon=promise.epsilon),
+    )
+
+
+def _draws_exactly(mechanism: Any, counts: tuple[int, ...], bits: int) -> bool:
+    places = 2 if mechanism.question.among is not None else 1
+    table = Table({option * places: number for option, number in enumerate(counts) if number})
+    drawn: dict[tuple[str, ...], Fraction] = {}
+    undecided = Fraction(0)
+    for answer, chance in enumerate_bits(
+        lambda source: tuple(mechanism.draw(table, CoarseBits(source, bits))), depth=_DEPTH
+    ):
+        if answer is None:
+            undecided += chance
+        else:
+            drawn[answer] = drawn.get(answer, Fraction(0)) + chance
+    with precision(_BITS):
+        law = mechanism.chosen.probabilities(counts)
+        expected = {tuple(mechanism.answers[option] for option in one): to_ball(p) for one, p in law.items()}
+        return set(drawn) <= set(expected) and all(
+            _within(chance, drawn.get(name, Fraction(0)), undecided) for name, chance in expected.items()
+        )
+
+
+def _within(chance: Ball, drawn: Fraction, undecided: Fraction) -> bool:
+    """Whether a chance lies between what was surely drawn and what may still be drawn, to 2^-100."""
+    slack = Ball(2) ** -100
+    return bool(chance >= ball(drawn) - slack) and bool(chance <= ball(drawn + undecided) + slack)
+
+
+def _all_heads_differ(mechanism: Any) -> bool:
+    """At the real number of options: a draw that shows heads everywhere takes different lists by different numbers."""
+    names = set(mechanism.answers)
+    drawn = [tuple(mechanism.draw(Table({}), CoinBits({}, number, heads=True))) for number in (0, 1)]
+    one_list = len(names) == 1
+    sizes = {len(one) for one in drawn} == {mechanism.chosen.size}
+    return (
+        sizes
+        and all(set(one) <= names and len(set(one)) == len(one) for one in drawn)
+        and (one_list or drawn[0] != drawn[1])
+    )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 from optimaldp.certify.questions.laws_compared import close, ratio_of
-from optimaldp.certify.questions.meanings import Meaning, cell_values, cells_of_groups, public_group
-from optimaldp.certify.questions.second_calculation import confirms
+from optimaldp.certify.questions.meanings import Meaning, cell_values, cells_of_groups, is_known, public_group
+from optimaldp.certify.questions.second_calculation import agrees
 from optimaldp.certify.questions.small_tables import watched_cells, with_people
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
+from optimaldp.privacy.trajectory import Number
 
 _UNKNOWN_SIZE = 1000  # people in the tables that are made up where their number is private
 _NEAR = 3
@@ -22,22 +24,17 @@ _ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
 
 
-def check_lines(mechanism: Any, meaning: Meaning | None) -> tuple[str, int]:
+def check_lines(mechanism: Any, meaning: Meaning) -> tuple[str, int]:
     """What is wrong on one of the lines, or nothing; and how many people the tables have."""
     people = mechanism.setting.people or _UNKNOWN_SIZE
-    meaning = meaning or own_meaning(mechanism)
-    if meaning is None:
-        return "", people
     for line in _lines(mechanism, people):
         if failure := _failure(mechanism, meaning, line):
             return failure, people
     return "", people
 
 
-def own_meaning(mechanism: Any) -> Meaning | None:
-    """Of a yes/no question of a kind that the referee does not know: where its answer changes, it must say itself."""
-    if len(mechanism.answers) != 2:
-        return None
+def own_meaning(mechanism: Any) -> Meaning:
+    """Of a question of a kind that the referee does not know: where its answer changes, it must say itself."""
 
     def truth(table: Mapping[int, int]) -> int:
         place: int = mechanism.truth(Table(table))
@@ -65,7 +62,8 @@ class _Line:
 def _lines(mechanism: Any, people: int) -> Iterator[_Line]:
     pairs = list(combinations(watched_cells(mechanism.cells, 4), 2))
     if not mechanism.setting.public_groups:
-        yield from (_Line(*pair, people, {}) for pair in pairs[: 6 if len(mechanism.answers) == 2 else 2])
+        few = len(mechanism.answers) == 2 or not is_known(mechanism.spec())
+        yield from (_Line(*pair, people, {}) for pair in pairs[: 6 if few else 2])
     spec = mechanism.spec()
     if cell_values(spec, ()) is None and spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
         yield from _mixed(mechanism, people)
@@ -93,19 +91,29 @@ def _failure(mechanism: Any, meaning: Meaning, line: _Line) -> str:
     far = [change + sign * step for step in (_FAR[:3] if line.others else _FAR) for sign in (-1, 1)]
     replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
     level = mechanism.setting.level
+    ratio = ratio_of(level)
+
+    @cache  # where a record is replaced, the neighbour of a table is the next one on the line
+    def row(i: int) -> list[Number]:
+        return _row(mechanism, line.table(i))
+
     for i in sorted({0, line.moving - 1, *near, *far}):
         if not 0 <= i < line.moving:
             continue
-        here = line.table(i)
-        there = line.table(i + 1) if replaced else with_people(here, line.second, 1)
-        rows = [mechanism.law(Table(table)).probabilities() for table in (here, there)]
-        if not close(rows[0], rows[1], ratio_of(level), level.delta):
+        here, table = row(i), line.table(i)
+        there = row(i + 1) if replaced else _row(mechanism, with_people(table, line.second, 1))
+        if not close(here, there, ratio, level.delta):
             return "two tables of the public size that differ in one person are not close"
-        if len(rows[0]) == 2 and rows[0][meaning(here)] < rows[0][1 - meaning(here)]:
+        if len(here) == 2 and here[(truth := meaning(table))] < here[1 - truth]:
             return "the true answer of a table of the public size is not the likeliest one"
-        if not confirms(mechanism, Table(here)):
+        if not agrees(mechanism, Table(table), here):
             return "a second calculation does not confirm the law of a table of the public size"
     return ""
+
+
+def _row(mechanism: Any, table: Mapping[int, int]) -> list[Number]:
+    row: list[Number] = mechanism.law(Table(table)).probabilities()
+    return row
 
 
 def _change(same: Callable[[int], bool], people: int) -> int:

@@ -29,6 +29,11 @@ def meaning_of(spec: Spec) -> Meaning | None:
     return None if make is None else make(spec)
 
 
+def is_known(spec: Spec) -> bool:
+    """Whether the referee knows by itself what such a question means."""
+    return spec["kind"] in _MEANINGS
+
+
 def _asked(table: Counts, spec: Spec) -> dict[int, int]:
     """People by the question's own reading; those who are not asked are left out."""
     if not spec["among"]:

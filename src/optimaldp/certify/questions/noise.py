@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -19,8 +20,9 @@ from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, level
 
 _LARGE = 10**6
-_DRAWS = 500
-_TOLERANCE = 0.12  # the streams that are used stay within 0.08; a scale of 0.8 or 1.25 does not
+_DRAWS = 250
+_SEED = 2013
+_TOLERANCE = 0.12  # this stream stays within 0.02 on three bins; a scale of 0.8 or 1.25 does not
 _REACH = 40
 _EPSILON = 1
 _TRIED = 20_000
@@ -41,7 +43,8 @@ def examine_noise(mechanism: Any) -> Finding:
     verdict = check_recipe(mechanism.recipe())
     if not verdict.private:
         return Finding(False, (), "the recipe of the noise does not keep its level")
-    if not _sampler_follows(mechanism.small_twin().at(level(_EPSILON))):
+    twin = mechanism.small_twin()
+    if not _sampler_follows(_Sampler(_kind(twin), twin.at(level(_EPSILON)))):
         return Finding(False, (), "the sampler does not draw the noise of its recipe")
     return Finding(
         True,
@@ -73,14 +76,29 @@ def _keeps_enough(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
     return bool(sum(kept.values()) == _TRIED and abs(kept.get(0, 0) - _TRIED * chance) <= 7 * spread + 1e-6)
 
 
+@dataclass(frozen=True)
+class _Sampler:
+    """A mechanism whose noise is on trial, known by the *kind* of its noise."""
+
+    kind: tuple[Any, ...]
+    mechanism: Any = field(compare=False)
+
+
+def _kind(mechanism: Any) -> tuple[Any, ...]:
+    """What the drawing code depends on: not the names of columns and options, the number of people or the level."""
+    setting = mechanism.setting
+    return type(mechanism), type(mechanism.question), setting.neighbours, mechanism.cells, len(mechanism.answers)
+
+
 @lru_cache(maxsize=16)
-def _sampler_follows(twin: Any) -> bool:
-    """Once for each process and kind of noise: the drawing code does not depend on the names of options or on the level."""
+def _sampler_follows(sampler: _Sampler) -> bool:
+    """Once for each process and kind of noise."""
+    twin = sampler.mechanism
     cells = dict.fromkeys(range(twin.cells), _LARGE)
     # People who all have the loosest level are all kept.
     table = Table(cells, ((twin.setting.level.epsilon, cells),))
     folded = twin.question.fold(table.cells)
-    source = FixedBits(2002)
+    source = FixedBits(_SEED)
     sizes, zeros = 0.0, 0
     for _ in range(_DRAWS):
         drawn = list(twin.draw(table, source).values())

@@ -24,8 +24,6 @@ State = tuple[Mapping[int, int], ...]
 def check_personal_lines(mechanism: Any) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
     meaning = meaning_of(mechanism.spec()) or own_meaning(mechanism)
-    if meaning is None:
-        return ""
     for first, second in combinations(watched_cells(mechanism.cells, 4), 2):
         lines = [_Line(mechanism.setting.levels, first, second, strict_first) for strict_first in (True, False)]
         changes = [line.change(meaning) for line in lines]

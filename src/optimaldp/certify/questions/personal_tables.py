@@ -9,13 +9,13 @@ from itertools import product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
-from optimaldp.certify.questions.laws_compared import close, is_distribution
+from optimaldp.certify.questions.laws_compared import close, exact_row, is_distribution
 from optimaldp.certify.questions.personal_lines import check_personal_lines
 from optimaldp.certify.questions.scripted import draws_follow
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import precision
+from optimaldp.privacy.balls import precision, rational
 from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
@@ -89,7 +89,7 @@ class _Tables:
     def failure(self) -> str:
         sizes = [people for _, people in self.mechanism.setting.levels]
         ratios: list[Number] = [
-            level.exact_ratio if level.exact_ratio is not None else level.exp() for level in self.levels
+            rational(level.exact_ratio) if level.exact_ratio is not None else level.exp() for level in self.levels
         ]
         for state in product(*(list(tables_of(size, self.cells)) for size in sizes)):
             for place, other in self._neighbours(state):
@@ -109,5 +109,5 @@ class _Tables:
             row = self.mechanism.law(_table(state, self.levels)).probabilities()
             if not is_distribution(row):
                 raise ArithmeticError("the law of a small table is no distribution")
-            self.rows[name] = row
+            self.rows[name] = exact_row(row) or row
         return self.rows[name]

@@ -8,21 +8,21 @@ sizes, rests on the theorem that the mechanism names, and the finding says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, Protocol, Self
 
 from optimaldp.certify.findings import Certified, Finding, mint
-from optimaldp.certify.questions.close_races import check_close_races
+from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.keys import examine_keys
-from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
+from optimaldp.certify.questions.laws_compared import bits_for, close, exact_row, is_distribution, ratio_of, stand_in
 from optimaldp.certify.questions.leaders import leaders_are_drawn
-from optimaldp.certify.questions.lines import check_lines
-from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, meaning_of, public_group
+from optimaldp.certify.questions.lines import check_lines, own_meaning
+from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, is_known, meaning_of, public_group
 from optimaldp.certify.questions.noise import examine_kept, examine_noise
 from optimaldp.certify.questions.personal_tables import examine_personal
-from optimaldp.certify.questions.scripted import follows_its_law
+from optimaldp.certify.questions.scripted import flips_its_coins, follows_its_law
+from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.laws.law import Law
@@ -80,6 +80,14 @@ def certify(mechanism: Any) -> Certified[Any]:
 
 def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
+    try:
+        return _examined(mechanism)
+    except (ArithmeticError, LookupError, TypeError) as error:
+        # A law that is none, a division by nothing, a row that is too short: nothing here has seen data.
+        return Finding(False, (), f"its law cannot be examined: {error}")
+
+
+def _examined(mechanism: Any) -> Finding:
     if mechanism.setting.personal and mechanism.listed and mechanism.name not in _REFEREES:
         return examine_personal(mechanism)
     if (special := _REFEREES.get(mechanism.name)) is None:
@@ -105,10 +113,7 @@ def examine(mechanism: Examined) -> Finding:
     """Look at a mechanism with a finite list of answers, whose law can be read."""
     checks: list[str] = []
     for look in (_small_tables, _public_size, _close_races, _sampler):
-        try:
-            failure, words = look(mechanism)
-        except ArithmeticError as error:  # a law that is none, a division by nothing
-            failure, words = str(error), []
+        failure, words = look(mechanism)
         if failure:
             return Finding(False, tuple(checks), failure)
         checks += words
@@ -135,9 +140,13 @@ class _Small:
     def __init__(self, mechanism: Examined) -> None:
         self.mechanism = mechanism
         self.relation = mechanism.setting.neighbours
-        self.ratio = ratio_of(mechanism.setting.level)
+        promised = [ratio_of(mechanism.setting.level), mechanism.setting.level.delta]
+        self.ratio: Number
+        self.delta: Number
+        self.ratio, self.delta = exact_row(promised) or promised
         spec = mechanism.spec()
-        self.meaning: Meaning | None = meaning_of(spec)
+        self.known_kind = is_known(spec)
+        self.meaning: Meaning = meaning_of(spec) or own_meaning(mechanism)
         self.cells, self.group = watched_cells(mechanism.cells, 5), None
         if mechanism.setting.public_groups:
             self.cells, self.group = cells_of_groups(spec, mechanism.cells), partial(public_group, spec)
@@ -152,7 +161,7 @@ class _Small:
             for table in tables:
                 for other in neighbours_of(table, self.cells, self.relation, self.group):
                     pairs += 1
-                    if not close(self.row(table), self.row(other), self.ratio, self.mechanism.setting.level.delta):
+                    if not close(self.row(table), self.row(other), self.ratio, self.delta):
                         return "two small tables that differ in one person are not close", total
         return self._searched(total), total
 
@@ -162,13 +171,11 @@ class _Small:
             row = self.mechanism.law(Table(dict(table))).probabilities()
             if len(row) != len(self.mechanism.answers) or not is_distribution(row):
                 raise ArithmeticError("the law of a small table is no distribution")
-            self.rows[name] = row
+            self.rows[name] = exact_row(row) or row
         return self.rows[name]
 
     def _searched(self, most: int) -> str:
         """The truth is likeliest, and as far from another answer as a breadth-first search finds."""
-        if self.meaning is None:
-            return ""
         reach = most if self.relation is Neighbours.SUBSTITUTION else most + 1
         known = {key(t): t for total in range(reach + 1) for t in tables_of(total, self.cells)}
         truths = {name: self.meaning(table) for name, table in known.items()}
@@ -177,7 +184,11 @@ class _Small:
         searched = 0
         for name, table in known.items():
             row = self.row(table)
-            if self.mechanism.name not in _NOT_LIKELIEST and any(row[truths[name]] < p for p in row):
+            if (
+                self.known_kind
+                and self.mechanism.name not in _NOT_LIKELIEST
+                and any(row[truths[name]] < p for p in row)
+            ):
                 return "the true answer of a small table is not the likeliest one"
             # Under add-remove a shorter way may lead through larger tables: what was searched is exact up to the border.
             border = self.relation is Neighbours.ADD_REMOVE and sum(table.values()) + steps.get(name, 99) > reach
@@ -211,10 +222,11 @@ _NOT_LIKELIEST = ("smoothed rank",)
 
 
 def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
-    if len(mechanism.answers) > 12:  # the laws of very many answers are derived again by a referee of their own
+    # The laws of very many answers are derived again by a referee of their own, if their kind has one.
+    if len(mechanism.answers) > (12 if is_known(mechanism.spec()) else MOST_OPTIONS):
         return "", []
     with precision(bits_for(mechanism.setting.level)):
-        failure, people = check_lines(mechanism, meaning_of(mechanism.spec()))
+        failure, people = check_lines(mechanism, meaning_of(mechanism.spec()) or own_meaning(mechanism))
     size = f"{people:,} people"
     return failure, [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
 
@@ -228,7 +240,8 @@ def _close_races(mechanism: Examined) -> tuple[str, list[str]]:
 
 
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
-    if follows_its_law(mechanism.small_twin()):
+    many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS
+    if follows_its_law(mechanism.small_twin()) and (not many or flips_its_coins(mechanism)):
         return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
     return "the sampler does not follow the law that was examined", []
 
@@ -237,26 +250,6 @@ def _quantile(mechanism: Any) -> Finding:
     from optimaldp.certify.quantile import examine as examine_quantile
 
     return examine_quantile(mechanism.chosen)
-
-
-def _several_quantiles(mechanism: Any) -> Finding:
-    from optimaldp.certify.quantile import examine as examine_quantile
-    from optimaldp.certify.quantile import examine_several
-
-    laws = mechanism.laws()
-    if mechanism.name == "several ranks":
-        return examine_several(laws, mechanism.setting.level)
-    level, relation = mechanism.setting.level, mechanism.setting.neighbours
-    if relation is not Neighbours.SUBSTITUTION:
-        return Finding(False, (), "quartiles jointly are proven for a replaced record only")
-    if any(law.share > Fraction(1, 2) or law.level.epsilon > level.epsilon for law in laws):
-        return Finding(False, (), "the median and the two halves spend more than epsilon")
-    if any(law.level.delta * 3 > level.delta for law in laws):
-        return Finding(False, (), "the median and the two halves spend more than delta")
-    for law in laws:
-        if not (finding := examine_quantile(law)).private:
-            return finding
-    return Finding(True, (*finding.checks, f"for all tables, by theorem: {mechanism.proof}"))
 
 
 _REFEREES: dict[str, Callable[[Any], Finding]] = {
@@ -268,6 +261,6 @@ _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "independent noise": examine_noise,
     "kept counts": examine_kept,
     "kept keys": examine_keys,
-    "several ranks": _several_quantiles,
-    "quartiles jointly": _several_quantiles,
+    "several ranks": examine_several_ranks,
+    "quartiles jointly": examine_several_ranks,
 }

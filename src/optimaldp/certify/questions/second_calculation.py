@@ -7,7 +7,7 @@ sentence. It shares no code with the questions, their distances or their laws.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from optimaldp.certify.questions.meanings import cell_values, sum_needed
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.trajectory import Number, to_ball
 
 _BITS = 192
 _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
@@ -24,7 +24,23 @@ _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells a
 
 def confirms(mechanism: Any, table: Table) -> bool:
     """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
-    if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
+    if not _has_second(mechanism):
+        return True
+    with precision(_bits(mechanism)):
+        return agrees(mechanism, table, mechanism.law(table).probabilities())
+
+
+def _has_second(mechanism: Any) -> bool:
+    return mechanism.name in ("balanced chain", "signed distance") and mechanism.cells <= _MOST_CELLS
+
+
+def _bits(mechanism: Any) -> int:
+    return _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
+
+
+def agrees(mechanism: Any, table: Table, law: Sequence[Number]) -> bool:
+    """As :func:`confirms`, where the law of the table has been computed already."""
+    if not _has_second(mechanism):
         return True
     chain = mechanism.name == "balanced chain"
     spec, setting = mechanism.spec(), mechanism.setting
@@ -34,8 +50,8 @@ def confirms(mechanism: Any, table: Table) -> bool:
     distance = _signed(table.cells, values, sum_needed(spec), setting.neighbours)
     truth = 0 if distance > 0 else 1
     size = distance if distance > 0 else -distance
-    with precision(_BITS + math.ceil(3 * float(setting.level.epsilon)) + 64):
-        row = [to_ball(p) for p in mechanism.law(table).probabilities()]
+    with precision(_bits(mechanism)):
+        row = [to_ball(p) for p in law]
         if size == math.inf:
             return bool(row[1 - truth] == 0)
         people = Fraction(size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -67,7 +67,9 @@ def prepare(request: Request, counted: Counted, weightless: frozenset[Epsilon] =
     losses = _losses(counted, request.level.epsilon, weightless)
     by_level = _by_level(counted, dict(losses))
     setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
-    table = Table(counted.keys if isinstance(request.tally, Keys) else counted.cells, by_level)  # type: ignore[arg-type]
+    table = Table(counted.cells, by_level)
+    if isinstance(request.tally, Keys):  # which keys occur is private, and how many people there are was not counted
+        setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
     return Prepared(request, question, ((None, certify(question.mechanism(setting)), table),), losses)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from optimaldp.asking.preparing import Prepared
@@ -27,7 +28,7 @@ def statement(prepared: Prepared) -> Statement:
         "delta_used": fraction_text(prepared.spent.delta),
         "notes": request.notes(),
         **_personal(prepared),
-        "mechanism_document": mechanism_document(mechanism, request),
+        "mechanism_document": mechanism_document(mechanism, request, _group_sizes(prepared)),
     }
 
 
@@ -46,14 +47,25 @@ def reliability(mechanism: Mechanism) -> str:
     return mechanism.reliability()
 
 
-def mechanism_document(mechanism: Mechanism, request: Request) -> dict[str, Any]:
-    """The mechanism's name and every public number that its law depends on."""
+def _group_sizes(prepared: Prepared) -> list[int | None] | None:
+    """How many people each group has, where it is public who is in which."""
+    if prepared.request.groups is None or not prepared.request.groups.public:
+        return None
+    return [certified.mechanism.setting.people for _, certified, _ in prepared.parts]
+
+
+def mechanism_document(
+    mechanism: Mechanism, request: Request, group_sizes: Sequence[int | None] | None = None
+) -> dict[str, Any]:
+    """The mechanism's name and every public number that its law depends on; of public groups the size of each."""
     setting = mechanism.setting
     document: dict[str, Any] = {"name": mechanism.name, **mechanism.parameters()}
     document |= {"epsilon": str(setting.level.epsilon), "delta": fraction_text(setting.level.delta)}
     document |= {"neighbours": str(setting.neighbours)}
     if setting.neighbours is Neighbours.SUBSTITUTION and setting.people is not None:
         document["people"] = {"n": setting.people, "public": True}
+        if request.groups is not None and group_sizes is not None:
+            document["people"] = {"groups": dict(zip(request.groups.names, group_sizes)), "public": True}
     if setting.levels:
         document["levels"] = [[str(epsilon), people] for epsilon, people in setting.levels]
         document["aim"] = str(setting.aim)

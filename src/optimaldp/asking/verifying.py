@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from optimaldp.asking.inside_groups import setting_inside
-from optimaldp.asking.request import OTHER, Groups, Request, read_request
+from optimaldp.asking.published import (
+    differing_field,
+    false_claim,
+    group_sizes,
+    levels_of,
+    people_of,
+    possible,
+    request_of,
+)
+from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release
-from optimaldp.asking.statements import mechanism_document
-from optimaldp.certify.questions import examine_release
+from optimaldp.certify.questions import examine_release, require_groups_together
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.laws.setting import Setting
-from optimaldp.privacy import Epsilon
 from optimaldp.results import Result
-from optimaldp.tables.people import People
 
 if TYPE_CHECKING:
     from optimaldp.certify.graphs.verdict import Verdict
@@ -69,80 +75,46 @@ def verify_document(document: Mapping[str, Any]) -> Reexamined:
     """Re-examine the document of a release."""
     if not {"question", "answer", "epsilon", "neighbours"} <= set(document):
         remedy = "give a file that release --json wrote"
-        raise InputError("document", sorted(document), "is not the document of a release", remedy)
-    published = document.get("mechanism")
-    if not isinstance(published, Mapping):
+        raise InputError("document", sorted(map(str, document)), "is not the document of a release", remedy)
+    mechanism = document.get("mechanism")
+    if not isinstance(mechanism, Mapping):
         rule = "is missing, so its law cannot be computed again (version 0.1.0 did not write it)"
-        raise InputError("mechanism", published, rule, "release it anew")
+        raise InputError("mechanism", mechanism, rule, "release it anew")
     try:
-        request = _request(document)
-        return _compared(document, request, published)
+        return _compared(document, request_of(document), mechanism)
     except OptimalDPError as error:
         return Reexamined(False, (), str(error))
-
-
-def _request(document: Mapping[str, Any]) -> Request:
-    groups = document.get("groups")
-    part = document.get("part")
-    people = People(
-        document.get("unit"),
-        document.get("reduce"),
-        document.get("order"),
-        document.get("where"),
-        None if part is None else (part["column"], part["value"]),
-        document.get("levels"),
-    )
-    return read_request(
-        str(document["question"]),
-        epsilon=str(document["epsilon"]),
-        delta=str(document.get("delta", 0)),
-        neighbours=str(document["neighbours"]),
-        people=people,
-        by=document.get("by"),
-        groups=groups,
-        public_groups=bool(document.get("public_groups")),
-        aim=document.get("aim"),
-    )
+    except RecursionError:
+        return Reexamined(False, (), "the document is nested too deeply")
 
 
 def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> Reexamined:
-    mechanism = request.question.mechanism(_setting(request, published))
-    expected = mechanism_document(mechanism, request)
-    different = sorted(
-        name for name in {*expected, *published} if _plain(expected.get(name)) != _plain(published.get(name))
-    )
-    if different:
-        return Reexamined(
-            False, (), f"the document's mechanism differs from the one of its question in: {different[0]}"
-        )
-    answers = request.question.answers
-    if answers is not None and not _possible(document["answer"], answers, request.groups):
+    settings = _settings(request, published)
+    mechanisms = [request.question.mechanism(setting) for setting in settings]
+    sizes = [setting.people for setting in settings] if "groups" in (published.get("people") or {}) else None
+    if different := differing_field(mechanisms[0], request, published, sizes):
+        return Reexamined(False, (), f"the document's mechanism differs from the one of its question in: {different}")
+    if not possible(document["answer"], request, mechanisms):
         return Reexamined(False, (), "the answer is not one that the question has")
-    finding = examine_release(mechanism)
-    return Reexamined(finding.private, finding.checks, finding.failure)
+    findings = [examine_release(mechanism) for mechanism in dict.fromkeys(mechanisms)]
+    failed = next((finding for finding in findings if not finding.private), None)
+    if failed is not None:
+        return Reexamined(False, failed.checks, failed.failure)
+    if claim := false_claim(document, request, mechanisms[0], findings[0].checks):
+        return Reexamined(False, (), claim)
+    return Reexamined(True, findings[0].checks)
 
 
-def _setting(request: Request, published: Mapping[str, Any]) -> Setting:
-    levels = tuple((Epsilon.read(str(own)), int(people)) for own, people in published.get("levels") or ())
-    known = published.get("people") or {}
-    people = int(known["n"]) if "n" in known else None
+def _settings(request: Request, published: Mapping[str, Any]) -> list[Setting]:
+    """The setting of the whole question, or one for each group whose size is public."""
+    people = people_of(published)
     if request.groups is None:
-        return Setting(request.level, request.neighbours, people, levels, request.aim, request.public_groups)
-    return setting_inside(request, people)
-
-
-def _possible(answer: Any, answers: Any, groups: Groups | None) -> bool:
-    if groups is not None:
-        return isinstance(answer, Mapping) and all(value in answers for value in answer.values())
-    if isinstance(answer, Mapping):
-        return set(answer) <= {*answers, OTHER}
-    return answer in answers if isinstance(answer, str) else True
-
-
-def _plain(value: Any) -> Any:
-    """As JSON writes and reads it: tuples are lists, numbers are themselves."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    return value if isinstance(value, (bool, type(None))) else str(value)
+        levels = levels_of(published, people)
+        return [Setting(request.level, request.neighbours, people, levels, request.aim, request.public_groups)]
+    sizes = group_sizes(published, request.groups)
+    made = [setting_inside(request, people if size is None else size) for size in sizes]
+    for setting in made:
+        require_groups_together(
+            request.level, request.neighbours, setting.level, setting.neighbours, public=request.groups.public
+        )
+    return made

@@ -44,7 +44,7 @@ def verify_command(
 
 def _verify_releases(documents: list[Any], verify_document: Any, *, source: str) -> NoReturn:
     """Releases, one object or a list of them: re-examined from their documents alone."""
-    for document in documents:
+    for document in documents or [None]:
         if not isinstance(document, dict) or not {"question", "answer"} <= set(document):
             rule = "is neither a mechanism (with edges) nor a release (with question and answer)"
             raise InputError("file", source, rule, "give what design --output or release --json wrote")

@@ -35,14 +35,6 @@ class Law:
     def size(self) -> int:
         return len(self.order)
 
-    def end(self, place: int) -> Number:
-        """The probability of the answers at the places 0 to *place*, which is not the last one."""
-        if self.sums is not None:
-            return self.sums(place)
-        assert self.row is not None
-        row = self.row()
-        return sum(row[1 : place + 1], start=row[0])
-
     def probabilities(self) -> list[Number]:
         """The probability of each answer, in the answers' own order."""
         if self.size == 1:
@@ -61,10 +53,10 @@ class Law:
         """An answer with exactly these probabilities."""
         if self.size == 1:
             return self.order[0]
-        return self.order[choose_by_ends(self._drawn_ends(), self.size, source)]
+        return self.order[choose_by_ends(self.ends(), self.size, source)]
 
-    def _drawn_ends(self) -> Callable[[int], Ball]:
-        """The ends as balls: of a row all of them at once, so that it is computed once for each precision."""
+    def ends(self) -> Callable[[int], Ball]:
+        """The sums of the places 0 to i as balls: of a row all at once, so that it is computed once for each precision."""
         if self.sums is not None:
             sums = self.sums
             return lambda place: to_ball(sums(place))

@@ -631,7 +631,7 @@ add("people of every level are kept", HISTOGRAM, keep_everybody, levels="trust")
 
 # laws/law, sampling
 
-add("ends squared", SHARE, changed(Law, "end", lambda end, *_: end * end))
+add("ends squared", SHARE, changed(Law, "ends", lambda ends, *_: lambda place: ends(place) ** 2))
 add(
     "the order reversed at the draw",
     winner(3),

@@ -30,7 +30,11 @@ def examine_quartiles(joint: Joint) -> Finding:
     laws = [joint.middle, *(law for m in places for law in (joint.lower(m), joint.upper(m)) if law is not None)]
     findings = [examine(law) for law in laws]
     problem = next((finding.failure for finding in findings if not finding.private), "")
-    problem = problem or _spend_problem(joint, laws) or _moves_problem(replace(joint, bins=_SMALL, weights=None, level=level(1)))
+    problem = (
+        problem
+        or _spend_problem(joint, laws)
+        or _moves_problem(replace(joint, bins=_SMALL, weights=None, level=level(1)))
+    )
     if problem:
         return Finding(False, (), problem)
     return Finding(True, (*findings[0].checks, "one person shifts the ranks of the two halves by at most 1 in all"))

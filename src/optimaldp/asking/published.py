@@ -1,0 +1,297 @@
+"""What the document of a release says about itself, read strictly: a claim that cannot be true is a failure, not a surprise."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from optimaldp.asking.request import Groups, Request, read_request
+from optimaldp.asking.result import epsilon_means
+from optimaldp.asking.statements import mechanism_document, reliability
+from optimaldp.errors import InputError, QuestionError
+from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.privacy.epsilon import ZERO
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.binning import Binning
+from optimaldp.questions.literals import read_edge
+from optimaldp.questions.mechanism import Mechanism
+from optimaldp.tables.people import People
+from optimaldp.tables.tally import steps_between
+
+FORMAT = "optimaldp release 2"
+_MOST_PEOPLE = 2**63
+_TEXTS = ("unit", "reduce", "order", "where", "levels", "by", "aim", "among", "dataset", "time", "version", "format")
+
+
+def request_of(document: Mapping[str, Any]) -> Request:
+    """The request that a document is about."""
+    for name in ("question", "neighbours"):
+        _need(isinstance(document[name], str), name, document[name], "is not a text")
+    for name in _TEXTS:
+        _need(isinstance(document.get(name), (str, type(None))), name, document.get(name), "is not a text")
+    groups = document.get("groups")
+    _need(groups is None or isinstance(groups, (list, tuple)), "groups", groups, "is not a list")
+    public = document.get("public_groups")
+    _need(public is None or isinstance(public, bool), "public_groups", public, "is neither true nor false")
+    people = People(
+        document.get("unit"),
+        document.get("reduce"),
+        document.get("order"),
+        document.get("where"),
+        _part(document.get("part")),
+        document.get("levels"),
+    )
+    return read_request(
+        document["question"],
+        epsilon=_number(document, "epsilon"),
+        delta=_number(document, "delta"),
+        neighbours=document["neighbours"],
+        people=people,
+        by=document.get("by"),
+        groups=groups,
+        public_groups=bool(public),
+        aim=document.get("aim"),
+    )
+
+
+def _part(part: Any) -> tuple[str, Any] | None:
+    if part is None:
+        return None
+    named = isinstance(part, Mapping) and set(part) == {"column", "value"} and isinstance(part["column"], str)
+    _need(named and isinstance(part["value"], (str, int)), "part", part, "is not a column and a value")
+    return part["column"], part["value"]
+
+
+def _number(document: Mapping[str, Any], name: str) -> str:
+    value = document.get(name, 0)
+    _need(not isinstance(value, (bool, list, tuple, Mapping, type(None))), name, value, "is not a number")
+    return str(value)
+
+
+def people_of(published: Mapping[str, Any]) -> int | None:
+    """The public number of people; ``None`` where it is not published."""
+    known = published.get("people")
+    if known is None:
+        return None
+    _need(isinstance(known, Mapping) and set(known) <= {"n", "groups", "public"}, "people", known, "is not a number")
+    return None if known.get("n") is None else whole(known["n"], "people")
+
+
+def group_sizes(published: Mapping[str, Any], groups: Groups) -> list[int | None]:
+    """The public size of each group; ``None`` where they are not published."""
+    sizes = (published.get("people") or {}).get("groups")
+    if sizes is None:
+        return [None] * len(groups.names)
+    named = isinstance(sizes, Mapping) and list(sizes) == list(groups.names)
+    _need(named, "people", sizes, "does not give one size for each group")
+    return [whole(size, "people") for size in sizes.values()]
+
+
+def levels_of(published: Mapping[str, Any], people: int | None) -> tuple[tuple[Epsilon, int], ...]:
+    """The public levels with how many people have each, in rising order."""
+    listed = published.get("levels")
+    if listed is None:
+        return ()
+    pairs = isinstance(listed, (list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in listed
+    )
+    _need(pairs, "levels", listed, "are not pairs of a level and a number of people")
+    levels = tuple((Epsilon.read(own), whole(number, "levels")) for own, number in listed)
+    rising = [own for own, _ in levels]
+    _need(rising == sorted(set(rising)), "levels", rising, "are not different levels in rising order")
+    _need(sum(number for _, number in levels) == people, "levels", listed, "do not add up to the number of people")
+    return levels
+
+
+def whole(value: Any, name: str) -> int:
+    """A whole number of people."""
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_PEOPLE
+    _need(fits, name, value, "is not a number of people")
+    return int(value)
+
+
+def false_claim(document: Mapping[str, Any], request: Request, mechanism: Mechanism, checks: Sequence[str]) -> str:
+    """The first thing that the document says and that is not so; nothing if all of it is.
+
+    Numbers and names are compared whatever version wrote them, sentences only if it was this one.
+    """
+    if document.get("format") not in (None, FORMAT):
+        return "its format is not one that this version knows"
+    if (problem := _time_problem(document.get("time"))) or (problem := _version_problem(document.get("version"))):
+        return problem
+    if "among" in document and document["among"] != request.question.among:
+        return "among is not that of its question"
+    if not _spent_is_right(document.get("spent"), request, mechanism):
+        return "what it says was spent is not what such a release costs"
+    certificate = document.get("certificate")
+    if certificate is None:
+        return ""
+    if not isinstance(certificate, Mapping):
+        return "its certificate is not an object"
+    claims = _numbers(request, mechanism)
+    if document.get("version") == _own_version():
+        claims |= _sentences(request, mechanism) | {"checked": list(checks)}
+    for name, value in claims.items():
+        if name in certificate and plain(certificate[name]) != plain(value):
+            return f"its certificate says something else than this release can: {name}"
+    if not _levels_agree(certificate.get("levels"), mechanism):
+        return "its certificate says something else than this release can: levels"
+    return ""
+
+
+def _numbers(request: Request, mechanism: Mechanism) -> dict[str, Any]:
+    claims: dict[str, Any] = {"mechanism": mechanism.name, "delta_used": fraction_text(_used_delta(request, mechanism))}
+    return claims | ({"aim": str(request.aim)} if mechanism.setting.levels else {})
+
+
+def _sentences(request: Request, mechanism: Mechanism) -> dict[str, Any]:
+    return {
+        "protected": request.protected(),
+        "epsilon_means": epsilon_means(request.level),
+        "reliable": reliability(mechanism),
+        "neighbours": request.neighbours.words,
+        "theorem": mechanism.proof,
+        "optimal": mechanism.optimality,
+        "notes": request.notes(),
+    }
+
+
+def _used_delta(request: Request, mechanism: Mechanism) -> Any:
+    return request.level.delta if mechanism.spent.delta else 0
+
+
+def _spent_is_right(spent: Any, request: Request, mechanism: Mechanism) -> bool:
+    """The level without a delta that is not used; nothing at all for an answer that a ledger had already."""
+    if spent is None:
+        return True
+    if not isinstance(spent, Mapping) or set(spent) != {"epsilon", "delta"}:
+        return False
+    used = {"epsilon": str(request.level.epsilon), "delta": fraction_text(_used_delta(request, mechanism))}
+    return plain(spent) in (used, {"epsilon": "0", "delta": "0"})
+
+
+def _levels_agree(written: Any, mechanism: Mechanism) -> bool:
+    """Levels as people wrote them: cut at the release's own, they are those of the mechanism, or 0 for who is not asked."""
+    if not mechanism.setting.levels:
+        return written is None
+    if not isinstance(written, (list, tuple)) or not all(isinstance(own, str) for own in written):
+        return False
+    cut = {min(Epsilon.read(own), mechanism.setting.level.epsilon) for own in written}
+    return {own for own, _ in mechanism.setting.levels} <= {*cut, ZERO}
+
+
+def _time_problem(time: Any) -> str:
+    if time:
+        try:
+            datetime.datetime.fromisoformat(time)
+        except ValueError:
+            return "its time is not one"
+    return ""
+
+
+def _version_problem(version: Any) -> str:
+    if version is None:
+        return ""
+    parts = version.split(".")
+    if not all(part.isdecimal() and len(part) < 6 for part in parts[:2]) or len(parts) < 2:
+        return "its version is not one"
+    if tuple(map(int, parts[:2])) > tuple(map(int, _own_version().split(".")[:2])):
+        return "a later version than this one wrote it: verify it with that one"
+    return ""
+
+
+def _own_version() -> str:
+    from optimaldp import __version__
+
+    return __version__
+
+
+def possible(answer: Any, request: Request, mechanisms: Sequence[Mechanism]) -> bool:
+    """Whether a release of this request can give this answer: one, or one for each group."""
+    if request.groups is None:
+        return _possible(answer, mechanisms[0])
+    if not isinstance(answer, Mapping) or list(answer) != list(request.groups.names):
+        return False
+    return all(_possible(one, mechanism) for one, mechanism in zip(answer.values(), mechanisms))
+
+
+def _possible(answer: Any, mechanism: Mechanism) -> bool:
+    spec = mechanism.spec()
+    kind = spec["kind"]
+    if kind == "quantile":
+        question: Any = mechanism.question
+        return _bin(question.binning, answer) is not None
+    if mechanism.listed:
+        return isinstance(answer, str) and answer in mechanism.answers
+    if kind == "histogram":
+        return _is_histogram(answer, mechanism)
+    if kind == "keys":
+        return isinstance(answer, (list, tuple)) and _different(answer, (str, int))
+    if kind == "top":
+        known = isinstance(answer, (list, tuple)) and _different(answer, (str,)) and set(answer) <= {*mechanism.answers}
+        return known and len(answer) == spec["size"]
+    if kind == "quantiles":
+        return _is_quantiles(answer, mechanism)
+    return True
+
+
+def _different(values: Iterable[Any], kinds: tuple[type, ...]) -> bool:
+    listed = list(values)
+    plain_values = all(isinstance(value, kinds) and not isinstance(value, bool) for value in listed)
+    return plain_values and len(set(listed)) == len(listed)
+
+
+def _is_histogram(answer: Any, mechanism: Mechanism) -> bool:
+    if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
+        return False
+    counts = list(answer.values())
+    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+        return False
+    people = mechanism.setting.people if mechanism.setting.neighbours is Neighbours.SUBSTITUTION else None
+    return people is None or sum(counts) == people
+
+
+def _is_quantiles(answer: Any, mechanism: Mechanism) -> bool:
+    question: Any = mechanism.question
+    if not isinstance(answer, Mapping) or list(answer) != [fraction_text(rank) for rank in question.ranks]:
+        return False
+    places = [_bin(question.binning, name) for name in answer.values()]
+    return None not in places and places == sorted(places, key=lambda place: place or 0)
+
+
+def _bin(binning: Binning, name: Any) -> int | None:
+    """The place of a bin from its name; of equal bins there may be too many to look through."""
+    if not isinstance(name, str):
+        return None
+    if binning.step is None:
+        return next((place for place in range(binning.bins) if binning.name(place) == name), None)
+    try:
+        steps = steps_between(binning.edges[0], read_edge(name, "answer"), binning.step)
+    except (QuestionError, TypeError):
+        return None
+    place = int(steps)
+    return place if 0 <= place < binning.bins and binning.name(place) == name else None
+
+
+def differing_field(
+    mechanism: Mechanism, request: Request, published: Mapping[str, Any], sizes: Sequence[int | None] | None
+) -> str:
+    """The first public number of a mechanism that differs from the one which the question has; nothing if none does."""
+    expected = mechanism_document(mechanism, request, sizes)
+    names = sorted({*expected, *map(str, published)})
+    return next((name for name in names if plain(expected.get(name)) != plain(published.get(name))), "")
+
+
+def plain(value: Any) -> Any:
+    """As JSON writes and reads it: tuples are lists, numbers are themselves."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    return value if isinstance(value, (bool, type(None))) else str(value)
+
+
+def _need(holds: bool, name: str, value: Any, rule: str) -> None:
+    if not holds:
+        raise InputError(name, value, rule, "give the document as release --json wrote it")

@@ -19,7 +19,8 @@ from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
 from optimaldp.sampling import SystemBits
-from optimaldp.tables import Source, check, count, open_source
+from optimaldp.tables import Source, check, count_checked, open_source
+from optimaldp.tables.plans import Plan
 from optimaldp.tables.tally import Counted, Option
 
 if TYPE_CHECKING:
@@ -137,19 +138,13 @@ def release_each(
 
 def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
     requests = [draft.request() for draft in drafts]
-    for request in requests:
-        check(opened, request.tally, request.people)
+    plans = [check(opened, request.tally, request.people) for request in requests]
     made = []
-    for request in requests:
-        prepared = withhold_details(lambda: prepare(request, count(opened, request.tally, request.people)))  # noqa: B023
-        made.append(_drawn(opened, prepared))
+    for request, plan in zip(requests, plans):
+        prepared = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
+        answer = withhold_details(lambda: prepared.draw(SystemBits()))  # noqa: B023
+        made.append(_made(answer, opened, prepared, None))
     return made
-
-
-def _drawn(opened: Source, prepared: Prepared, dataset: str | None = None) -> Release:
-    """Draw, and say what was drawn."""
-    answer = withhold_details(lambda: prepared.draw(SystemBits()))
-    return _made(answer, opened, prepared, dataset)
 
 
 def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
@@ -178,21 +173,21 @@ def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str |
 
 
 def _spend_and_draw(opened: Source, requests: Sequence[Request], book: Ledger) -> list[Release]:
-    for request in requests:
-        check(opened, request.tally, request.people)
+    plans = [check(opened, request.tally, request.people) for request in requests]
     version = opened.version()
     known = [_recorded(book, request, version) for request in requests]
-    fresh = [request for request, recorded in zip(requests, known) if recorded is None]
+    fresh = [(request, plan) for request, plan, recorded in zip(requests, plans, known) if recorded is None]
     released = iter(_paid(opened, fresh, book, version) if fresh else [])
     return [recorded if recorded is not None else next(released) for recorded in known]
 
 
-def _paid(opened: Source, requests: Sequence[Request], book: Ledger, version: str | None) -> list[Release]:
+def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, version: str | None) -> list[Release]:
     from optimaldp.ledger import Charge
 
+    requests = [request for request, _ in fresh]
     agreed = {"neighbours": requests[0].neighbours, "unit": requests[0].people.unit}
     book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
-    prepared = [withhold_details(lambda: _prepared(opened, request, requests, book)) for request in requests]  # noqa: B023
+    prepared = [withhold_details(lambda: _prepared(opened, one, requests, book)) for one in fresh]  # noqa: B023
     ready = [one for one, _ in prepared]
     charges = [
         Charge(
@@ -209,9 +204,10 @@ def _paid(opened: Source, requests: Sequence[Request], book: Ledger, version: st
 
 
 def _prepared(
-    opened: Source, request: Request, together: Sequence[Request], book: Ledger
+    opened: Source, checked: tuple[Request, Plan], together: Sequence[Request], book: Ledger
 ) -> tuple[Prepared, frozenset[Epsilon]]:
-    counted = count(opened, request.tally, request.people)
+    request, plan = checked
+    counted = count_checked(opened, plan)
     weightless = _weightless(book, request, together, counted)
     return prepare(request, counted, weightless), weightless
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimaldp.tables.counting import check, count
+from optimaldp.tables.counting import check, count, count_checked
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
 from optimaldp.tables.predicates import Predicate, parse_predicate
@@ -26,6 +26,7 @@ __all__ = [
     "Tally",
     "check",
     "count",
+    "count_checked",
     "open_source",
     "parse_predicate",
 ]

@@ -35,7 +35,11 @@ def count(source: Any, tally: Tally | Keys, people: People | None = None) -> Cou
     (1, 1)
     """
     opened = open_source(source)
-    plan = check(opened, tally, people)
+    return count_checked(opened, check(opened, tally, people))
+
+
+def count_checked(opened: Source, plan: Plan) -> Counted:
+    """The same for a plan that :func:`check` has made of this table."""
     if plan.key is not None:
         return _counted_keys(_run(opened, lambda: _key_query(opened.table, plan)))
     return _counted(_run(opened, lambda: _query(opened.table, plan)), plan)

@@ -79,7 +79,7 @@ site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
 
-# Which packages five real calls pass through; docs/architecture.md has the pictures.
+# Which packages six real calls pass through; docs/architecture.md has the pictures.
 trace: $(STAMP)
 	$(BIN)/python docs/generate/architecture.py
 

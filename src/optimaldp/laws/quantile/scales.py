@@ -7,6 +7,7 @@ own, one number of persons for each level.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
@@ -19,33 +20,34 @@ Persons = int | Fraction
 Height = Any  # Persons, or a tuple of them: one for each level
 
 
-class Scale:
+class Scale(ABC):
     """Powers of ``e^-epsilon`` in one kind of number, and what of its arithmetic has no common operator."""
 
     exact: bool
 
+    @abstractmethod
     def power(self, height: Height) -> Number:
         """``e^-height``; the height may be negative."""
-        raise NotImplementedError
 
+    @abstractmethod
     def number(self, value: Persons) -> Number:
         """The rational *value* as a number of this scale."""
-        raise NotImplementedError
 
+    @abstractmethod
     def between(self, low: Number, high: Number) -> Number:
         """Some number of which it is only known that it lies between the two."""
-        raise NotImplementedError
 
+    @abstractmethod
     def smaller(self, a: Number, b: Number) -> Number:
-        raise NotImplementedError
+        """The smaller of two."""
 
+    @abstractmethod
     def clipped(self, value: Number) -> Number:
         """*value*, moved into [0, 1]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def places_around(self, value: Number, first: int, stop: int) -> tuple[int, int]:
         """Whole numbers in ``first .. stop`` between which *value* certainly lies, if it lies there at all."""
-        raise NotImplementedError
 
 
 class RationalScale(Scale):

@@ -115,6 +115,10 @@ class BudgetError(LedgerError):
         super().__init__(f"{message.rstrip('.')}. Nothing was sampled and nothing was spent.")
 
 
+class PaidRepeatWarning(UserWarning):
+    """A question that was paid for already is about to be paid for again. As an error it stops the question before it is."""
+
+
 class MissingExtraError(OptimalDPError, ImportError):
     """An optional part is not installed."""
 

@@ -14,7 +14,7 @@ epsilon = "0.5"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -26,8 +26,8 @@ from optimaldp.asking.previewing import preview_of
 from optimaldp.asking.releasing import release_each
 from optimaldp.asking.result import Release
 from optimaldp.asking.session import open_table
-from optimaldp.errors import InputError, NoMarginError
-from optimaldp.ledger import Budget
+from optimaldp.errors import BudgetError, InputError, NoMarginError
+from optimaldp.ledger import Budget, Charge, Ledger, ledger_exists, open_ledger
 from optimaldp.ledger.agreement import AS_STORED
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
@@ -101,7 +101,7 @@ def _known(table: Any, names: set[str], what: str) -> None:
 
 def preview_plan(plan: Plan) -> dict[str, Any]:
     """What the plan would cost and how reliable its answers would be. Reads no row and spends nothing."""
-    shown = []
+    shown, charges = [], []
     total, delta = Epsilon.read(0), Fraction(0)
     for question in plan.questions:
         options = {
@@ -118,11 +118,33 @@ def preview_plan(plan: Plan) -> dict[str, Any]:
             personal=sizes is not None,
         )
         total, delta = total + request.level.epsilon, delta + request.level.delta
+        charges.append(Charge(request.text, request.level))
         try:
             shown.append(preview_of(request, n=plan.n, level_sizes=sizes).to_document())
         except NoMarginError as error:
-            shown.append({"question": str(request.question), "notes": [str(error)]})
-    return {"epsilon": str(total), "delta": fraction_text(delta), "budget": plan.budget, "questions": shown}
+            price = {"epsilon": str(request.level.epsilon), "delta": fraction_text(request.level.delta)}
+            shown.append({"question": str(request.question), **price, "notes": [str(error)]})
+    priced: dict[str, Any] = {"epsilon": str(total), "delta": fraction_text(delta), "budget": plan.budget}
+    return {**priced, **_covered(plan, charges, total, delta), "questions": shown}
+
+
+def _covered(plan: Plan, charges: Sequence[Charge], epsilon: Epsilon, delta: Fraction) -> dict[str, Any]:
+    """What is left now, and whether it pays for everything if nothing is on record: of the ledger, or of a budget to come."""
+    if plan.ledger is not None and ledger_exists(plan.place(plan.ledger)):
+        with open_ledger(plan.place(plan.ledger), readonly=True) as book:
+            return {"remaining": book.remaining().to_document(), "covered": _pays(book, charges)}
+    if plan.budget is None:
+        return {"remaining": None, "covered": None}
+    budget = Budget(**plan.budget)
+    return {"remaining": None, "covered": budget.unlimited or (epsilon <= budget.epsilon and delta <= budget.delta)}
+
+
+def _pays(book: Ledger, charges: Sequence[Charge]) -> bool:
+    try:
+        book.require_together(charges)
+    except BudgetError:
+        return False
+    return True
 
 
 def release_plan(plan: Plan) -> list[Release]:

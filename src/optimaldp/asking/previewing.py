@@ -20,7 +20,7 @@ from optimaldp.asking.draft import Draft
 from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Request, read_request
 from optimaldp.asking.result import epsilon_means
-from optimaldp.errors import InputError
+from optimaldp.errors import InputError, NoMarginError
 from optimaldp.laws.setting import Aim, Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_probability
 from optimaldp.privacy.balls import Ball, ball
@@ -28,7 +28,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
 from optimaldp.results import Result
-from optimaldp.tables.tally import Option
+from optimaldp.tables.tally import Keys, Option
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -195,6 +195,9 @@ def preview_of(
     request.people.rules(request.tally)  # a rule that does not fit is refused here as it would be by a release
     persons = None if n is None else _read_persons(n)
     setting = _setting(request, persons)
+    if isinstance(request.tally, Keys):
+        reliable = request.question.mechanism(setting).reliability()
+        raise NoMarginError("question", str(request.question), "has no margin to show", reliable)
     refuse_options(request.question)
     accuracy = request.question.accuracy(setting)
     made = _shown(request, accuracy, setting, persons, margins)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from optimaldp.asking.cautions import cautions
 from optimaldp.asking.draft import Asked, Draft, DraftOptions, Number
 from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prepare, withhold_details
+from optimaldp.asking.repeats import warn_of_paid_repeats
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release, now
 from optimaldp.asking.statements import meaning_of_answer, statement
@@ -187,6 +188,7 @@ def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, v
     requests = [request for request, _ in fresh]
     agreed = {"neighbours": requests[0].neighbours, "unit": requests[0].people.unit}
     book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
+    warn_of_paid_repeats(book, requests)
     prepared = [withhold_details(lambda: _prepared(opened, one, requests, book)) for one in fresh]  # noqa: B023
     ready = [one for one, _ in prepared]
     charges = [

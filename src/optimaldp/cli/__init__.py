@@ -6,11 +6,14 @@ Each command has a module of its own that imports what it needs when it runs, so
 from __future__ import annotations
 
 import sys
-from typing import NoReturn, cast
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, cast
 
 import typer
 
-from optimaldp.errors import OptimalDPError
+from optimaldp.errors import OptimalDPError, PaidRepeatWarning
 
 app = typer.Typer(
     name="optimaldp",
@@ -35,7 +38,8 @@ def main() -> None:
     from optimaldp.cli import commands  # noqa: F401  (registers the commands)
 
     try:
-        code = app(standalone_mode=False)
+        with _warnings_as_notes():
+            code = app(standalone_mode=False)
     except _USAGE_ERROR as error:
         if not error.format_message():  # a bare group of commands has printed its help already
             sys.exit(0)
@@ -45,6 +49,23 @@ def main() -> None:
     except OptimalDPError as error:
         _fail(str(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Our own warnings are one line on standard error, when they are given: before anything is spent."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, PaidRepeatWarning):
+                print(f"optimaldp: note: {message}", file=sys.stderr, flush=True)
+            else:
+                others(message, category, *place)
+
+        warnings.simplefilter("always", PaidRepeatWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 # The class of errors in the words that were typed: typer names only its subclasses.

@@ -70,8 +70,13 @@ def preview_command(
     if plan is not None:
         from optimaldp.asking.plans import preview_plan, read_plan
 
-        shown = preview_plan(read_plan(plan))
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        priced = preview_plan(read_plan(plan))
+        if as_json or not sys.stdout.isatty():
+            typer.echo(json.dumps(priced, indent=2, ensure_ascii=False))
+        else:
+            from optimaldp.cli.plan_prices import show_prices
+
+            show_prices(priced)
         return
     from optimaldp.asking.checking import check_request
     from optimaldp.asking.previewing import preview_of

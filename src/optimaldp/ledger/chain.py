@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,9 @@ from optimaldp.privacy.levels import Bound
 
 SameQuestion = tuple[str, Bound, Part | None, str]
 """What makes two questions the same: text, the level that was asked for, part and the code of the data version."""
+
+PaidQuestion = tuple[str, Bound, Part | None]
+"""The same without the data."""
 
 
 def same_question(spend: Spend) -> SameQuestion | None:
@@ -36,6 +40,7 @@ class Chain:
     hashes: list[str] = field(default_factory=list)
     answers: dict[int, Answer] = field(default_factory=dict)
     answered: dict[SameQuestion, Answer] = field(default_factory=dict)
+    paid: Counter[PaidQuestion] = field(default_factory=Counter)
 
     @property
     def last(self) -> int:
@@ -98,6 +103,7 @@ class Chain:
             self._account = Account(entry)
         elif isinstance(entry, Spend):
             self._account.enter(entry)
+            self.paid[entry.question, entry.asked_bound, entry.part] += 1
         elif isinstance(entry, Answer):
             self._answer(entry)
         self.entries.append(entry)

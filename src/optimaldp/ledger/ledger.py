@@ -169,6 +169,12 @@ class Ledger:
         with self._log.current() as chain:
             return None if key is None else chain.answered.get(key)
 
+    def times_paid(self, question: str, level: Level, *, part: NamedPart | None = None) -> int:
+        """How often this question was paid for at this level, whatever the version of the data was."""
+        spend = self._spend(Charge(question, level, part=part))
+        with self._log.current() as chain:
+            return chain.paid[spend.question, spend.asked_bound, spend.part]
+
     def part(self, value: NamedPart, *, column: str | None = None) -> Part:
         """The declared part of this value (``"north"``) or condition (``"region = 'north'"``), if it can be asked."""
         part = find_part(self.opening, value, column)

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from optimaldp.errors import TableError
 from optimaldp.tables.engines import check_engine, embedded
-from optimaldp.tables.files import version_of
 from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.source import Source, wrap
+from optimaldp.tables.source import Source, of_ibis, wrap
+from optimaldp.tables.versions import version_of_database
 
 _EXAMPLE = "write for example duckdb:///survey.db?table=answers"
 
@@ -57,8 +57,7 @@ def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
 
     remedy = "check that it is a DuckDB database and that no other program writes to it"
     connection = without_engine_message(path, "opened", lambda: embedded(path), remedy=remedy)
-    logs = [f"{path}.wal"] if os.path.exists(f"{path}.wal") else []
-    token = f"{version_of([path, *logs])}:{schema or ''}:{name}"
+    token = version_of_database(path, f"{schema or ''}:{name}")
     return _table(connection, name, schema, f"table {name} of DuckDB file {path}", token)
 
 
@@ -82,4 +81,4 @@ def _table(connection: Any, name: str, schema: str | None, words: str, token: st
             rule = f"does not exist in schema {schema}" if schema else "does not exist"
             raise TableError("table", name, rule, "check the spelling, or add &schema=") from None
 
-    return wrap(opened, words, token=lambda: token)
+    return of_ibis(opened, words) if token is None else wrap(opened, words, token=lambda: token)

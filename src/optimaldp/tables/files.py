@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import of_cell
 from optimaldp.tables.source import Source, wrap
 from optimaldp.tables.tally import Option
+from optimaldp.tables.versions import read_as, version_of
 
 GLOB = "glob:"
 """What a path starts with that is a pattern."""
@@ -41,6 +41,8 @@ def open_path(text: str, delimiter: str | None = None, encoding: str | None = No
 
 def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str | None) -> Source:
     token = version_of(paths)
+    if delimiter is not None or encoding is not None:
+        token = read_as(token, (delimiter, encoding))
     files = without_engine_message(words, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
     columns = dict.fromkeys(files.columns, of_cell(Cell("open")))
     names = dict.fromkeys(files.columns, "string")
@@ -80,15 +82,6 @@ def open_dataset(dataset: Any, words: str, options: dict[str, tuple[Option, ...]
 def _unpatterned(path: str) -> str:
     """A path that the engine takes for that file alone, though it looks for patterns in every path."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
-
-
-def version_of(paths: list[str]) -> str:
-    """A token for the present content of files, from their paths, sizes and times of change: nothing is read."""
-    facts = []
-    for path in sorted(paths):
-        state = os.stat(path)
-        facts.append(f"{os.path.realpath(path)}\0{state.st_size}\0{state.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()[:32]
 
 
 def _paths(text: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import ColumnType, of_cell, unique_names
 from optimaldp.tables.source import Source, wrap
 from optimaldp.tables.tally import Option
+from optimaldp.tables.versions import version_of_arrow
 
 _NUMBERS = itertools.count()
 
@@ -93,7 +93,7 @@ def _open_arrow(
     columns: dict[str, ColumnType] | None = None,
 ) -> Source:
     def token() -> str:
-        return without_engine_message(words, "read", lambda: _content_of(table))
+        return without_engine_message(words, "read", lambda: version_of_arrow(table))
 
     import pyarrow.dataset as datasets
 
@@ -108,32 +108,6 @@ def _open_arrow(
 
     feed = DatasetFeed(dataset)
     return wrap(opened, words, token=token, options=options or {}, columns=columns, second_feed=feed)
-
-
-class _Digest:
-    """A file that keeps nothing but the hash of what is written to it."""
-
-    closed = False
-
-    def __init__(self) -> None:
-        self.hash = hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        self.hash.update(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-
-def _content_of(table: Any) -> str:
-    """A token for what is in memory: a hash of all of it, whatever chunks it is in."""
-    import pyarrow as pa
-
-    digest, whole = _Digest(), table.combine_chunks().replace_schema_metadata(None)
-    with pa.ipc.new_stream(pa.PythonFile(digest, mode="w"), whole.schema) as writer:
-        writer.write_table(whole)
-    return digest.hash.hexdigest()[:32]
 
 
 def _open_spark(frame: Any) -> Source:

@@ -10,7 +10,7 @@ from optimaldp.errors import TableError
 from optimaldp.tables.databases import open_url
 from optimaldp.tables.files import GLOB, open_path
 from optimaldp.tables.frames import OPENERS
-from optimaldp.tables.source import Source, declare, wrap
+from optimaldp.tables.source import Source, declare, of_ibis
 
 
 def open_source(
@@ -65,7 +65,7 @@ def _open_object(source: Any) -> Source:
         return source
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
         connection, name = source
-        return wrap(lambda: connection.table(name), f"table {name}")
+        return of_ibis(lambda: connection.table(name), f"table {name}")
     package = type(source).__module__.split(".")[0]
     if package == "ibis":
         return _open_ibis(source)
@@ -86,4 +86,4 @@ def _open_ibis(source: Any) -> Source:
     node = source.op()
     # Only a table of a database has a name that a reader knows: an expression has none, a table in memory a made-up one.
     named = isinstance(node, operations.DatabaseTable)
-    return wrap(lambda: source, f"table {node.name}" if named else "Ibis expression")
+    return of_ibis(lambda: source, f"table {node.name}" if named else "Ibis expression")

@@ -12,6 +12,7 @@ from optimaldp.tables.engines import Feed, as_text, check_engine, fetch, listed_
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import ColumnType, Schema, column_type, of_cell
 from optimaldp.tables.tally import Option
+from optimaldp.tables.versions import read_as, version_of_ibis
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,10 +35,7 @@ class Source:
         return f"{self.words} ({columns})"
 
     def version(self) -> str | None:
-        """A token that changes when the data does: from the files' paths, sizes and times, or from what is in memory.
-
-        None where it is unknown.
-        """
+        """A token that changes when the data does, or None where nothing tells: see :mod:`optimaldp.tables.versions`."""
         return self.token()
 
     def fetch(self, expression: Any) -> list[tuple[Any, ...]]:
@@ -77,6 +75,12 @@ def wrap(
     return Source(table, schema, words, token, feed, second_feed)
 
 
+def of_ibis(open_table: Callable[[], Any], words: str) -> Source:
+    """A source from a function that opens an Ibis table; its engine says which version of the data it is."""
+    opened = wrap(open_table, words)
+    return replace(opened, token=lambda: version_of_ibis(opened.table, words))
+
+
 def declare(source: Source, types: Mapping[str, str]) -> Source:
     """Say what the cells of some text columns mean; a cell that does not fit is NULL, and nothing else depends on it."""
     declared: dict[str, ColumnType] = {}
@@ -92,4 +96,9 @@ def declare(source: Source, types: Mapping[str, str]) -> Source:
             raise TableError("types", kind, rule, "give the column a type in the database")
         declared[name] = of_cell(cell)
     columns = tuple((name, declared.get(name, column)) for name, column in source.schema.columns)
-    return replace(source, schema=Schema(columns))
+
+    def declared_version() -> str | None:
+        token = source.version()
+        return None if token is None else read_as(token, sorted(types.items()))
+
+    return replace(source, schema=Schema(columns), token=declared_version)

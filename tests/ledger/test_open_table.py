@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pyarrow
 import pytest
 
@@ -16,6 +16,7 @@ from optimaldp.asking.result import Release
 from optimaldp.asking.session import OpenTable
 from optimaldp.errors import BudgetError, InputError, LedgerError, QuestionError
 from optimaldp.ledger import Budget, verify_ledger
+from optimaldp.tables import open_source
 
 SMOKERS = "majority(smokes = 'yes')"
 
@@ -57,10 +58,10 @@ def test_the_same_question_on_the_same_data_is_free(table: OpenTable, survey: Pa
 
 
 def test_data_without_a_version_is_asked_anew(file: Path) -> None:
-    connection = ibis.duckdb.connect()
-    connection.con.register("people", pyarrow.table({"smokes": ["yes", "no", "no"]}))
-    memory = odp.open((connection, "people"), budget=Budget(1), ledger=file)
-    for _ in range(2):
+    unknown = replace(open_source(pyarrow.table({"smokes": ["yes", "no", "no"]})), token=lambda: None)
+    memory = odp.open(unknown, budget=Budget(1), ledger=file)
+    memory.ask(SMOKERS, epsilon=0.5)
+    with pytest.warns(odp.errors.PaidRepeatWarning):
         memory.ask(SMOKERS, epsilon=0.5)
     assert str(memory.remaining.epsilon) == "0"
 

@@ -98,8 +98,9 @@ def _tried(root: Path, copy: Path) -> list[Outcome]:
 
 def _served(root: Path, copy: Path, reach_seconds: float = 60) -> list[object]:
     messages: list[object] = []
-    mutants = [*mutants_of("toy", root, PATH)] if (root / PATH).exists() else []
-    serve(Order(TARGET, mutants, copy_tree(root, copy), workers=2, reach_seconds=reach_seconds), messages.append)
+    mutants = [*mutants_of("toy", root, PATH)]
+    notes = copy / "notes"
+    serve(Order(TARGET, mutants, copy_tree(root, copy), notes, workers=2, reach_seconds=reach_seconds), messages.append)
     return messages
 
 
@@ -145,6 +146,8 @@ def test_a_small_sample_proves_little(outcomes: dict[str, Outcome]) -> None:
 
 def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
     root = tmp_path / "root"
+    (root / PATH).parent.mkdir(parents=True)
+    (root / PATH).write_text("")
     (root / "tests/toy").mkdir(parents=True)
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'spark']\n")
     (root / "tests/toy/test_slow.py").write_text("import time\ndef test_it(): time.sleep(60)\n")

@@ -110,6 +110,7 @@ def _outcomes(chosen: list[Target], options: argparse.Namespace, known: dict[str
                 replace(target, tests=tuple(options.tests) or target.tests),
                 mutants,
                 copy_tree(ROOT, Path(folder)),
+                RESULTS / "reach",
                 options.workers,
                 most_seconds=options.each,
                 # More than half of a sample's time must be left for faults.

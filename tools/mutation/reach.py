@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-from collections import defaultdict
+import signal
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,22 +53,42 @@ class Reach:
         return whole
 
 
-def measure(items: list[Any], sources: tuple[str, ...], tree: Path, functions: Functions, result: Path) -> None:
-    """Run the tests *items* and write down what they reach, each as if it ran alone: no cache helps it."""
+class _TooLongError(BaseException):
+    pass
+
+
+def _give_up(*_: object) -> None:
+    raise _TooLongError
+
+
+def measure(
+    items: list[Any], sources: tuple[str, ...], tree: Path, functions: Functions, most_seconds: float, result: Path
+) -> None:
+    """Run the tests *items* and write down what they reach, each as if it ran alone: no cache helps it.
+
+    A test of more than *most_seconds* (of the processor) is given up: it is too long to be run for each fault.
+    """
     import coverage
     from _pytest.runner import runtestprotocol
 
     measured = coverage.Coverage(data_file=None, config_file=False, include=[str(tree / path) for path in sources])
-    seconds: dict[str, float] = defaultdict(float)
+    seconds: dict[str, float] = {}
     failing: set[str] = set()
+    signal.signal(signal.SIGPROF, _give_up)
     measured.start()
     for item, following in zip(items, [*items[1:], None]):
         functions.forget_results()
         measured.switch_context(item.nodeid)
-        for report in runtestprotocol(item, log=False, nextitem=following):
-            seconds[item.nodeid] += report.duration
-            if report.failed:
+        start = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, most_seconds)
+        try:
+            if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
                 failing.add(item.nodeid)
+            seconds[item.nodeid] = time.process_time() - start
+        except _TooLongError:
+            failing.add(item.nodeid)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
     measured.stop()
     data = measured.get_data()
     lines: dict[str, dict[int, list[str]]] = {}
@@ -75,7 +96,9 @@ def measure(items: list[Any], sources: tuple[str, ...], tree: Path, functions: F
         contexts = data.contexts_by_lineno(str(tree / path)) or {}
         lines[path] = {line: sorted(filter(None, tests)) for line, tests in contexts.items()}
     passed = {test: spent for test, spent in seconds.items() if test not in failing}
-    result.write_text(json.dumps({"lines": lines, "seconds": passed, "failing": sorted(failing)}), encoding="utf-8")
+    text = json.dumps({"lines": lines, "seconds": passed, "failing": sorted(failing & set(seconds))})
+    result.with_suffix(".new").write_text(text, encoding="utf-8")
+    result.with_suffix(".new").rename(result)
 
 
 @cache

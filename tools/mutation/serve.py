@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ class Order:
     target: Target
     mutants: list[Mutant]
     tree: Path
+    notes: Path
+    """Where it is kept which tests reach what."""
     workers: int = 1
     most_seconds: float = 20.0
     """Of tests for one fault: what the quickest tests of so many seconds do not notice has survived."""
@@ -83,25 +86,37 @@ class _Loop:
 
 
 def _reach(order: Order, items: list[Any], functions: Functions) -> Reach | None:
+    """Measure file by file; what is known of a file of tests is kept until it or the target changes."""
     files = sorted({item.path for item in items})
-    shares = [[item for item in items if files.index(item.path) % order.workers == k] for k in range(order.workers)]
-    results = [order.tree / f"reach-{k}.json" for k in range(order.workers)]
-
-    children = [
-        Child(partial(_measure, share, order, functions, result), seconds=order.reach_seconds)
-        for share, result in zip(shares, results)
-    ]
+    results = {path: order.notes / f"{order.target.name}-{path.stem}-{_digest(order, path)}.json" for path in files}
+    order.notes.mkdir(parents=True, exist_ok=True)
+    waiting = [path for path in files if not results[path].exists()]
+    running: list[Child] = []
     limit = time.monotonic() + order.reach_seconds
-    waiting = list(children)
-    while waiting and time.monotonic() < limit:
-        waiting = wait_for(waiting)
-    for child in waiting:
-        child.stop()
-    return None if waiting or any(child.too_long for child in children) else Reach.read(results)
+    try:
+        while (waiting or running) and time.monotonic() < limit:
+            while waiting and len(running) < order.workers:
+                path = waiting.pop()
+                share = [item for item in items if item.path == path]
+                work = partial(_measure, share, order, functions, results[path])
+                running.append(Child(work, seconds=order.reach_seconds))
+            running = wait_for(running)
+    finally:
+        for child in running:
+            child.stop()
+    measured = [result for result in results.values() if result.exists()]
+    return None if waiting or running or not measured else Reach.read(measured)
 
 
 def _measure(items: list[Any], order: Order, functions: Functions, result: Path, say: Callable[[str], None]) -> None:
-    measure(items, order.target.sources, order.tree, functions, result)
+    measure(items, order.target.sources, order.tree, functions, order.most_seconds / 2, result)
+
+
+def _digest(order: Order, path: Path) -> str:
+    """Of the target's files, a file of tests, and how long a test may take."""
+    paths = [*(order.tree / source for source in order.target.sources), path]
+    whole = b"\0".join(one.read_bytes() for one in paths) + repr(order.most_seconds).encode()
+    return sha256(whole).hexdigest()[:12]
 
 
 class _Trials:

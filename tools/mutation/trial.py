@@ -18,6 +18,7 @@ _ALIVE = (SURVIVED, UNREACHED)
 PYTEST_OPTIONS = (
     *("-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov", "--capture=no"),
     *("-m", "not slow and not spark", "--hypothesis-seed=0"),
+    *("--assert=plain", "--tb=native"),  # nobody reads why a test failed, so nothing is worked out for readers
 )
 
 

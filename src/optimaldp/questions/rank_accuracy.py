@@ -22,7 +22,7 @@ _AROUND = 3  # bins on either side of the true one that hold as many people as i
 def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
     """At a margin m the true bin holds 2m people, half of them on either side of the quantile, and so do the bins next to it."""
     law = Ranking.of(question, setting).chosen
-    middle = law.bins // 2
+    middle = _true_bin(law.bins, law.rank)
     nobody = [] if law.levels is None else [0] * (len(law.levels) - 1)
 
     def error(margin: int) -> Ball:
@@ -43,12 +43,16 @@ def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
     return Accuracy(error, lambda: _rivals(setting, law.bins), (note,), distance)
 
 
+def _true_bin(bins: int, rank: Fraction) -> int:
+    """The bin in the middle; of two bins the one that can hold the quantile in its middle."""
+    return bins // 2 if bins > 2 or rank >= Fraction(1, 2) else 0
+
+
 def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
     """People such that the quantile lies in the middle of bin *middle*: full bins next to it, the rest at the two ends."""
-    total = 2 * margin * (2 * _AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
-    below = max(0, math.ceil(rank * total) - margin)
+    below, above = _around(bins, middle, margin, rank)
     people = {middle: 2 * margin}
-    for number, places in ((below, range(middle - 1, -1, -1)), (total - below - 2 * margin, range(middle + 1, bins))):
+    for number, places in ((below, range(middle - 1, -1, -1)), (above, range(middle + 1, bins))):
         missing = max(0, number)
         for step, place in enumerate(places):
             last = step == len(places) - 1
@@ -57,6 +61,18 @@ def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, in
                 people[place] = here
             missing -= here
     return people
+
+
+def _around(bins: int, middle: int, margin: int, rank: Fraction) -> tuple[int, int]:
+    """How many people are below and above bin *middle*, enough for the full bins next to it. Where there is no bin above (or
+    below) it, so many are on the other side that half of its own people are: ``below + margin = rank (below + 2 margin)``."""
+    if middle == bins - 1 and rank < 1:
+        return max(0, math.ceil(margin * (2 * rank - 1) / (1 - rank))), 0
+    if middle == 0:
+        return 0, max(0, math.floor(margin * (1 - 2 * rank) / rank))
+    total = 2 * margin * (2 * _AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
+    below = max(0, math.ceil(rank * total) - margin)
+    return below, total - below - 2 * margin
 
 
 def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:

@@ -249,15 +249,15 @@ def _recorded(book: Ledger, request: Request, version: str | None) -> Release | 
     same = book.opening.neighbours is request.neighbours and book.opening.unit == request.people.unit
     if not same or version is None:
         return None
-    found = book.answered(request.text, request.level, version, part=_part_text(request))
-    if found is None:
+    entry = book.answered(request.text, request.level, version, part=_part_text(request))
+    if entry is None:
         return None
     return Release(
-        request.question.restored(found.answer) if request.groups is None else found.answer,
+        request.question.restored(entry.answer) if request.groups is None else entry.answer,
         str(request.question),
         request.level,
         request.neighbours,
-        dict(found.statement or {}),
+        dict(entry.statement or {}),
         meaning_of_answer(request, book.opening.dataset),
         approximate(ZERO),
         recorded=True,

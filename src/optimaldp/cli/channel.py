@@ -40,11 +40,11 @@ def optimal(
 
     chosen_prior = None if prior == "uniform" else numbers_from(prior, "prior")
     chosen_gain = gain if gain in ("binary", "negdist") else numbers_from(gain, "gain")
-    found = optimal_mechanism(graph_from(graph), epsilon, prior=chosen_prior, gain=chosen_gain)
+    optimum = optimal_mechanism(graph_from(graph), epsilon, prior=chosen_prior, gain=chosen_gain)
     if sys.stdout.isatty() and not as_json:
-        _show(found)
+        _show(optimum)
     else:
-        typer.echo(found.to_json())
+        typer.echo(optimum.to_json())
 
 
 @channel_app.command()
@@ -108,22 +108,23 @@ def estimate(
     typer.echo(estimated.words if sys.stdout.isatty() and not as_json else estimated.to_json(indent=2))
 
 
-def _show(found: OptimalMechanism) -> None:
+def _show(optimum: OptimalMechanism) -> None:
     from rich.console import Console
     from rich.table import Table
 
     from optimaldp.channels.numbers import cell_text
 
     console = Console()
-    if len(found.graph.vertices) <= 16:
-        table = Table("answer", *(str(z) for z in found.channel.outputs))
-        for y in found.channel.inputs:
-            table.add_row(str(y), *(_short(cell) for cell in found.channel.row(y).values()))
+    if len(optimum.graph.vertices) <= 16:
+        table = Table("answer", *(str(z) for z in optimum.channel.outputs))
+        for y in optimum.channel.inputs:
+            table.add_row(str(y), *(_short(cell) for cell in optimum.channel.row(y).values()))
         console.print(table)
     console.print(
-        f"utility {cell_text(found.utility)} ({float(found.utility):.6g}), found by {found.route}", highlight=False
+        f"utility {cell_text(optimum.utility)} ({float(optimum.utility):.6g}), found by {optimum.route}",
+        highlight=False,
     )
-    console.print(found.claim, highlight=False)
+    console.print(optimum.claim, highlight=False)
 
 
 def _short(cell: Any) -> str:

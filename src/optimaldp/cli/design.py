@@ -33,26 +33,26 @@ def design(
     from optimaldp.documents.json_text import json_text
     from optimaldp.mechanisms.documents import read_problem
 
-    found = solve(read_problem(read_json(problem)))
-    text = json_text(found.to_document(digits=_digits(found, exact=exact)))
+    designed = solve(read_problem(read_json(problem)))
+    text = json_text(designed.to_document(digits=_digits(designed, exact=exact)))
     if output is not None:
         _write(output, text)
-    if plot is not None and found.mechanism is not None:
+    if plot is not None and designed.mechanism is not None:
         from optimaldp.plots.style import save
 
-        save(found.plot(), plot)
+        save(designed.plot(), plot)
     if sys.stdout.isatty():
-        _show(found)
+        _show(designed)
     elif output is None:
         typer.echo(text)
-    raise typer.Exit(0 if found.status is Status.OPTIMAL else 1)
+    raise typer.Exit(0 if designed.status is Status.OPTIMAL else 1)
 
 
-def _digits(found: Design, *, exact: bool) -> int | None:
+def _digits(designed: Design, *, exact: bool) -> int | None:
     """How numbers are printed: exactly, with 30 digits where that is impossible, or as JSON numbers of 17."""
     if not exact:
         return 17
-    return None if all(level.is_rational for level in found.problem.graph.levels) else 30
+    return None if all(level.is_rational for level in designed.problem.graph.levels) else 30
 
 
 def _write(path: str, text: str) -> None:
@@ -62,22 +62,22 @@ def _write(path: str, text: str) -> None:
         raise InputError("output", path, f"cannot be written ({error.strerror})", "check the path") from None
 
 
-def _show(found: Design) -> None:
+def _show(designed: Design) -> None:
     """A readable view for a terminal: the verdict, and the first datasets."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]{found.status_line}[/bold] ({found.route}): {len(found.problem.graph)} datasets")
-    if found.witness:
-        console.print(found.witness["reason"])
-    if found.mechanism is None:
+    console.print(f"[bold]{designed.status_line}[/bold] ({designed.route}): {len(designed.problem.graph)} datasets")
+    if designed.witness:
+        console.print(designed.witness["reason"])
+    if designed.mechanism is None:
         return
     most = 24
-    table = Table("dataset", *found.problem.answers)
-    for name in list(found.mechanism.datasets[:most]):
-        row = found.mechanism[name]
-        table.add_row(name, *(f"{float(row[answer]):.6g}" for answer in found.problem.answers))
+    table = Table("dataset", *designed.problem.answers)
+    for name in list(designed.mechanism.datasets[:most]):
+        row = designed.mechanism[name]
+        table.add_row(name, *(f"{float(row[answer]):.6g}" for answer in designed.problem.answers))
     console.print(table)
-    if len(found.mechanism) > most:
-        console.print(f"… and {len(found.mechanism) - most} more (use --output to write all of them)")
+    if len(designed.mechanism) > most:
+        console.print(f"… and {len(designed.mechanism) - most} more (use --output to write all of them)")

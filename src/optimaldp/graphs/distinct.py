@@ -18,5 +18,5 @@ def first_of_each(codes: Any, bound: int) -> tuple[npt.NDArray[np.int64], npt.ND
     place = np.full(bound, -1, dtype=np.int64)
     # Of several values for one place the last assigned remains, so the array is written from its end.
     place[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    found = np.flatnonzero(place >= 0)
-    return found, place[found]
+    present = np.flatnonzero(place >= 0)
+    return present, place[present]

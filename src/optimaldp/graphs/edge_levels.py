@@ -59,8 +59,8 @@ def levels_from_arrays(epsilon: Any, delta: Any, count: int) -> tuple[tuple[Leve
     values, which = zip(*(np.unique(array, return_inverse=True) for array in pairs))
     code = which[0].astype(np.int64) * len(values[1]) + which[1]
     kept, number = np.unique(code, return_inverse=True)
-    found = [divmod(int(one), len(values[1])) for one in kept]
-    return tuple(make_level(_plain(values[0][a]), _plain(values[1][b])) for a, b in found), number.astype(np.int32)
+    places = [divmod(int(one), len(values[1])) for one in kept]
+    return tuple(make_level(_plain(values[0][a]), _plain(values[1][b])) for a, b in places), number.astype(np.int32)
 
 
 def _plain(value: Any) -> Any:

@@ -113,10 +113,10 @@ def _lookup(prefers: Mapping[str, Any] | Callable[[str], Any], name: str) -> Any
 
 def _mentioned(wanted: Sequence[Any]) -> list[str]:
     """The answers in order of appearance, when nobody listed them."""
-    found: dict[str, None] = {}
+    answers: dict[str, None] = {}
     for item in wanted:
-        found.update(dict.fromkeys([_word(item)] if _is_word(item) else map(_word, item)))
-    return list(found)
+        answers.update(dict.fromkeys([_word(item)] if _is_word(item) else map(_word, item)))
+    return list(answers)
 
 
 def _is_word(item: Any) -> bool:

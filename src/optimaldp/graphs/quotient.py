@@ -37,10 +37,10 @@ def quotient(graph: DatasetGraph, labels: Labels, *, names: Sequence[str] | None
     >>> quotient(votes(3), lambda name: name.count("1")).target
     DatasetGraph(4 datasets, 3 edges, no level yet)
     """
-    found, of = _read_labels(graph, labels)
-    classes = [str(one) for one in found] if names is None else names
-    if len(classes) != len(found):
-        raise GraphError("names", len(classes), f"names do not fit {len(found)} classes")
+    labelled, of = _read_labels(graph, labels)
+    classes = [str(one) for one in labelled] if names is None else names
+    if len(classes) != len(labelled):
+        raise GraphError("names", len(classes), f"names do not fit {len(labelled)} classes")
     return merge(graph, classes, of.astype(np.int32))
 
 
@@ -97,8 +97,8 @@ def _read_labels(graph: DatasetGraph, labels: Labels) -> tuple[Any, npt.NDArray[
     if isinstance(labels, np.ndarray):
         if labels.shape != (len(graph),):
             raise GraphError("labels", labels.shape, f"do not fit {len(graph)} datasets", "give one label per dataset")
-        found, of = np.unique(labels, return_inverse=True)
-        return found.tolist(), of
+        labelled, of = np.unique(labels, return_inverse=True)
+        return labelled.tolist(), of
     if isinstance(labels, Mapping) and (missing := next((n for n in graph.names if n not in labels), None)) is not None:
         raise GraphError("labels", missing, "has no label", "label every dataset")
     given = [labels(name) if callable(labels) else labels[name] for name in graph.names]

@@ -135,10 +135,10 @@ def _read_words(words: Any, name: str) -> list[str]:
 
 
 def _answers_of(rows: Mapping[str, Any]) -> list[str]:
-    found: dict[str, None] = {}
+    answers: dict[str, None] = {}
     for row in rows.values():
-        found.update(dict.fromkeys(row if isinstance(row, Mapping) else ()))
-    return list(found)
+        answers.update(dict.fromkeys(row if isinstance(row, Mapping) else ()))
+    return list(answers)
 
 
 def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[DatasetGraph, Preferences]:

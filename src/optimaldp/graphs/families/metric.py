@@ -112,10 +112,10 @@ def _entry(distances: Distances, names: Sequence[str], i: int, j: int) -> Epsilo
         return Epsilon.read(distances(names[i], names[j]))
     if isinstance(distances, Mapping):
         pair = (names[i], names[j])
-        found = distances.get(pair, distances.get(pair[::-1]))
-        if found is None:
+        distance = distances.get(pair, distances.get(pair[::-1]))
+        if distance is None:
             raise GraphError("distances", pair, "is missing", "metric privacy has a level for every pair")
-        return Epsilon.read(found)
+        return Epsilon.read(distance)
     if len(distances) != len(names) or len(distances[i]) != len(names):
         raise GraphError(
             "distances", len(distances[i]), f"entries do not fit {len(names)} datasets", "give a square matrix"

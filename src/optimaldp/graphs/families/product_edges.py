@@ -38,13 +38,13 @@ def product_edges(graphs: Sequence[DatasetGraph], level_numbers: Sequence[Indice
 
 def _shifts(graphs: Sequence[DatasetGraph], level_numbers: Sequence[Indices]) -> list[_Shift] | None:
     """The shifts of all factors; ``None`` if there are too many, or equal parallel edges (which are kept, not merged)."""
-    found: list[_Shift] = []
+    shifts: list[_Shift] = []
     inside = math.prod(len(graph) for graph in graphs)
     for factor, graph in enumerate(graphs):
         inside //= len(graph)
         levels = level_numbers[factor][graph.level_of_edge]
         kinds = np.unique(np.stack([graph.heads - graph.tails, levels], axis=1), axis=0)
-        if len(found) + len(kinds) > _MOST_SHIFTS:
+        if len(shifts) + len(kinds) > _MOST_SHIFTS:
             return None
         for difference, level in kinds.tolist():
             count = np.bincount(
@@ -52,8 +52,8 @@ def _shifts(graphs: Sequence[DatasetGraph], level_numbers: Sequence[Indices]) ->
             )
             if count.max() > 1:
                 return None
-            found.append(_Shift(factor, count > 0, difference * inside, level))
-    return found
+            shifts.append(_Shift(factor, count > 0, difference * inside, level))
+    return shifts
 
 
 def _by_tail(graphs: Sequence[DatasetGraph], shifts: list[_Shift]) -> tuple[Indices, Indices, Indices]:

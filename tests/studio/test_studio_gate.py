@@ -13,8 +13,8 @@ pytest.importorskip("httpx", reason="httpx drives the application in tests")
 
 from starlette.testclient import TestClient
 
+from optimaldp.studio.api_calls import CALLS
 from optimaldp.studio.app import ASSETS, application
-from optimaldp.studio.openapi import CALLS
 from optimaldp.studio.pages import API_PAGE, PAGES
 from optimaldp.studio.settings import MOST_BYTES, Settings
 
@@ -202,6 +202,6 @@ def test_tokens_are_long_and_their_owner_keeps_quiet() -> None:
     assert first.token != second.token
     assert len(first.token) >= 32
     assert first.token not in repr(first)
-    assert "token" not in first.for_worker()
+    assert "token" not in first.at_work("folder").to_document()
     assert "token=" not in first.address(1)
     assert f"token={first.token}" in Settings(host="192.0.2.1", token=first.token).address(1)

@@ -21,8 +21,9 @@ pytest.importorskip("uvicorn", reason="the studio extra is not installed")
 from studio_server import SLOW_QUESTION, running_studio, write_survey
 
 from optimaldp.studio.pool import Pool, WorkerLostError
+from optimaldp.studio.settings import AtWork
 
-NO_TABLE = {"data": None, "ledger": None, "kept": True}
+NO_TABLE = AtWork()
 QUICK = '{"question": "majority(x)", "epsilon": 1}'
 SLOW = json.dumps({"question": SLOW_QUESTION, "epsilon": "0.001"})
 
@@ -92,7 +93,7 @@ def test_a_worker_that_dies_is_an_error_and_the_next_call_works() -> None:
 @needs_proc
 def test_public_calls_never_run_where_a_table_was_opened(tmp_path: Path) -> None:
     async def scenario() -> None:
-        pool = Pool({"data": str(write_survey(tmp_path)), "ledger": str(tmp_path / "none.ledger"), "kept": True})
+        pool = Pool(AtWork(str(write_survey(tmp_path)), str(tmp_path / "none.ledger")))
         await pool.run("session", "{}", seconds=None)
         table = workers_of(os.getpid())
         await pool.run("preview", QUICK, seconds=None)

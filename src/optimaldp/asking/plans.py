@@ -26,6 +26,7 @@ from optimaldp.asking.previewing import preview_of
 from optimaldp.asking.releasing import release_each
 from optimaldp.asking.result import Release
 from optimaldp.asking.session import open_table
+from optimaldp.documents.toml_text import toml_key, toml_value
 from optimaldp.errors import BudgetError, InputError, NoMarginError
 from optimaldp.ledger import Budget, Charge, Ledger, ledger_exists, open_ledger
 from optimaldp.ledger.agreement import AS_STORED
@@ -69,27 +70,46 @@ class Plan:
         """A path in the plan is meant beside the plan."""
         return name if "://" in name else str(self.folder / name)
 
+    def to_toml(self) -> str:
+        """The plan as the text of a plan file: ``parse_plan(plan.to_toml()) == plan``, but for the folder."""
+        names = ("source", "unit", "neighbours", "ledger", "dataset", "n", "budget", "types")
+        top = [f"{name} = {toml_value(getattr(self, name))}" for name in names if getattr(self, name) is not None]
+        questions = [
+            "\n[[question]]\n" + "\n".join(f"{toml_key(name)} = {toml_value(value)}" for name, value in one.items())
+            for one in self.questions
+        ]
+        return "\n".join([*top, *questions]) + "\n"
+
 
 def read_plan(path: str | Path) -> Plan:
     """Read a plan file (TOML)."""
     file = Path(path)
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        text = file.read_text("utf-8")
     except OSError as error:
         raise InputError("plan", str(path), f"cannot be read ({error.strerror})", "check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise InputError("plan", str(path), f"is not TOML ({error})", "see docs/questions.md for an example") from None
+    return parse_plan(text, name=str(path), folder=file.parent)
+
+
+def parse_plan(text: str, *, name: str = "the plan", folder: Path | None = None) -> Plan:
+    """A plan from the text of its file; *folder* is where its paths begin."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError("plan", name, f"is not TOML ({error})", "see docs/questions.md for an example") from None
     _known(content, _TOP, "plan")
     questions = content.get("question")
     if "source" not in content or not isinstance(questions, list) or not questions:
         remedy = "write source = '...' and at least one [[question]] with text and epsilon"
-        raise InputError("plan", str(path), "names no source or no question", remedy)
+        raise InputError("plan", name, "names no source or no question", remedy)
     for question in questions:
         _known(question, _QUESTION, "question")
         if not {"text", "epsilon"} <= set(question):
             raise InputError("question", question, "has no text or no epsilon", "there is no default epsilon")
-    options = {name: content.get(name) for name in ("unit", "neighbours", "ledger", "budget", "types", "n", "dataset")}
-    return Plan(str(content["source"]), tuple(questions), **options, folder=file.parent)
+    options = {key: content.get(key) for key in ("unit", "neighbours", "ledger", "budget", "types", "n", "dataset")}
+    return Plan(str(content["source"]), tuple(questions), **options, folder=folder or Path())
 
 
 def _known(table: Any, names: set[str], what: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from optimaldp.documents.json_text import json_text, read_json_text
@@ -18,7 +20,7 @@ class Calls:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = dict(settings)
-        self._steward: Any = None
+        self._desk: Any = None
 
     def run(self, name: str, text: str) -> tuple[int, str]:
         """Run one call. Nothing is ever raised: an error is a document too."""
@@ -26,34 +28,45 @@ class Calls:
             return 200, json_text(self._find(name)(_object(text)))
         except Exception as error:
             status, document = describe(error)
-            return status, json_text(document)
+            return status, json_text(self._by_its_name(document))
 
     def close(self) -> None:
         """Let go of the ledger."""
-        if self._steward is not None:
-            self._steward.close()
+        if self._desk is not None:
+            self._desk.close()
+
+    def _by_its_name(self, document: dict[str, Any]) -> dict[str, Any]:
+        """A file that was given to the page is called as its owner calls it."""
+        name, path, error = self._settings.get("name"), self._settings.get("data"), document["error"]
+        if name is None or path is None:
+            return document
+        return {"error": error | {"message": error["message"].replace(path, name)}}
 
     def _find(self, name: str) -> Call:
         if name in TABLE_CALLS:
-            return getattr(self._table(), name)  # type: ignore[no-any-return]
-        if name in ("preview", "epsilon", "universe"):
-            from optimaldp.studio import exploring
-
-            return getattr(exploring, name)  # type: ignore[no-any-return]
-        if name == "design":
-            from optimaldp.studio.designing import design
-
-            return design
-        from optimaldp.studio import channelling
-
-        return {"leakage": channelling.leakage, "optimal": channelling.optimal}[name]
+            return partial(getattr(import_module(f"optimaldp.studio.{TABLE_CALLS[name]}"), name), self._table())
+        module = import_module(f"optimaldp.studio.{_PUBLIC[name]}")
+        return getattr(module, name)  # type: ignore[no-any-return]
 
     def _table(self) -> Any:
-        if self._steward is None:
-            from optimaldp.studio.releasing import Steward
+        if self._desk is None:
+            from optimaldp.studio.desk import Desk
 
-            self._steward = Steward(**self._settings)
-        return self._steward
+            self._desk = Desk(**self._settings)
+        return self._desk
+
+
+_PUBLIC = {
+    "sheets": "exploring",
+    "preview": "exploring",
+    "epsilon": "exploring",
+    "universe": "exploring",
+    "design": "designing",
+    "leakage": "channelling",
+    "optimal": "channelling",
+    "estimate": "exploring",
+}
+"""The calls that need no table, by the module that answers them."""
 
 
 def _object(text: str) -> dict[str, Any]:

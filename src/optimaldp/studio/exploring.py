@@ -11,11 +11,12 @@ from optimaldp.asking.checking import check_request
 from optimaldp.asking.previewing import Preview, preview_of
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means, percent_up
-from optimaldp.errors import InputError
+from optimaldp.errors import InputError, NoMarginError
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.questions.base import Question
 from optimaldp.questions.kinds.threshold import Threshold
+from optimaldp.questions.sheets import sheets as question_sheets
 from optimaldp.studio.calls import read_fields
 
 _ASKED = ("question", "epsilon")
@@ -38,8 +39,31 @@ def preview(body: Mapping[str, Any]) -> dict[str, Any]:
     """Error by margin next to the usual mechanisms, what it means in words, what an attacker gains, and the phases."""
     fields = read_fields(body, _ASKED, (*_WITH, "margins"))
     request, sizes = _read(fields)
-    made = preview_of(request, n=fields.get("n"), margins=fields.get("margins"), level_sizes=sizes)
+    try:
+        made = preview_of(request, n=fields.get("n"), margins=fields.get("margins"), level_sizes=sizes)
+    except NoMarginError as error:
+        return without_margin(request, error)
     return shown_preview(request, made) | {"snippet": _snippet(fields)}
+
+
+def sheets(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Questions to fill in: what a page needs to draw the form of every kind."""
+    read_fields(body, ())
+    return {"sheets": [sheet.to_document() for sheet in question_sheets()]}
+
+
+def without_margin(request: Request, error: NoMarginError) -> dict[str, Any]:
+    """What can be said of a question whose error does not depend on a margin."""
+    return {
+        "question": str(request.question),
+        "level": str(request.level),
+        "neighbours_words": request.neighbours.words,
+        "error": None,
+        "sentences": [],
+        "notes": [str(error), *request.notes()],
+        "attacker": attacker(request.level),
+        "phases": {"tau": [], "exact_from": None, "words": []},
+    }
 
 
 def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
@@ -56,13 +80,30 @@ def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
 
 def _read(fields: Mapping[str, Any]) -> tuple[Request, Mapping[str, int] | None]:
     """The request, and how many people have each level of their own."""
-    sizes = fields.get("level_sizes")
+    sizes = level_sizes_of(fields.get("level_sizes"))
+    options = {name: fields[name] for name in _OF_REQUEST if name in fields}
+    return check_request(fields["question"], epsilon=fields["epsilon"], **options, personal=sizes is not None), sizes
+
+
+def level_sizes_of(sizes: Any) -> Mapping[str, int] | None:
+    """How many people have each level of their own; ``None`` where nobody has one."""
     if sizes is not None and not isinstance(sizes, Mapping):
         raise InputError("level_sizes", sizes, "does not say how many people have each level", 'write {"0.2": 100}')
-    options = {name: fields[name] for name in _OF_REQUEST if name in fields}
-    return check_request(
-        fields["question"], epsilon=fields["epsilon"], **options, personal=sizes is not None
-    ), sizes or None
+    return sizes or None
+
+
+def estimate(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What sanitising these columns would be off, from public numbers alone."""
+    from optimaldp.sanitising import estimate as estimated
+    from optimaldp.sanitising.columns import read_columns
+    from optimaldp.sanitising.splitting import read_marginals
+
+    fields = read_fields(body, ("columns", "epsilon"), ("n", "neighbours", "marginals"))
+    columns = read_columns(fields["columns"])
+    tables = None if "marginals" not in fields else read_marginals(fields["marginals"], columns)
+    options = {name: fields[name] for name in ("n", "neighbours") if name in fields}
+    named = {column.name: column for column in columns}
+    return estimated(named, epsilon=fields["epsilon"], **options, marginals=tables).to_document()
 
 
 def epsilon(body: Mapping[str, Any]) -> dict[str, Any]:

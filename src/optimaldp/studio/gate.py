@@ -3,9 +3,9 @@
 - On the loopback address: the ``Host`` must be a name of this machine, so that no web page can reach the studio through a name
   of its own that resolves here (DNS rebinding).
 - Bound elsewhere: every request needs the token, from the URL once, then from a cookie or the ``X-Studio-Token`` header.
-- A request that changes or computes something must be JSON, and must not come from a page of another origin; one that spends
-  budget needs the token in a header, which only our own page knows.
-- Nothing larger than 5 MB is read.
+- A request that changes or computes something must be JSON (of a file that is given to the page: bytes), and must not come from a
+  page of another origin; one that spends budget or opens a file needs the token in a header, which only our own page knows.
+- Nothing larger than 5 MB is read, of a file 200 MB.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from optimaldp.studio.errors import error_document
-from optimaldp.studio.settings import MOST_BYTES, Settings
+from optimaldp.studio.settings import MOST_BYTES, MOST_UPLOADED, SPENDING, Settings
 
 COOKIE = "optimaldp-studio"
 TOKEN_HEADER = "X-Studio-Token"
-SPENDING = ("/api/release",)
+UPLOAD = "/api/upload"
+GUARDED = (UPLOAD, "/api/open", *(f"/api/{name}" for name in SPENDING))
+"""What only our own page may do."""
 _LOCAL_HOST = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
 _SAFE_METHODS = ("GET", "HEAD")
 
@@ -58,14 +60,14 @@ class Gate:
             return
         answer = self._refuse(Request(scope)) or self._admit_by_url(Request(scope))
         handler: ASGIApp = self._app if answer is None else answer
-        await handler(scope, _limited(receive), _with_headers(send))
+        await handler(scope, _limited(receive, _most_bytes(scope["path"])), _with_headers(send))
 
     def _refuse(self, request: Request) -> Response | None:
         headers = request.headers
         if self._settings.is_local and not _LOCAL_HOST.fullmatch(headers.get("host", "")):
             return refusal(403, "WrongHost", "this studio answers to names of this machine only: use http://127.0.0.1")
-        if int(headers.get("content-length") or 0) > MOST_BYTES:
-            return too_large()
+        if int(headers.get("content-length") or 0) > _most_bytes(request.url.path):
+            return too_large(request.url.path)
         if request.method in _SAFE_METHODS:
             foreign = request.url.path.startswith("/api/") and _is_foreign(headers)
             return foreign_origin() if foreign else self._refuse_stranger(request)
@@ -78,10 +80,13 @@ class Gate:
         headers = request.headers
         if _is_foreign(headers):
             return foreign_origin()
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        sent, path = headers.get("content-type", "").partition(";")[0].strip().lower(), request.url.path
+        if path == UPLOAD and sent != "application/octet-stream":
+            return refusal(415, "NotBytes", "send the file with Content-Type: application/octet-stream")
+        if path != UPLOAD and sent != "application/json":
             return refusal(415, "NotJSON", "send JSON with Content-Type: application/json")
-        if request.url.path in SPENDING and not self._knows(headers.get(TOKEN_HEADER)):
-            return refusal(403, "TokenMissing", f"spending needs the header {TOKEN_HEADER} with the studio's token")
+        if path in GUARDED and not self._knows(headers.get(TOKEN_HEADER)):
+            return refusal(403, "TokenMissing", f"this needs the header {TOKEN_HEADER} with the studio's token")
         return None
 
     def _refuse_stranger(self, request: Request) -> Response | None:
@@ -114,15 +119,21 @@ def foreign_origin() -> JSONResponse:
     return refusal(403, "ForeignOrigin", "requests from pages of another origin are refused")
 
 
-def too_large() -> JSONResponse:
-    return refusal(413, "TooLarge", f"the request is larger than {MOST_BYTES // 10**6} MB; use the command line for it")
+def too_large(path: str = "") -> JSONResponse:
+    what = "the file" if path == UPLOAD else "the request"
+    way_out = "name it on the command line: --data" if path == UPLOAD else "use the command line for it"
+    return refusal(413, "TooLarge", f"{what} is larger than {_most_bytes(path) // 10**6} MB; {way_out}")
+
+
+def _most_bytes(path: str) -> int:
+    return MOST_UPLOADED if path == UPLOAD else MOST_BYTES
 
 
 class BodyTooLargeError(Exception):
     """More came than was announced or allowed."""
 
 
-def _limited(receive: Receive) -> Receive:
+def _limited(receive: Receive, most: int) -> Receive:
     """Count what really arrives: a length need not be announced, or be true."""
     seen = 0
 
@@ -130,7 +141,7 @@ def _limited(receive: Receive) -> Receive:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        if seen > MOST_BYTES:
+        if seen > most:
             raise BodyTooLargeError
         return message
 

@@ -22,7 +22,8 @@ class Page:
 
 PAGES = (
     Page("/", "explore", "Explore", "What does a level mean for your question? Nothing is read and nothing is spent."),
-    Page("/release", "release", "Release", "One private answer about your table, paid from its budget."),
+    Page("/release", "release", "Release", "Private answers about your table, paid from its budget."),
+    Page("/sanitise", "sanitise", "Sanitise", "A whole table of the same kind, which you may publish."),
     Page("/design", "design", "Design", "The best private mechanism on a graph of datasets, with its proof."),
     Page("/channel", "channel", "Channel", "What a mechanism tells an attacker, and the most useful private one."),
     Page(
@@ -33,6 +34,10 @@ PAGES = (
     ),
 )
 API_PAGE = Page("/api", "api", "API", "The same calls for programs: JSON in, JSON out, one shape for every error.")
+
+
+SHARED = ("table", "ledger", "history", "confirm")
+"""Parts of several pages: choosing a table, its budget, what was asked, and the confirmation of a spend."""
 
 
 @cache
@@ -52,6 +57,7 @@ def page_html(page: Page, token: str) -> str:
         "version": __version__,
         "links": links,
         "content": asset(f"{page.name}.html"),
+        **{name: asset(f"{name}.html").rstrip() for name in SHARED},
     }
     made = asset("frame.html")
     for name, text in parts.items():

@@ -9,7 +9,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.studio.settings import TABLE_CALLS
+from optimaldp.studio.settings import TABLE_CALLS, AtWork
 
 _LONGEST_LINE = 1 << 28  # a design of thousands of datasets with its certificate is some ten megabytes
 _MOST_WORKERS = 4
@@ -71,8 +71,8 @@ class Pool:
     Calls that need no table never run in a process that has opened one.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = settings
+    def __init__(self, table: AtWork) -> None:
+        self.table = table
         self._idle: dict[bool, list[Worker]] = {True: [], False: []}  # by whether they have to do with the table
         self._ending: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(_MOST_WORKERS)
@@ -80,20 +80,34 @@ class Pool:
     async def warm(self) -> None:
         """Start workers before anybody asks, and let them load what the pages need."""
         await self.run("preview", '{"question": "majority(x)", "epsilon": 1}', seconds=None)
-        if self._settings["data"] is not None:
+        if self.table.data is not None:
             await self.run("session", "{}", seconds=None)
+
+    async def use(self, table: AtWork) -> None:
+        """Work on another table from now on; workers that have to do with the one before end."""
+        self.table = table
+        old, self._idle[True] = self._idle[True], []
+        await asyncio.gather(*(worker.finish() for worker in old))
+
+    async def settled(self) -> None:
+        """Wait until the processes that were stopped have really ended: they write nothing any more."""
+        await asyncio.gather(*self._ending)
 
     async def run(self, name: str, body: str, *, seconds: float | None) -> tuple[int, str]:
         """Run a call; raises ``TimeoutError`` after *seconds*, and :class:`WorkerLostError` if the process died."""
-        idle = self._idle[name in TABLE_CALLS]
+        of_table = name in TABLE_CALLS
         async with self._free:
-            worker = idle.pop() if idle else await Worker.start(self._settings)
+            idle, table = self._idle[of_table], self.table
+            worker = idle.pop() if idle else await Worker.start(table.to_document())
             try:
                 answer = await asyncio.wait_for(worker.call(name, body), seconds)
             except BaseException:
                 self._end(worker)
                 raise
-            idle.append(worker)
+            if of_table and table is not self.table:
+                self._end(worker)  # another table was opened meanwhile
+            else:
+                idle.append(worker)
             return answer
 
     def _end(self, worker: Worker) -> None:

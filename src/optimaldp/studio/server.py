@@ -84,7 +84,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
         raise InputError("host", host, "is not an address of this machine") from None
     for wanted in (port,) if port is not None else (PORT, 0):
         made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _keep_to_ourselves(made)
         try:
             made.bind((host, wanted))
         except OSError:
@@ -93,6 +93,15 @@ def _listen(host: str, port: int | None) -> socket.socket:
         made.listen(64)
         return made
     raise InputError("port", port, "is taken or not allowed", "choose another, or leave it out")
+
+
+def _keep_to_ourselves(made: socket.socket) -> None:
+    """A port that was just left may be taken at once, one in use never.
+
+    On Windows SO_REUSEADDR means something else: another program may take a port that is in use, and with it our requests.
+    """
+    exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)  # Windows alone has it
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR if exclusive is None else exclusive, 1)
 
 
 def _open_later(address: str) -> None:

@@ -8,8 +8,26 @@ from ipaddress import ip_address
 from typing import Any
 
 MOST_BYTES = 5_000_000  # a larger request is refused
-TABLE_CALLS = ("session", "check", "release", "report")  # the calls behind which there is data
+MOST_UPLOADED = 200_000_000  # a larger file is named on the command line
 MOST_SECONDS = 30.0  # longer work on public things is stopped
+
+TABLE_CALLS = {
+    "session": "releasing",
+    "settled": "releasing",
+    "open": "releasing",
+    "check": "releasing",
+    "release": "releasing",
+    "report": "releasing",
+    "check_plan": "plans",
+    "release_plan": "plans",
+    "read_plan": "plans",
+    "write_plan": "plans",
+    "check_sanitise": "sanitising",
+    "sanitise": "sanitising",
+}
+"""The calls behind which there is data, by the module of the studio that answers them."""
+SPENDING = ("release", "release_plan", "sanitise")
+"""The calls that spend budget: one after the other, and only for our own page."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +61,24 @@ class Settings:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{port}/" + ("" if self.is_local else f"?token={self.token}")
 
-    def for_worker(self) -> dict[str, Any]:
-        """What a worker needs to know: not the token."""
-        return {name: value for name, value in asdict(self).items() if name in ("data", "ledger", "kept")}
+    def at_work(self, folder: str) -> AtWork:
+        """What the workers start with; *folder* is private to this studio and ends with it."""
+        return AtWork(self.data, self.ledger, self.kept, folder)
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """The table that the workers work on: all that they need to know, and never the token."""
+
+    data: str | None = None
+    ledger: str | None = None
+    kept: bool = True
+    folder: str | None = None
+    """Where sanitised tables wait for their download."""
+    name: str | None = None
+    """What the person called the file that was given to the page."""
+    number: int = 0
+    """Counts the tables: a page that still shows another one is told."""
+
+    def to_document(self) -> dict[str, Any]:
+        return asdict(self)

@@ -24,6 +24,7 @@ from optimaldp.questions.literals import (
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.rivals import Rival, noise_on_lead
+from optimaldp.questions.sheets import AMONG, COLUMN, Blank, Sheet
 from optimaldp.tables.tally import Option, Options
 
 Counts = tuple[int, int, int]
@@ -108,3 +109,18 @@ def _read(call: Call) -> Compare:
 
 
 FORMS = [Form("compare", "compare(vote, 'a', 'b')", _read)]
+
+SHEETS = [
+    Sheet(
+        "compare",
+        "Which of two options leads?",
+        "compare({column}, {first}, {second}{among})",
+        (
+            COLUMN,
+            Blank("first", "option", "First option", "a tie is its", sample="'a'"),
+            Blank("second", "option", "Second option", sample="'b'"),
+            AMONG,
+        ),
+        order=21,
+    )
+]

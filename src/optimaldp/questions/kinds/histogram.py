@@ -19,6 +19,7 @@ from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.kinds.quantile import named_bins
 from optimaldp.questions.literals import answer_text, check_among, check_column, check_options, write_column
 from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option, Reading
 
@@ -197,3 +198,13 @@ def _read(call: Call) -> Question:
 
 
 FORMS = [Form("histogram", "histogram(vote, ['a', 'b', 'c'])", _read)]
+
+SHEETS = [
+    Sheet(
+        "histogram",
+        "How many people have each option?",
+        "histogram({column}, {options}{among})",
+        (COLUMN, OPTIONS, AMONG),
+        order=24,
+    )
+]

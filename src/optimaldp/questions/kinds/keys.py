@@ -16,6 +16,7 @@ from optimaldp.questions.base import Question, Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_column, write_column
 from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.sheets import Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables import tally as tallies
 from optimaldp.tables.tally import Reading
@@ -121,3 +122,14 @@ def _read(call: Call) -> Keys:
 
 
 FORMS = [Form("keys", "keys(diagnosis)", _read)]
+
+SHEETS = [
+    Sheet(
+        "keys",
+        "Which values occur in a column?",
+        "keys({column})",
+        (Blank("column", "column", "Column", sample="diagnosis"),),
+        order=25,
+        note="For a column whose values no public list names. It needs δ above 0.",
+    )
+]

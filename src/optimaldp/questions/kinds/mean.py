@@ -21,6 +21,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import BalancedMean, WeightedMean
+from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Grid
 
@@ -161,3 +162,20 @@ def _read(call: Call) -> Average:
 
 
 FORMS = [Form("mean", "mean(score, range=[1, 5]) >= 3.5", _read)]
+
+RANGE = Blank("range", "range", "Range", "public: values outside count as its ends", sample="range=[1, 5]")
+SHEETS = [
+    Sheet(
+        "mean",
+        "Is the mean at least …?",
+        "mean({column}, {range}{among}) {relation} {bound}",
+        (
+            Blank("column", "column", "Column", sample="score"),
+            RANGE,
+            RELATION,
+            Blank("bound", "number", "Mean", sample="3.5"),
+            AMONG,
+        ),
+        order=20,
+    )
+]

@@ -23,6 +23,7 @@ from optimaldp.questions.literals import check_among, check_column, read_list, w
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.questions.rank_accuracy import rank_accuracy
 from optimaldp.questions.ranking import Ranking
+from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 from optimaldp.tables.tally import Reading
 
 
@@ -184,4 +185,22 @@ def _read_quantile(call: Call) -> Quantile:
 FORMS = [
     Form("median", "median(age, bins=[18, 30, 45, 100])", _read_median),
     Form("quantile", "quantile(age, 0.9, range=[0, 120], step=1)", _read_quantile),
+]
+
+_COLUMN = Blank("column", "column", "Column", sample="age")
+SHEETS = [
+    Sheet(
+        "median",
+        "Which band holds the median?",
+        "median({column}, {bands}{among})",
+        (_COLUMN, BANDS, AMONG),
+        order=40,
+    ),
+    Sheet(
+        "quantile",
+        "Up to which band do … % of the people lie?",
+        "quantile({column}, {rank}, {bands}{among})",
+        (_COLUMN, Blank("rank", "percent", "Percent", sample="0.9", start="90"), BANDS, AMONG),
+        order=41,
+    ),
 ]

@@ -21,6 +21,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.quantile import Quantile, named_bins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Reading
 
@@ -164,3 +165,20 @@ def _read(call: Call) -> Quantiles:
 
 
 FORMS = [Form("quantiles", "quantiles(age, [0.25, 0.5, 0.75], range=[0, 120], step=1)", _read)]
+
+SHEETS = [
+    Sheet(
+        "quantiles",
+        "Several quantiles together, such as the quartiles",
+        "quantiles({column}, {ranks}, {bands}{among})",
+        (
+            Blank("column", "column", "Column", sample="age"),
+            Blank(
+                "ranks", "percents", "Percents", "separated by commas", sample="[0.25, 0.5, 0.75]", start="25, 50, 75"
+            ),
+            BANDS,
+            AMONG,
+        ),
+        order=42,
+    )
+]

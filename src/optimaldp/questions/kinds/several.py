@@ -25,6 +25,7 @@ from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, counts_f
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.tables.tally import Condition
 
 MOST_JOINED = 3
@@ -142,3 +143,28 @@ def _threshold(question: Question) -> Threshold:
 
 
 FORMS: list[Form] = []
+
+SHEETS = [
+    Sheet(
+        "several",
+        "Do several of these hold, or one of them?",
+        "{quantity}({condition}{among}) {relation} {bound}",
+        (
+            Blank(
+                "quantity",
+                "choice",
+                "What is counted",
+                sample="share",
+                start="share",
+                choices=(("share", "share of people"), ("count", "number of people")),
+            ),
+            CONDITION,
+            RELATION,
+            Blank("bound", "number", "Bound", "0.3 is 30 %", sample="0.3"),
+            AMONG,
+        ),
+        order=50,
+        joined=("and", "or"),
+        most=MOST_JOINED,
+    )
+]

@@ -22,6 +22,7 @@ from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
+from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.tables.tally import EVERY_RECORD, Condition
 
 Counts = tuple[int, int, int]
@@ -184,4 +185,33 @@ FORMS = [
     _form("majority", "majority(smokes = 'yes')", majority),
     _form("any", "any(age > 110)", any_),
     _form("all", "all(age >= 18)", all_),
+]
+
+_PEOPLE = Blank("bound", "number", "People", sample="100", start="100")
+SHEETS = [
+    Sheet(
+        "share",
+        "Do at least … % of the people …?",
+        "share({condition}{among}) {relation} {bound}",
+        (CONDITION, RELATION, Blank("bound", "percent", "Percent", sample="0.3", start="30"), AMONG),
+        order=10,
+    ),
+    Sheet("majority", "Do most people …?", "majority({condition}{among})", (CONDITION, AMONG), order=11),
+    Sheet(
+        "count",
+        "Do at least … people …?",
+        "count({condition}{among}) {relation} {bound}",
+        (CONDITION, RELATION, _PEOPLE, AMONG),
+        order=12,
+    ),
+    Sheet(
+        "everybody",
+        "Are there at least … people?",
+        "count(*{among}) {relation} {bound}",
+        (RELATION, Blank("bound", "number", "People", sample="11", start="11"), AMONG),
+        order=13,
+        note="How many people there are is public under substitution: name groups under More, or say among whom.",
+    ),
+    Sheet("any", "Is there anybody who …?", "any({condition}{among})", (CONDITION, AMONG), order=60),
+    Sheet("all", "Does everybody …?", "all({condition}{among})", (CONDITION, AMONG), order=61),
 ]

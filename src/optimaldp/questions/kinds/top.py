@@ -22,6 +22,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
 
@@ -131,3 +132,13 @@ def _read(call: Call) -> Any:
 
 
 FORMS = [Form("top", "top(vote, 3, ['a', 'b', 'c', 'd'])", _read)]
+
+SHEETS = [
+    Sheet(
+        "top",
+        "Which options are the most frequent?",
+        "top({column}, {size}, {options}{among})",
+        (COLUMN, Blank("size", "number", "How many of them", sample="2", start="3"), OPTIONS, AMONG),
+        order=23,
+    )
+]

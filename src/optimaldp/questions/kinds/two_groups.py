@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,9 +25,10 @@ from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued, counts_for
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Form
-from optimaldp.questions.kinds.mean import Average
+from optimaldp.questions.kinds.mean import RANGE, Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.sheets import CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Condition, Grid
 
@@ -262,3 +263,46 @@ def _difference_text(first: object, comparison: str, second: object, margin: Fra
 
 
 FORMS: list[Form] = []
+
+_FIRST = Blank("first", "condition", "Among the first group: people with", sample="sex = 'm'")
+_SECOND = Blank("second", "condition", "than among the second group: people with", sample="sex = 'f'")
+_MORE_OR_LESS = replace(RELATION, sample=">", start=">", choices=((">", "larger"), (">=", "at least as large")))
+SHEETS = [
+    Sheet(
+        "two-shares",
+        "Is the share larger in one group than in another?",
+        "share({condition} among {first}) {relation} share({condition} among {second}){margin}",
+        (
+            CONDITION,
+            _FIRST,
+            _MORE_OR_LESS,
+            _SECOND,
+            Blank(
+                "margin",
+                "percent",
+                "by … percentage points",
+                "may stay empty",
+                sample="0.02",
+                before=" + ",
+                optional=True,
+            ),
+        ),
+        order=30,
+        note="Who is in which group is protected, unless you declare it public under More.",
+    ),
+    Sheet(
+        "two-means",
+        "Is the mean larger in one group than in another?",
+        "mean({column}, {range} among {first}) {relation} mean({column}, {range} among {second}){margin}",
+        (
+            Blank("column", "column", "Column", sample="score"),
+            RANGE,
+            _FIRST,
+            _MORE_OR_LESS,
+            _SECOND,
+            Blank("margin", "number", "by at least", "may stay empty", sample="0.5", before=" + ", optional=True),
+        ),
+        order=31,
+        note="Only for groups that you declare public under More, such as the arms of a trial.",
+    ),
+]

@@ -17,6 +17,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.tables.tally import Option
 
 
@@ -72,3 +73,13 @@ def _read(call: Call) -> Any:
 
 
 FORMS = [Form("winner", "winner(vote, ['a', 'b', 'c'])", _read)]
+
+SHEETS = [
+    Sheet(
+        "winner",
+        "Which of several options wins?",
+        "winner({column}, {options}{among})",
+        (COLUMN, OPTIONS, AMONG),
+        order=22,
+    )
+]

@@ -1,8 +1,9 @@
 // The OpenAPI document, read and shown by our own few lines: nothing is fetched from anywhere else.
 import { ApiError, byId, call, el } from "/static/studio.js";
 
-const example = (operation) => operation.requestBody?.content["application/json"].example ?? null;
-const fields = (operation) => operation.requestBody?.content["application/json"].schema ?? { properties: {}, required: [] };
+const json = (operation) => operation.requestBody?.content["application/json"];
+const example = (operation) => json(operation)?.example ?? null;
+const fields = (operation) => json(operation)?.schema ?? { properties: {}, required: [] };
 
 function show(path, method, operation) {
   const name = path.split("/").pop(), input = el("textarea", { id: `body-${name}`, "aria-label": `body of ${name}`, spellcheck: "false" });
@@ -23,7 +24,7 @@ function show(path, method, operation) {
   return el("section", { class: "card", id: name }, el("h2", {}, `${method.toUpperCase()} ${path}`), el("p", {}, operation.summary),
     el("p", { class: "note" }, `Answer: ${operation.responses["200"].description}`),
     rows.length ? el("details", {}, el("summary", {}, "Fields"), el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, ...rows)))) : null,
-    name === "release" ? null : el("details", {}, el("summary", {}, "Try it"), method === "get" ? null : input, el("div", { class: "tools" }, el("button", { type: "button", onclick: send }, "Send")), status, output));
+    ["release", "release_plan", "sanitise", "upload", "open"].includes(name) ? null : el("details", {}, el("summary", {}, "Try it"), method === "get" ? null : input, el("div", { class: "tools" }, el("button", { type: "button", onclick: send }, "Send")), status, output));
 }
 
 const document_ = await (await fetch("/openapi.json")).json();

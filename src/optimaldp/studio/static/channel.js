@@ -1,10 +1,11 @@
 // Channel: a matrix in, a heat map and a leakage report out; or the best private mechanism for a prior.
 import { gainBar, heatMap } from "/static/charts.js";
-import { byId, call, clearErrors, download, el, showError } from "/static/studio.js";
+import { byId, call, clearErrors, download, el, keep, restore, showError } from "/static/studio.js";
 
 const form = byId("form"), best = byId("optimal"), status = byId("status");
 const EXAMPLE = "3/4  1/4\n1/4  3/4";
-let result = null, turn = 0;
+let result = null, turn = 0, shownFor = null;
+const desk = document.querySelector(".split"), remember = (last) => keep("channel", desk, { last });
 
 // JSON as it is; anything else as rows of numbers, separated by blanks, commas or tabs.
 function channelText(text) {
@@ -29,9 +30,21 @@ function withPrior(channel) {
   return { ...channel, prior: prior.split(/[\s,]+/).filter(Boolean) };
 }
 
+// A result never stands beside a matrix or a wish that it does not belong to.
+function outdate() {
+  byId("result").hidden = byId("report").hidden = true;
+  for (const one of [form, best]) clearErrors(one, status);
+}
+
+function begin(which) {
+  outdate();
+  shownFor = which;
+  remember(which.id);
+  return ++turn;
+}
+
 async function measure() {
-  clearErrors(form, status);
-  const mine = ++turn;
+  const mine = begin(form);
   try {
     const channel = withPrior(channelText(byId("matrix").value));
     const report = await call("leakage", channel, { status, words: "Measuring" });
@@ -53,8 +66,7 @@ function show(channel, report, title) {
 }
 
 async function findBest() {
-  clearErrors(best, status);
-  const mine = ++turn;
+  const mine = begin(best);
   try {
     const body = { graph: byId("graph").value, epsilon: byId("epsilon").value, prior: byId("belief").value || "uniform", gain: byId("gain").value };
     const found = await call("optimal", body, { status, words: "Searching" });
@@ -80,5 +92,9 @@ if (stored) {
   byId("from-design").hidden = false;
   byId("from-design").addEventListener("click", () => { byId("matrix").value = stored; measure(); });
 }
-byId("matrix").value = stored && location.hash === "#design" ? stored : EXAMPLE;
-measure();
+for (const one of [form, best]) one.addEventListener("input", () => { if (shownFor === one) { turn++; outdate(); } remember(shownFor?.id); });
+
+const kept = restore("channel", desk);
+if (stored && location.hash === "#design") byId("matrix").value = stored;
+else if (!byId("matrix").value.trim()) byId("matrix").value = EXAMPLE;
+if (kept?.last === "optimal" && location.hash !== "#design") findBest(); else measure();

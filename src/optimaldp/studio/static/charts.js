@@ -71,16 +71,25 @@ export function curves(place, { x, series, marks = [], errors = false, xLabel, y
   return picture;
 }
 
-// Answers by group or counts by option: a table, with a bar beside every count.
+// Answers by group or counts by option: a table, with a bar beside every count; a table with heads where each group has several.
 export function answerBars(place, answers) {
   const rows = Array.isArray(answers) ? answers.map((value, i) => [String(i + 1), value]) : Object.entries(answers);
+  if (!rows.length) { place.replaceChildren(el("p", { class: "big" }, "(none)")); return; }
+  const shown = (value) => (Array.isArray(value) ? value.join(", ") : value !== null && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${one}`).join(", ") : String(value));
+  const several = rows.every(([, value]) => value !== null && typeof value === "object" && !Array.isArray(value));
+  const cell = (value) => el("td", { class: typeof value === "number" ? "number" : "" }, shown(value));
+  if (several) {
+    const heads = Object.keys(rows[0][1]);
+    place.replaceChildren(el("div", { class: "scroll" }, el("table", { class: "answers" }, el("thead", {}, el("tr", {}, el("td", {}), ...heads.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), ...heads.map((head) => cell(value[head]))))))));
+    return;
+  }
   const most = Math.max(1, ...rows.map(([, value]) => (typeof value === "number" ? value : 0)));
   const counted = rows.some(([, value]) => typeof value === "number");
   const bar = (value) => svg("svg", { viewBox: "0 0 200 14", class: "answer-bar", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { x: 0, y: 1, width: Math.max(0, (200 * value) / most), height: 12, class: "f0" }));
-  const shown = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : String(value));
   place.replaceChildren(el("table", { class: "answers" }, el("tbody", {}, ...rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name),
-    el("td", { class: typeof value === "number" ? "number" : "" }, shown(value)), counted ? el("td", { class: "bar-cell" }, typeof value === "number" ? bar(value) : "") : null)))));
+    cell(value), counted ? el("td", { class: "bar-cell" }, typeof value === "number" ? bar(value) : "") : null)))));
 }
 
 // What an attacker gains: the chance before, and what the answer can add.

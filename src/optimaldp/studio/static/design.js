@@ -1,6 +1,6 @@
 // Design: a problem in; status, mechanism, certificate, or the reason why there is none, shown on the graph.
 import { Drawing } from "/static/draw.js";
-import { byId, call, clearErrors, download, el, pictureText, short, showError } from "/static/studio.js";
+import { byId, call, clearErrors, download, el, keep, pictureText, restore, short, showError } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status"), field = byId("problem");
 const line = (names) => names.slice(1).map((name, i) => [names[i], name]);
@@ -51,8 +51,16 @@ function written(problem) {
 
 const drawing = new Drawing({
   read: parsed,
-  write: (problem) => { field.value = written(problem); byId("verdict").hidden = true; },
+  write: (problem) => { field.value = written(problem); outdate(); },
 });
+
+// A verdict never stands beside a problem that it does not belong to; what was typed survives back and reload.
+function outdate() {
+  turn++;
+  byId("verdict").hidden = true;
+  clearErrors(form, status);
+  keep("design", form);
+}
 
 async function solve() {
   clearErrors(form, status);
@@ -114,19 +122,19 @@ function showRows(rows) {
 
 function begin(problem, solveNow) {
   field.value = problem;
-  turn++;
+  outdate();
   Object.assign(drawing, { points: {}, view: null, chosen: null });
-  clearErrors(form, status);
-  if (solveNow) solve(); else { byId("verdict").hidden = true; drawing.draw(); }
+  if (solveNow) solve(); else drawing.draw();
 }
 
 form.addEventListener("submit", (event) => { event.preventDefault(); solve(); });
 byId("example").addEventListener("change", (event) => begin(written(EXAMPLES[event.target.value]), event.target.value !== "empty"));
-field.addEventListener("input", () => { drawing.view = null; drawing.draw(); });
+field.addEventListener("input", () => { outdate(); drawing.view = null; drawing.draw(); });
 byId("upload").addEventListener("change", async (event) => { if (event.target.files[0]) begin(await event.target.files[0].text(), true); });
 byId("save-problem").addEventListener("click", () => download("problem.json", field.value));
 byId("save-design").addEventListener("click", () => download("mechanism.json", JSON.stringify({ ...found, studio: undefined }, null, 1)));
 byId("save-picture").addEventListener("click", () => picture && download("design.svg", pictureText(picture), "image/svg+xml"));
 byId("save-python").addEventListener("click", () => download("design.py", found.studio.python, "text/x-python"));
 byId("as-channel").addEventListener("click", () => { location.href = "/channel#design"; });
-begin(written(EXAMPLES.votes), true);
+if (restore("design", form) === null || !field.value.trim()) begin(written(EXAMPLES.votes), true);
+else begin(field.value, parsed() !== null && Object.keys(parsed().prefers ?? {}).length > 0);

@@ -1,32 +1,10 @@
-// Explore: every change asks for a preview and draws it.
+// Explore: every change asks for a preview and draws it; what belongs to other inputs is faded at once, and gone when they are wrong.
 import { curves, gainBar } from "/static/charts.js";
-import { byId, call, clearErrors, download, el, latestOnly, pictureText, short, showError } from "/static/studio.js";
+import { SheetForm } from "/static/sheets.js";
+import { byId, call, capital, clearErrors, download, el, keep, latestOnly, pictureText, restore, short, showError, tieSlider } from "/static/studio.js";
 
-const form = byId("form"), status = byId("status");
-let shown = null, picture = null, errors = false;
-
-const options = (count) => Array.from({ length: count }, (_, i) => `'option ${i + 1}'`).join(", ");
-const bins = (count) => Array.from({ length: count + 1 }, (_, i) => 10 * i).join(", ");
-// kind: [label of the number, its default, text of the question]
-const KINDS = {
-  majority: [null, 0, () => "majority(answer = 'yes')"],
-  share: ["At least … %", 30, (x) => `share(answer = 'yes') >= ${Number((x / 100).toPrecision(12))}`],
-  count: ["At least … people", 100, (x) => `count(answer = 'yes') >= ${x}`],
-  compare: [null, 0, () => "compare(vote, 'a', 'b')"],
-  winner: ["Number of options", 3, (x) => `winner(vote, [${options(x)}])`],
-  median: ["Number of bands", 4, (x) => `median(age, bins=[${bins(x)}])`],
-  quantile: ["Number of bands", 4, (x) => `quantile(age, 0.9, bins=[${bins(x)}])`],
-  own: [null, 0, null],
-};
-
-function writeQuestion() {
-  const [label, , text] = KINDS[byId("kind").value];
-  byId("number-part").hidden = label === null;
-  byId("number-label").textContent = label ?? "";
-  const number = Number(byId("number").value);
-  const counted = ["winner", "median", "quantile"].includes(byId("kind").value);
-  if (text) byId("question").value = text(counted ? Math.min(50, Math.max(2, Math.round(number))) : number);
-}
+const form = byId("form"), status = byId("status"), results = byId("results");
+let sheet = null, shown = null, picture = null, errors = false;
 
 function readGroups() {
   const sizes = {};
@@ -43,29 +21,60 @@ function readGroups() {
 function asked() {
   const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0", neighbours: byId("neighbours").value };
   if (byId("n").value) body.n = Number(byId("n").value);
+  // Of two groups who is in which may be declared public.
+  const twoGroups = /\samong\s.*\samong\s/is.test(body.question);
+  byId("public-part").hidden = !twoGroups;
+  if (twoGroups && byId("public_groups").checked) body.public_groups = true;
   const sizes = readGroups();
-  if (Object.keys(sizes).length) body.level_sizes = sizes;
+  if (Object.keys(sizes).length) {
+    body.level_sizes = sizes;
+    if (byId("aim").value) body.aim = byId("aim").value;
+  }
   return body;
 }
 
+// A result that belongs to other inputs is never left standing as if it were theirs.
+function fade() {
+  results.classList.add("stale");
+  results.setAttribute("aria-busy", "true");
+  for (const id of ["save-curve", "save-python"]) byId(id).disabled = true;
+}
+
 const refresh = latestOnly(async () => {
+  const body = asked();
+  fade();
   try {
-    const body = asked();
+    if (!body.question) throw new Error("incomplete");
     const made = await call("preview", body, { status, words: "Computing" });
     clearErrors(form, status);
+    if (JSON.stringify(body) !== JSON.stringify(asked())) return; // it was changed meanwhile: the next one comes
     shown = made;
-    byId("results").classList.remove("stale");
+    results.hidden = false;
+    results.classList.remove("stale");
+    results.removeAttribute("aria-busy");
     draw();
     const { question, epsilon, delta, n, neighbours } = body;
     byId("to-research").href = `/research?${new URLSearchParams({ question, epsilon, delta, neighbours, ...(n ? { n } : {}) })}`;
   } catch (error) {
     clearErrors(form, status);
-    byId("results").classList.add("stale"); // what is shown belongs to other inputs
-    showError(error, status, form);
+    results.hidden = true;
+    if (body.question) showError(error, status, form);
+    else status.replaceChildren(el("p", { class: "note" }, "Complete the question."));
   }
 });
 
 function draw() {
+  byId("curve-card").hidden = !shown.error;
+  for (const id of ["save-curve", "save-python"]) byId(id).disabled = !shown.error;
+  if (shown.error) drawCurve();
+  const facts = shown.sentences.map((text) => el("li", {}, capital(text)));
+  byId("reliable").replaceChildren(...facts, ...shown.notes.map((text) => el("li", { class: "plain note" }, capital(text))),
+    el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
+  gainBar(byId("attacker-bar"), shown.attacker.before, shown.attacker.after, "gained at most");
+  byId("attacker").textContent = shown.attacker.words;
+}
+
+function drawCurve() {
   const marks = [["95 % right", shown.reliable_from["at most 5 %"]], ["always right", shown.reliable_from["0"]]];
   picture = curves(byId("curve"), {
     x: shown.margin, series: Object.entries(shown.error), marks, errors,
@@ -74,14 +83,7 @@ function draw() {
     title: `${errors ? "error" : "accuracy"} by margin for ${shown.question}, ${shown.level}`,
   });
   drawTable();
-  const facts = shown.sentences.map((text) => el("li", {}, capital(text)));
-  byId("reliable").replaceChildren(...facts, ...shown.notes.map((text) => el("li", { class: "plain note" }, text)),
-    el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
-  gainBar(byId("attacker-bar"), shown.attacker.before, shown.attacker.after, "gained at most");
-  byId("attacker").textContent = shown.attacker.words;
 }
-
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function drawTable() {
   const names = Object.keys(shown.error);
@@ -90,44 +92,53 @@ function drawTable() {
     el("tbody", {}, ...shown.margin.map((margin, i) => el("tr", {}, el("td", { class: "number" }, String(margin)), ...names.map((name) => el("td", { class: "number" }, short(shown.error[name][i]))))))));
 }
 
+const groupRows = () => [...byId("groups").querySelectorAll(".row")].map((row) => [...row.querySelectorAll("input")].map((one) => one.value));
+const remember = () => keep("explore", form, { sheet: sheet.state(), groups: groupRows() });
+
+function changed() {
+  byId("aim-part").hidden = byId("groups").children.length === 0;
+  byId("found").textContent = "";
+  remember();
+  refresh();
+}
+
 function addGroup(epsilon = "0.2", people = "100") {
   const k = byId("groups").children.length + 1;
+  const remove = () => { row.remove(); changed(); byId("add-group").focus(); };
   const row = el("div", { class: "row" },
     el("div", {}, el("label", { for: `group-epsilon-${k}` }, "ε"), el("input", { id: `group-epsilon-${k}`, value: epsilon, "data-field": k === 1 ? "level_sizes levels" : null })),
     el("div", {}, el("label", { for: `group-people-${k}` }, "people"), el("input", { id: `group-people-${k}`, type: "number", min: 1, value: people })),
-    el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${k}`, onclick: () => { row.remove(); refresh(); } }, "×"));
+    el("button", { type: "button", class: "quiet", "aria-label": `Remove group ${k}`, onclick: remove }, "×"));
   byId("groups").append(row);
+  return row;
 }
 
+const follow = tieSlider(byId("slider"), byId("epsilon"));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", (event) => {
   const id = event.target.id;
-  if (["accuracy", "margin"].includes(id)) return;
-  if (id === "slider") byId("epsilon").value = String(Number((10 ** Number(event.target.value)).toPrecision(3)));
-  if (id === "epsilon" && Number(event.target.value) > 0) byId("slider").value = Math.log10(Number(event.target.value));
-  if (id === "question") { byId("kind").value = "own"; byId("number-part").hidden = true; }
-  if (id === "kind") byId("number").value = KINDS[event.target.value][1];
-  if (id === "kind" || id === "number") writeQuestion();
-  refresh();
+  if (["accuracy", "margin-share"].includes(id)) { byId("found").textContent = ""; remember(); return; }
+  if (id === "question") sheet.show("own");
+  else if (id === "kind") sheet.show(byId("kind").value);
+  if (sheet.sheet && event.target.closest("#kind, #sheet")) byId("question").value = sheet.text();
+  changed();
 });
 byId("find").addEventListener("click", async () => {
-  const body = asked();
-  delete body.epsilon;
-  delete body.level_sizes;
+  const { question, delta, neighbours, n } = asked();
   const share = (id) => String(Number((Number(byId(id).value) / 100).toPrecision(12)));
   try {
-    const found = await call("epsilon", { ...body, accuracy: share("accuracy"), margin: share("margin") }, { status });
+    const found = await call("epsilon", { question, delta, neighbours, n, accuracy: share("accuracy"), margin: share("margin-share") }, { status });
     clearErrors(form, status);
     byId("epsilon").value = found.epsilon;
-    byId("slider").value = Math.log10(Number(found.epsilon));
+    follow();
+    changed();
     byId("found").textContent = capital(found.words);
-    refresh();
   } catch (error) {
     clearErrors(form, status);
     showError(error, status, form);
   }
 });
-byId("add-group").addEventListener("click", () => { addGroup(); refresh(); });
+byId("add-group").addEventListener("click", () => { addGroup().querySelector("input").focus(); changed(); });
 byId("as-errors").addEventListener("click", (event) => {
   errors = !errors;
   event.target.setAttribute("aria-pressed", String(errors));
@@ -135,5 +146,18 @@ byId("as-errors").addEventListener("click", (event) => {
 });
 byId("save-curve").addEventListener("click", () => picture && download("accuracy.svg", pictureText(picture), "image/svg+xml"));
 byId("save-python").addEventListener("click", () => shown && download("preview.py", shown.snippet, "text/x-python"));
-writeQuestion();
-refresh();
+
+async function start() {
+  const { sheets } = await call("sheets", null, { status, words: "Starting" });
+  sheet = new SheetForm({ place: byId("sheet"), select: byId("kind"), note: byId("sheet-note"), sheets });
+  const kept = restore("explore", form);
+  if (kept) {
+    sheet.restore(kept.sheet);
+    for (const [epsilon, people] of kept.groups) addGroup(epsilon, people);
+    byId("aim-part").hidden = kept.groups.length === 0;
+  } else sheet.show("majority");
+  if (sheet.sheet) byId("question").value = sheet.text();
+  follow();
+  refresh();
+}
+start();

@@ -1,10 +1,9 @@
 // Research: all datasets of a few people, or the boundary graph, and the phases of the question.
 import { drawChains, drawGraph } from "/static/graph.js";
-import { byId, call, clearErrors, el, latestOnly, showError } from "/static/studio.js";
+import { byId, call, capital, clearErrors, el, keep, latestOnly, restore, showError } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status");
 const FIELDS = ["question", "epsilon", "delta", "n", "neighbours"];
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function readSizes() {
   const pairs = byId("sizes").value.split(",").map((part) => part.split(":").map((side) => side.trim())).filter(([own]) => own);
@@ -19,11 +18,14 @@ function asked() {
 }
 
 const refresh = latestOnly(async () => {
+  const body = asked();
+  byId("results").classList.add("stale");
   try {
-    const body = asked();
     const view = await call("universe", body, { status, words: "Computing" });
     const { phases } = await call("preview", body, { status });
     clearErrors(form, status);
+    if (JSON.stringify(body) !== JSON.stringify(asked())) return; // it was changed meanwhile: the next one comes
+    byId("results").classList.remove("stale");
     drawUniverse(view);
     const tau = phases.tau.length > 1 ? [el("li", { class: "plain note" }, `τ of the most wanted k answers: ${phases.tau.map((t, k) => `τ${k + 1} = ${t}`).join(", ")}`)] : [];
     byId("phases").replaceChildren(...phases.words.map((text) => el("li", {}, capital(text))), ...tau);
@@ -48,7 +50,9 @@ function roomFor(points) {
 }
 
 form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", refresh);
+form.addEventListener("input", () => { keep("research", form); refresh(); });
 const wanted = new URLSearchParams(location.search);
+restore("research", form);
 for (const name of FIELDS) if (wanted.has(name)) byId(name).value = wanted.get(name);
+if (wanted.size) { keep("research", form); history.replaceState(null, "", "/research"); } // what is typed from now on survives a reload
 refresh();

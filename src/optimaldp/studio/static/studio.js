@@ -31,9 +31,10 @@ export class ApiError extends Error {
 }
 
 const token = document.querySelector('meta[name="studio-token"]').content;
+export const shownTable = { number: null }; // a request says which table its page shows
 
-async function send(name, body, signal) {
-  const headers = { "Content-Type": "application/json", "X-Studio-Token": token };
+async function send(name, body, signal, more) {
+  const headers = { "Content-Type": "application/json", "X-Studio-Token": token, ...(shownTable.number === null ? {} : { "X-Studio-Table": String(shownTable.number) }), ...more };
   const options = body === null ? { headers, signal } : { method: "POST", headers, signal, body };
   let response, text;
   try {
@@ -50,7 +51,7 @@ async function send(name, body, signal) {
 }
 
 // Send a call. After a moment *status* shows that work goes on, for how long already, and a button that stops it.
-export async function call(name, body, { status = null, words = "Working", cancelWords = "" } = {}) {
+export async function call(name, body, { status = null, words = "Working", cancelWords = "", headers = {} } = {}) {
   const stopper = new AbortController();
   const start = performance.now();
   const time = el("span");
@@ -59,8 +60,8 @@ export async function call(name, body, { status = null, words = "Working", cance
   const show = setTimeout(bar, 500);
   const tick = setInterval(() => { time.textContent = `${Math.round((performance.now() - start) / 1000)} s`; }, 500);
   try {
-    const text = body === null || typeof body === "string" ? body : JSON.stringify(body);
-    return await send(name, text, stopper.signal);
+    const content = body === null || typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body);
+    return await send(name, content, stopper.signal, headers);
   } finally {
     clearTimeout(show);
     clearInterval(tick);
@@ -84,13 +85,39 @@ export function showError(error, status, form = null) {
   }
 }
 
-const headline = (error) => ({ BudgetError: "Refused.", Cancelled: "", TooSlow: "Too slow.", TooLarge: "Too large.", Unreachable: "" })[error.kind] ?? "Not possible:";
+const headline = (error) => ({ BudgetError: "Refused.", Cancelled: "", SentTwice: "", AnotherTable: "", TooSlow: "Too slow.", TooLarge: "Too large.", Unreachable: "" })[error.kind] ?? "Not possible:";
 
 export function clearErrors(form, status) {
   status.replaceChildren();
   for (const words of form.querySelectorAll(".field-error")) words.remove();
   for (const field of form.querySelectorAll("[aria-invalid]")) { field.removeAttribute("aria-invalid"); field.removeAttribute("aria-describedby"); }
 }
+
+// What was typed survives back and reload, in this tab alone; *more* is what a page keeps beside its fields.
+const fieldsOf = (root) => [...root.querySelectorAll("input[id], select[id], textarea[id]")].filter((one) => one.type !== "file" && !one.readOnly && !one.closest("[data-own]"));
+export function keep(name, root, more = {}) {
+  const fields = fieldsOf(root).map((one) => [one.id, one.type === "checkbox" ? one.checked : one.value]);
+  try { sessionStorage.setItem(`optimaldp ${name}`, JSON.stringify({ fields: Object.fromEntries(fields), more })); } catch { /* too large, or a private window */ }
+}
+export function restore(name, root) {
+  let kept = null;
+  try { kept = JSON.parse(sessionStorage.getItem(`optimaldp ${name}`)); } catch { /* private window */ }
+  if (!kept) return null;
+  for (const one of fieldsOf(root)) if (one.id in kept.fields) { if (one.type === "checkbox") one.checked = kept.fields[one.id]; else one.value = kept.fields[one.id]; }
+  for (const one of root.querySelectorAll("select")) if (one.selectedIndex < 0) one.selectedIndex = 0; // a column that is gone
+  return kept.more;
+}
+
+// The slider and the field of epsilon move together.
+export function tieSlider(slider, field) {
+  slider.addEventListener("input", () => { field.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); });
+  const follow = () => { if (Number(field.value) > 0) slider.value = Math.log10(Number(field.value)); };
+  field.addEventListener("input", follow);
+  follow();
+  return follow;
+}
+
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Run *work* so that one is under way at a time and the last request is never lost: a slider sends many.
 export function latestOnly(work) {

@@ -90,19 +90,9 @@ class Desk:
         from optimaldp.asking.checking import check_request
         from optimaldp.tables import check
 
-        options = {name: fields[name] for name in OPTIONS if name in fields and name != "levels"}
-        request = check_request(
-            fields["question"],
-            epsilon=fields["epsilon"],
-            delta=fields.get("delta", 0),
-            ledger=self.table.ledger,
-            data=source,
-            personal="levels" in fields,
-            **options,
-        )
-        if "levels" in fields:
-            request = replace(request, people=replace(request.people, levels=fields["levels"]))
-            check(source, request.tally, request.people)
+        asked = {name: fields[name] for name in ("epsilon", "delta", *OPTIONS) if name in fields}
+        request = check_request(fields["question"], ledger=self.table.ledger, data=source, **asked)
+        check(source, request.tally, request.people)
         column = getattr(request.question, "column", None)
         listed = source.schema[column].options if column is not None and request.question.answers is None else None
         return request if listed is None else replace(request, question=request.question.with_options(listed))

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.asking.cautions import cautions
+from optimaldp.asking.draft import Draft
 from optimaldp.asking.plans import Plan, parse_plan
 from optimaldp.asking.releasing import release_each
 from optimaldp.errors import InputError
@@ -35,12 +36,13 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         except InputError as error:
             shown.append({"question": str(fields["question"]), "error": str(error)})
             continue
-        line: dict[str, Any] = {"question": request.text, "level": str(request.level), "recorded": desk.is_recorded(request, version)}
+        recorded = desk.is_recorded(request, version)
+        line: dict[str, Any] = {"question": request.text, "level": str(request.level), "recorded": recorded}
         if request.text in texts:
             line["error"] = "This question is in the list twice: take one of them out."
         texts.add(request.text)
         shown.append(line | {"cautions": list(cautions(request, source.schema))})
-        if not line["recorded"]:
+        if not recorded:
             charges.append(charge_of(request))
             epsilon, delta = epsilon + request.level.epsilon, delta + request.level.delta
     broken = sum("error" in line for line in shown)
@@ -64,8 +66,8 @@ def release_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """Spend for all questions together or for none, then sample, then record."""
     fields = read_fields(body, ("questions", "confirm"))
     require_confirmed(fields)
-    asked, table = _questions(fields), desk.table
-    made = release_each(table.source, asked, ledger=table.ledger, types=table.types)
+    drafts, table = [Draft(**one) for one in _questions(fields)], desk.table
+    made = release_each(table.source, drafts, ledger=table.ledger, types=table.types)
     return {"answers": [answer_document(one) for one in made], "ledger": desk.book()}
 
 

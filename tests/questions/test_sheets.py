@@ -53,20 +53,16 @@ def test_joined_sheets_are_joined_as_the_text_says() -> None:
 
 
 def test_a_new_kind_brings_its_own(tmp_path: Path) -> None:
-    from optimaldp.questions import sheets as module
-
     (tmp_path / "own_kind_of_sheet.py").write_text(
         "from optimaldp.questions.sheets import COLUMN, Sheet\n"
         "FORMS = []\n"
         "SHEETS = [Sheet('own', 'Own?', 'keys({column})', (COLUMN,), order=1)]\n"
     )
     kinds.__path__.append(str(tmp_path))
-    module._found.cache_clear()
     try:
         assert sheets()[0].name == "own"
     finally:
         kinds.__path__.remove(str(tmp_path))
-        module._found.cache_clear()
 
 
 def test_an_empty_optional_blank_leaves_nothing_behind() -> None:

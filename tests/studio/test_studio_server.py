@@ -21,6 +21,7 @@ pytest.importorskip("uvicorn", reason="the studio extra is not installed")
 from studio_server import SLOW_QUESTION, running_studio, write_survey
 
 from optimaldp.studio.pool import Pool, WorkerLostError
+from optimaldp.studio.server import _keep_to_ourselves
 from optimaldp.studio.settings import AtWork
 
 NO_TABLE = AtWork()
@@ -167,3 +168,20 @@ def test_a_taken_port_is_told() -> None:
         ran = run_cli("studio", "--no-open", "--port", str(taken.getsockname()[1]))
     assert ran.code == 2
     assert "taken" in ran.stderr
+
+
+@pytest.mark.parametrize(("exclusive", "wanted"), [(None, socket.SO_REUSEADDR), (-5, -5)])
+def test_a_port_in_use_is_never_shared(monkeypatch: pytest.MonkeyPatch, exclusive: int | None, wanted: int) -> None:
+    """On Windows SO_REUSEADDR would let another program take the port: there the exclusive option is set, and only it."""
+    if exclusive is None:
+        monkeypatch.delattr(socket, "SO_EXCLUSIVEADDRUSE", raising=False)
+    else:
+        monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", exclusive, raising=False)
+    options: list[tuple[int, int, int]] = []
+
+    class Listener:
+        def setsockopt(self, *option: int) -> None:
+            options.append(option)  # type: ignore[arg-type]
+
+    _keep_to_ourselves(Listener())  # type: ignore[arg-type]
+    assert options == [(socket.SOL_SOCKET, wanted, 1)]

@@ -172,9 +172,8 @@ def of_mean(question: Any, setting: Setting) -> Accuracy:
     return Accuracy(error, _rivals(question, setting), (note,), distance)
 
 
-def refuse_options(question: Question) -> int:
-    """How many answers there are; refused where only a table could tell."""
-    if question.answers is None:
+def refuse_options(question: Question) -> None:
+    """Refuse a question whose options only a table could tell; one that never has options says itself what it has not."""
+    if question.answers is None and hasattr(question, "options"):
         remedy = "a preview reads no table: write the options out"
         raise QuestionError("options", None, f"is needed by {question}", remedy)
-    return len(question.answers)

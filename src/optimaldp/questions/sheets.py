@@ -7,9 +7,7 @@ page knows the roles of blanks (a column, a condition, a list of options …) an
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Literal
@@ -91,13 +89,9 @@ class Sheet:
 
 def sheets() -> tuple[Sheet, ...]:
     """The sheets of all kinds, most asked first."""
-    return tuple(sorted(_found().values(), key=lambda sheet: (sheet.order, sheet.name)))
-
-
-@cache
-def _found() -> Mapping[str, Sheet]:
     modules = (import_module(f"{kinds.__name__}.{module.name}") for module in iter_modules(kinds.__path__))
-    return {sheet.name: sheet for module in modules for sheet in getattr(module, "SHEETS", ())}
+    listed: list[Sheet] = [sheet for module in modules for sheet in getattr(module, "SHEETS", ())]
+    return tuple(sorted(listed, key=lambda sheet: (sheet.order, sheet.name)))
 
 
 AMONG = Blank(

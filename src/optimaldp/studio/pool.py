@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -45,8 +46,7 @@ class Worker:
 
     async def stop(self) -> None:
         """End the process at once, whatever it does."""
-        if self._process.returncode is None:
-            self._process.kill()
+        self._kill()
         await self.finish()
 
     async def finish(self) -> None:
@@ -56,8 +56,12 @@ class Worker:
         try:
             await asyncio.wait_for(self._process.wait(), 2)
         except TimeoutError:
-            self._process.kill()
+            self._kill()
             await self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it may have ended a moment ago
+            self._process.kill()
 
     def _write(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -87,7 +91,7 @@ class Pool:
         """Work on another table from now on; workers that have to do with the one before end."""
         self.table = table
         old, self._idle[True] = self._idle[True], []
-        await asyncio.gather(*(worker.finish() for worker in old))
+        await asyncio.gather(*(worker.stop() for worker in old))
 
     async def settled(self) -> None:
         """Wait until the processes that were stopped have really ended: they write nothing any more."""

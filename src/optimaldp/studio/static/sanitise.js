@@ -1,6 +1,6 @@
 // Sanitise: columns with public values, what would be off, a confirmed spend, and rows to download.
 import { answerBars } from "/static/charts.js";
-import { edge, listed, literal, named } from "/static/sheets.js";
+import { edge, listed, literals, named } from "/static/sheets.js";
 import { byId, call, capital, clearErrors, el, keep, latestOnly, restore, short, showError, tieSlider } from "/static/studio.js";
 import { confirmSpend, openTable, showBook, spend } from "/static/table.js";
 
@@ -37,7 +37,7 @@ function columnText([name, kind, values]) {
   const own = columns.find((one) => one.name === name), parts = listed(values);
   if (kind === "listed") return named(name);
   if (kind === "bins") return parts.length > 1 ? `${named(name)}: bins=[${parts.map(edge).join(", ")}]` : null;
-  return parts.length ? `${named(name)}: [${parts.map((one) => literal(one, own)).join(", ")}]` : null;
+  return parts.length ? `${named(name)}: [${literals(parts, own)}]` : null;
 }
 
 function asked() {

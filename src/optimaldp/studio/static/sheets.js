@@ -7,6 +7,8 @@ export const isNumber = (text) => /^[+-]?(0|[1-9]\d*)(\.\d+)?$/.test(text.trim()
 export const listed = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
 // A value as SQL writes it. Cells of a CSV are read as the question says: a number stays a number, but 007 and everything else is text.
 export const literal = (text, column) => (!column || column.open ? (isNumber(text) ? text.trim() : quoted(text)) : ["text", "date", "time", "other"].includes(column.kind) ? quoted(text) : text.trim());
+// Values of one list are of one kind: numbers if all of them are, else texts.
+export const literals = (texts, column) => texts.map((text) => ((!column || column.open) && !texts.every(isNumber) ? quoted(text) : literal(text, column))).join(", ");
 export const edge = (text) => (isNumber(text) ? text : quoted(text));
 const step = (text) => (text === "" ? "" : `, step=${/^[\d.]+$/.test(text) ? text : quoted(text)}`);
 const share = (text) => (Number.isFinite(Number(text)) ? String(Number((Number(text) / 100).toPrecision(12))) : text);
@@ -21,7 +23,7 @@ const ROLES = {
     if (column === "") return null;
     if (operator === "IS NULL") return `${named(column)} IS NULL`;
     const parts = listed(value);
-    if (operator === "IN") return parts.length ? `${named(column)} IN (${parts.map((one) => literal(one, of(column))).join(", ")})` : null;
+    if (operator === "IN") return parts.length ? `${named(column)} IN (${literals(parts, of(column))})` : null;
     if (operator === "BETWEEN") return parts.length === 2 ? `${named(column)} BETWEEN ${literal(parts[0], of(column))} AND ${literal(parts[1], of(column))}` : null;
     return value === "" ? null : `${named(column)} ${operator} ${literal(value, of(column))}`;
   }],
@@ -30,7 +32,7 @@ const ROLES = {
   percent: [["text"], ({ text }) => (text.trim() === "" ? null : share(text))],
   percents: [["text"], ({ text }) => (listed(text).length ? `[${listed(text).map(share).join(", ")}]` : null)],
   option: [["text"], ({ text }, of, column) => (text.trim() === "" ? null : literal(text.trim(), of(column)))],
-  options: [["text"], ({ text }, of, column) => (listed(text).length ? `[${listed(text).map((one) => literal(one, of(column))).join(", ")}]` : null)],
+  options: [["text"], ({ text }, of, column) => (listed(text).length ? `[${literals(listed(text), of(column))}]` : null)],
   range: [["low", "high", "step"], (f) => (f.low === "" || f.high === "" ? null : `range=[${edge(f.low)}, ${edge(f.high)}]${step(f.step)}`)],
   bands: [["edges", "low", "high", "step"], (f) => (listed(f.edges).length > 1 ? `bins=[${listed(f.edges).map(edge).join(", ")}]` : f.low === "" || f.high === "" || f.step === "" ? null : `range=[${edge(f.low)}, ${edge(f.high)}]${step(f.step)}`)],
   choice: [["text"], ({ text }) => text],

@@ -74,6 +74,8 @@ export function showError(error, status, form = null) {
   if (!(error instanceof ApiError)) throw error;
   const name = error.field?.split(/[.[]/)[0];
   const field = name && form ? form.querySelector(`[data-field~="${CSS.escape(name)}"]`) : null;
+  const folded = field?.closest("details:not([open])");
+  if (folded) folded.open = true; // where the error is told must be seen
   if (field && field.offsetParent !== null) {
     const id = `error-of-${field.id}`;
     field.setAttribute("aria-invalid", "true");

@@ -191,7 +191,7 @@ _PEOPLE = Blank("bound", "number", "People", sample="100", start="100")
 SHEETS = [
     Sheet(
         "share",
-        "Do at least … % of the people …?",
+        "Do at least … % of people …?",
         "share({condition}{among}) {relation} {bound}",
         (CONDITION, RELATION, Blank("bound", "percent", "Percent", sample="0.3", start="30"), AMONG),
         order=10,

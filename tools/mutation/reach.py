@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import signal
 import time
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from tools.mutation.mutants import Mutant
-from tools.mutation.swap import Functions
 
 
 @dataclass(frozen=True)
@@ -40,65 +38,34 @@ class Reach:
     def _quickest(self, tests: set[str]) -> list[str]:
         return sorted(tests & set(self.seconds), key=lambda test: (self.seconds[test], test))
 
-    @staticmethod
-    def read(paths: list[Path]) -> Reach:
-        """Put together what several processes found out."""
-        whole = Reach({}, {}, [])
-        for part in (json.loads(path.read_text(encoding="utf-8")) for path in paths):
-            for path, of in part["lines"].items():
-                for line, tests in of.items():
-                    whole.lines.setdefault(path, {}).setdefault(int(line), []).extend(tests)
-            whole.seconds.update(part["seconds"])
-            whole.failing.extend(part["failing"])
-        return whole
+    def add(self, test: str, measured: dict[str, Any] | None) -> None:
+        """What :func:`measure` wrote about *test*; ``None`` if it took too long to be run for each fault."""
+        if measured is None:
+            return
+        if measured["failed"]:
+            self.failing.append(test)
+            return
+        self.seconds[test] = measured["seconds"]
+        for path, lines in measured["lines"].items():
+            for line in lines:
+                self.lines.setdefault(path, {}).setdefault(line, []).append(test)
 
 
-class _TooLongError(BaseException):
-    pass
-
-
-def _give_up(*_: object) -> None:
-    raise _TooLongError
-
-
-def measure(
-    items: list[Any], sources: tuple[str, ...], tree: Path, functions: Functions, most_seconds: float, result: Path
-) -> None:
-    """Run the tests *items* and write down what they reach, each as if it ran alone: no cache helps it.
-
-    A test of more than *most_seconds* (of the processor) is given up: it is too long to be run for each fault.
-    """
+def measure(item: Any, sources: tuple[str, ...], tree: Path, result: Path) -> None:
+    """Run the test *item* and write down which lines of *sources* it runs, and how long it takes."""
     import coverage
     from _pytest.runner import runtestprotocol
 
     measured = coverage.Coverage(data_file=None, config_file=False, include=[str(tree / path) for path in sources])
-    seconds: dict[str, float] = {}
-    failing: set[str] = set()
-    signal.signal(signal.SIGPROF, _give_up)
     measured.start()
-    for item, following in zip(items, [*items[1:], None]):
-        functions.forget_results()
-        measured.switch_context(item.nodeid)
-        start = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, most_seconds)
-        try:
-            if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
-                failing.add(item.nodeid)
-            seconds[item.nodeid] = time.process_time() - start
-        except _TooLongError:
-            failing.add(item.nodeid)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
+    start = time.process_time()
+    failed = any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+    seconds = time.process_time() - start
     measured.stop()
     data = measured.get_data()
-    lines: dict[str, dict[int, list[str]]] = {}
-    for path in sources:
-        contexts = data.contexts_by_lineno(str(tree / path)) or {}
-        lines[path] = {line: sorted(filter(None, tests)) for line, tests in contexts.items()}
-    passed = {test: spent for test, spent in seconds.items() if test not in failing}
-    text = json.dumps({"lines": lines, "seconds": passed, "failing": sorted(failing & set(seconds))})
-    result.with_suffix(".new").write_text(text, encoding="utf-8")
-    result.with_suffix(".new").rename(result)
+    lines = {path: data.lines(str(tree / path)) or [] for path in sources}
+    text = json.dumps({"failed": failed, "seconds": seconds, "lines": {path: of for path, of in lines.items() if of}})
+    result.write_text(text, encoding="utf-8")
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tools.mutation.child import Child, live_in, wait_for
+from tools.mutation.child import Child, allow, live_in, wait_for
 from tools.mutation.mutants import Mutant, change
 from tools.mutation.reach import Reach, in_functions, measure
 from tools.mutation.swap import Functions
@@ -86,30 +87,51 @@ class _Loop:
 
 
 def _reach(order: Order, items: list[Any], functions: Functions) -> Reach | None:
-    """Measure file by file; what is known of a file of tests is kept until it or the target changes."""
-    files = sorted({item.path for item in items})
-    results = {path: order.notes / f"{order.target.name}-{path.stem}-{_digest(order, path)}.json" for path in files}
+    """Run each test alone in a fork; what is known of a file of tests is kept until it or the target changes."""
+    reach, limit = Reach({}, {}, []), time.monotonic() + order.reach_seconds
     order.notes.mkdir(parents=True, exist_ok=True)
-    waiting = [path for path in files if not results[path].exists()]
-    running: list[Child] = []
-    limit = time.monotonic() + order.reach_seconds
+    for path in sorted({item.path for item in items}):
+        kept = order.notes / f"{order.target.name}-{path.stem}-{_digest(order, path)}.json"
+        if not kept.exists():
+            measured = _measured([item for item in items if item.path == path], order, functions, limit)
+            if measured is None:
+                return None
+            kept.with_suffix(".new").write_text(json.dumps(measured), encoding="utf-8")
+            kept.with_suffix(".new").rename(kept)
+        for test, found in json.loads(kept.read_text(encoding="utf-8")).items():
+            reach.add(test, found)
+    return reach
+
+
+def _measured(items: list[Any], order: Order, functions: Functions, limit: float) -> dict[str, Any] | None:
+    """What each test reaches, or ``None`` if the time is up."""
+    waiting = deque(items)
+    running: dict[Child, tuple[str, Path]] = {}
+    found: dict[str, Any] = {}
     try:
-        while (waiting or running) and time.monotonic() < limit:
+        while waiting or running:
+            if time.monotonic() > limit:
+                return None
             while waiting and len(running) < order.workers:
-                path = waiting.pop()
-                share = [item for item in items if item.path == path]
-                work = partial(_measure, share, order, functions, results[path])
-                running.append(Child(work, seconds=order.reach_seconds))
-            running = wait_for(running)
+                item = waiting.popleft()
+                result = order.tree / f"reach-{len(waiting)}.json"
+                work = partial(_measure, item, order, functions, result)
+                running[Child(work, seconds=600)] = item.nodeid, result
+            left = wait_for(list(running))
+            for child in [one for one in running if one not in left]:
+                test, result = running.pop(child)
+                found[test] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else None
+                result.unlink(missing_ok=True)
     finally:
         for child in running:
             child.stop()
-    measured = [result for result in results.values() if result.exists()]
-    return None if waiting or running or not measured else Reach.read(measured)
+    return found
 
 
-def _measure(items: list[Any], order: Order, functions: Functions, result: Path, say: Callable[[str], None]) -> None:
-    measure(items, order.target.sources, order.tree, functions, order.most_seconds / 2, result)
+def _measure(item: Any, order: Order, functions: Functions, result: Path, say: Callable[[str], None]) -> None:
+    functions.forget_results()
+    allow(order.most_seconds / 2)
+    measure(item, order.target.sources, order.tree, result)
 
 
 def _digest(order: Order, path: Path) -> str:

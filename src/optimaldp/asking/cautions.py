@@ -7,6 +7,7 @@ import unicodedata
 from typing import Any
 
 from optimaldp.asking.request import Request
+from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.tables.schema import Schema
 
@@ -18,10 +19,21 @@ _IDENTIFIER = re.compile(
 )
 
 
-def cautions(request: Request, schema: Schema, people: int | None = None) -> tuple[str, ...]:
-    """What a careful colleague would say before this is asked."""
+def cautions(
+    request: Request, schema: Schema, people: int | None = None, levels: tuple[tuple[Epsilon, int], ...] = ()
+) -> tuple[str, ...]:
+    """What a careful colleague would say before this is asked; *levels*: how many people have which level of their own."""
     said = [_large_epsilon(request), _large_delta(request, people), _unit(request, schema), *_options(request)]
+    said.append(_levels(request, levels))
     return tuple(text for text in said if text)
+
+
+def _levels(request: Request, levels: tuple[tuple[Epsilon, int], ...]) -> str:
+    if len(levels) < 2:
+        return ""
+    from optimaldp.asking.level_previewing import level_caution  # floats on arrays: only where levels differ
+
+    return level_caution(request, levels)
 
 
 def _large_epsilon(request: Request) -> str:

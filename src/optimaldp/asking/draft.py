@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Required, TypedDict
 
 from optimaldp.asking.request import Request, read_request
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Aim
+from optimaldp.laws.setting import AimLike
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Question
 from optimaldp.tables.people import People
@@ -36,7 +36,7 @@ class QuestionOptions(TypedDict, total=False):
     groups: Iterable[Option] | None
     public_groups: bool
     levels: str | None
-    aim: str | Aim | None
+    aim: AimLike | None
     part: str | int | None
 
 
@@ -61,7 +61,7 @@ class Draft:
     groups: Iterable[Option] | None = None
     public_groups: bool = False
     levels: str | None = None
-    aim: str | Aim | None = None
+    aim: AimLike | None = None
     part: str | int | None = None
     neighbours: str | Neighbours | None = None
     unit: str | None = None

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.asking.level_tables import LevelTables, assumed, level_tables
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, level_sizes
-from optimaldp.laws.setting import Aim
+from optimaldp.laws.prior import Prior, grid
+from optimaldp.laws.setting import Aim, AnyAim
 from optimaldp.privacy import Epsilon
 from optimaldp.questions.accuracy import LIMITS
 
@@ -21,48 +24,76 @@ if TYPE_CHECKING:
     from optimaldp.asking.request import Request
 
 Error = Callable[[Counts], Floats]
+Sizes = tuple[tuple[Epsilon, int], ...]
 
-_OTHER_KINDS = (
-    "people's own levels are not part of this preview: curves by level are shown for counts and shares of everybody"
-)
-_WITHOUT_DELTA = "the curves are those without delta, which makes every answer a little surer"
-_ROWS = 25  # margins in a table
+_CERTAIN = "at these numbers of people every table has the same answer, whatever people's levels are"
+_NO_MARGIN = "people's own levels change nothing here: a question with one possible answer is never wrong"
+_ROWS = {LevelSizes: 25, LevelTables: 13}  # margins in a table: fewer where each law is worked out
 
 
-def with_levels(made: Preview, request: Request, sizes: Sequence[tuple[Epsilon, int]]) -> Preview:
-    """The preview of one level, with the curves of these levels in its place where they are known."""
-    asked = _asked(request.question, sizes)
+def require_levels(request: Request, sizes: Sizes) -> None:
+    """Refuse a kind that cannot honour people's own levels, or a prior that needs a smaller table, as a release would."""
+    request.question.mechanism(request.setting(sum(size for _, size in sizes), sizes))
+
+
+def with_levels(made: Preview, request: Request, sizes: Sizes, margins: Sequence[int] | None = None) -> Preview:
+    """The preview of one level, with the curves of these levels in its place; *margins* are shown in any case."""
+    if request.question.opposite_places() is None:
+        return replace(made, notes=(*made.notes, _NO_MARGIN))
+    asked = _closed_forms(request, sizes) or level_tables(request, sizes)
     if asked is None:
-        return replace(made, notes=(*made.notes, _OTHER_KINDS))
-    sides = [truth for truth in (True, False) if len(asked.margins(truth=truth))]
-    most = max(len(asked.margins(truth=truth)) for truth in sides)
-    curves = _curves(asked, request.aim)
-    margins = _margins(made.margins, curves, asked, most)
-    series = tuple((name, tuple(_at(curve, margin, asked) for margin in margins)) for name, curve in curves.items())
+        return replace(made, notes=(*made.notes, _CERTAIN))
+    most = max(len(asked.margins(truth=truth)) for truth in (True, False))
+    curves = _curves(asked, request)
+    shown = _margins(margins or (), curves, asked, most)
+    series = tuple((name, tuple(_at(curve, margin, asked) for margin in shown)) for name, curve in curves.items())
     own = next(iter(curves.values()))
     # Without delta an error is small but never 0.
+    never = not request.question.mechanism(request.setting(asked.people, sizes)).spent.delta
     reliable = tuple(
-        (name, _reliable_from(own, asked, float(limit), most) if limit else None) for name, limit in LIMITS
+        (name, None if never and not limit else _reliable_from(own, asked, float(limit), most))
+        for name, limit in LIMITS
     )
+    more = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}}
+    if isinstance(request.aim, Prior) and isinstance(asked, LevelTables):
+        more["average_error"] = over_prior(asked, request.aim)
     return replace(
         made,
         persons=asked.people,
-        margins=margins,
+        margins=shown,
         series=series,
         reliable=reliable,
-        notes=(*made.notes, *_sentences(asked, request.aim), *((_WITHOUT_DELTA,) if request.level.delta else ())),
-        more={**made.more, "aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}},
+        notes=(*_kept(made.notes), *_sentences(asked, request, more)),
+        off=(),
+        more={**made.more, **more},
     )
+
+
+def of_counts(request: Request, sizes: Sizes) -> Preview | None:
+    """The preview of a table of counts, which has no margin: by how much it is off; ``None`` for other questions."""
+    from optimaldp.asking.previewing import Preview
+
+    people = sum(size for _, size in sizes)
+    errors = request.question.expected_errors(request.setting(people, sizes))
+    if errors is None:
+        return None
+    said = [f"{name}: all counts together are expected to be off by at most {off:.3g}" for name, off in errors.items()]
+    more = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}, "expected_error": errors}
+    notes = ("both aims are the same here: whoever is not kept is counted with everybody else",)
+    known = (str(request.question), request.level, request.neighbours, people)
+    return Preview(*known, (), (), (), notes, tuple(said), more)
 
 
 Curve = Callable[[int, bool], float]
 
 
-def _asked(question: Any, sizes: Sequence[tuple[Epsilon, int]]) -> LevelSizes | None:
-    """The question as "at least so many say yes"; ``None`` for other kinds and where one answer is certain."""
-    condition = getattr(question, "condition", None)
-    if not isinstance(condition, LinearCondition) or getattr(question, "among", None) is not None:
+def _closed_forms(request: Request, sizes: Sizes) -> LevelSizes | None:
+    """A count or share of everybody as "at least so many say yes", without delta and prior; ``None`` for everything else."""
+    condition = getattr(request.question, "condition", None)
+    plain = isinstance(condition, LinearCondition) and request.question.among is None
+    if not plain or request.level.delta or isinstance(request.aim, Prior):
         return None
+    assert isinstance(condition, LinearCondition)
     if condition.yes_weight < condition.no_weight:
         condition = condition.negated()
     people, gain = sum(size for _, size in sizes), condition.yes_weight - condition.no_weight
@@ -72,16 +103,22 @@ def _asked(question: Any, sizes: Sequence[tuple[Epsilon, int]]) -> LevelSizes | 
     return level_sizes(least, [(float(epsilon), size) for epsilon, size in sizes])
 
 
-def _curves(asked: LevelSizes, aim: Aim) -> Mapping[str, Curve]:
+def _curves(asked: LevelSizes, request: Request) -> Mapping[str, Curve]:
     """Ours first; an average and a worst case of each."""
-    if len(asked.levels) == 1:
+    aim = request.aim
+    if len(asked.levels) == 1 and not isinstance(aim, Prior):
         return {"optimaldp": _worst(asked, asked.strictest_for_all)}
-    typical = {"typical, average": _average(asked, asked.typical), "typical, worst": _worst(asked, asked.typical)}
-    every = {
-        "every table, average": _average(asked, asked.every_table),
-        "every table, worst": _worst(asked, asked.every_table),
-    }
-    ours = {**typical, **every} if aim is Aim.TYPICAL else {**dict(reversed(every.items())), **typical}
+    typical = _both(asked, "typical", asked.typical)
+    every = _both(asked, "every table", asked.every_table)
+    if request.question.aims_agree:
+        ours = _both(asked, "either aim", asked.typical)
+    elif isinstance(aim, Prior):
+        assert isinstance(asked, LevelTables)
+        ours = {**_both(asked, "least average", asked.best_for_prior), **typical, **every}
+    else:
+        ours = {**typical, **every} if aim is Aim.TYPICAL else {**dict(reversed(every.items())), **typical}
+    if len(asked.levels) == 1:
+        return ours
     others = {
         "strictest for all": _worst(asked, asked.strictest_for_all),
         "strict left out, average": _average(asked, asked.strict_left_out),
@@ -89,23 +126,27 @@ def _curves(asked: LevelSizes, aim: Aim) -> Mapping[str, Curve]:
     return {**ours, **others}
 
 
+def _both(asked: LevelSizes, name: str, error: Error) -> dict[str, Curve]:
+    return {f"{name}, average": _average(asked, error), f"{name}, worst": _worst(asked, error)}
+
+
 def _margins(chosen: Sequence[int], curves: Mapping[str, Curve], asked: LevelSizes, most: int) -> tuple[int, ...]:
-    """Those of the preview, and more of them until both aims are reliable."""
+    """Those that were asked for, and more of them until both aims are reliable."""
     ends = [_reliable_from(curves[name], asked, 0.01, most) for name in curves if name in _SHOWN_TO_THE_END]
-    last = min(most, max([end or most for end in ends], default=most))
-    grown = {max(1, round(last ** (step / (_ROWS - 1)))) for step in range(_ROWS)}
+    last, rows = min(most, max([end or most for end in ends], default=most)), _ROWS[type(asked)]
+    grown = {max(1, round(last ** (step / (rows - 1)))) for step in range(rows)}
     return tuple(sorted({margin for margin in (*chosen, *grown) if margin <= most}))
 
 
-_SHOWN_TO_THE_END = ("optimaldp", "typical, average", "every table, worst")
+_SHOWN_TO_THE_END = ("optimaldp", "typical, average", "every table, worst", "either aim, worst")
 
 
 def _average(asked: LevelSizes, error: Error) -> Curve:
-    return lambda margin, truth: asked.average_at(error, margin, truth=truth)
+    return cache(lambda margin, truth: asked.average_at(error, margin, truth=truth))
 
 
 def _worst(asked: LevelSizes, error: Error) -> Curve:
-    return lambda margin, truth: asked.worst_at(error, margin, truth=truth)
+    return cache(lambda margin, truth: asked.worst_at(error, margin, truth=truth))
 
 
 def _at(curve: Curve, margin: int, asked: LevelSizes) -> float:
@@ -124,21 +165,79 @@ def _reliable_from(curve: Curve, asked: LevelSizes, limit: float, most: int) -> 
     return low
 
 
-def _sentences(asked: LevelSizes, aim: Aim) -> list[str]:
+def over_prior(asked: LevelTables, prior: Prior) -> dict[str, float]:
+    """The average error over the prior: the least possible, both aims, and what one would do without them."""
+    import numpy as np
+
+    weights = prior.weights(asked.sizes)
+    points = np.array(list(grid(asked.sizes)), dtype=np.int64)
+    chances = np.array([float(weights[tuple(point)]) for point in points.tolist()])
+    errors = {
+        "least average": asked.best_for_prior,
+        "typical": asked.typical,
+        "every table": asked.every_table,
+        "strictest for all": asked.strictest_for_all,
+        "strict left out": asked.strict_left_out,
+    }
+    return {name: float(error(points) @ chances) for name, error in errors.items()}
+
+
+def _kept(notes: Sequence[str]) -> list[str]:
+    """Notes on a margin of one level that hold for these curves too: what is assumed here is said anew."""
+    return [note for note in notes if not note.startswith(("a margin of m:", "for the winner:"))]
+
+
+def _sentences(asked: LevelSizes, request: Request, more: Mapping[str, Any]) -> list[str]:
+    spread = assumed(request.question)
+    said = [f"for tables in which {spread}"] if spread else []
+    if isinstance(request.aim, Prior):
+        averages = more["average_error"]
+        compared = ", ".join(f"{name} {100 * error:.3g} %" for name, error in averages.items())
+        return [*said, f"wrong on average over {request.aim.words}: {compared}"]
     if len(asked.levels) == 1:
-        return []
-    shown = "typical" if aim is Aim.TYPICAL else "every table"
+        return said
+    shown = "shown for either aim, which are the same here" if request.question.aims_agree else _shown(request.aim)
     strict = sum(asked.sizes[:-1])
-    said = [
-        f"shown for the aim '{shown}'; average: people vote independently with the same chance",
-        f"where the {strict} stricter people disagree with the rest, 'typical' hardly hears them and may be wrong for "
-        "certain; 'every table' is then as sure as the strictest of them allow",
-    ]
+    said += [f"{shown}; average: people vote independently with the same chance"]
+    disagree = f"where the {strict} stricter people disagree with the rest, "
+    if request.question.aims_agree:
+        said.append(disagree + "they are hardly heard and the answer may be wrong for certain")
+    else:
+        said.append(
+            disagree + "'typical' hardly hears them and may be wrong for certain; 'every table' is then as sure as the "
+            "strictest of them allow"
+        )
+    if not isinstance(asked, LevelTables) and request.aim is Aim.TYPICAL and (hint := cap_hint(asked)):
+        said.append(hint)
+    return said
+
+
+def _shown(aim: AnyAim) -> str:
+    return f"shown for the aim '{'typical' if aim is Aim.TYPICAL else 'every table'}'"
+
+
+def level_caution(request: Request, sizes: Sizes) -> str:
+    """What a careful colleague would say of the typical aim in a large table; nothing where it is the better one.
+
+    By chance the votes of s strict people lean to one side by about ``sqrt(s)/2``, of which weighing them forgets the share
+    ``1 - a/b``. Where that is more than the ``1/a`` people who blur the strictest level for all, a smaller epsilon is better.
+    """
+    if request.aim is not Aim.TYPICAL or len(sizes) < 2 or request.question.opposite_places() is None:
+        return ""
+    (strictest, _), (loosest, _) = sizes[0], sizes[-1]
+    strict = sum(size for _, size in sizes[:-1])
+    forgotten = (1 - float(strictest) / float(loosest)) * strict**0.5 / 2
+    asked = _closed_forms(request, sizes) if forgotten * float(strictest) > 1 else None
+    return "" if asked is None else cap_hint(asked)
+
+
+def cap_hint(asked: LevelSizes) -> str:
+    """With which smaller epsilon weighted votes would err less on average, if by more than a twentieth; else nothing."""
     chance = (asked.least - 0.5) / asked.people
     plain, (cap, capped) = asked.average_typical(chance), asked.best_cap(chance)
-    if aim is Aim.TYPICAL and capped < 0.95 * plain:
-        said.append(
-            f"with epsilon {cap:.2g} for the release, to which looser levels are cut, 'typical' errs in {100 * capped:.2g} % "
-            f"instead of {100 * plain:.2g} % of such votes"
-        )
-    return said
+    if capped >= 0.95 * plain:
+        return ""
+    return (
+        f"with epsilon {cap:.2g} for the release, to which looser levels are cut, 'typical' errs in {100 * capped:.2g} % "
+        f"instead of {100 * plain:.2g} % of such votes"
+    )

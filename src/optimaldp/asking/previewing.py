@@ -21,7 +21,7 @@ from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.request import Request, read_request
 from optimaldp.asking.result import epsilon_means
 from optimaldp.errors import InputError, NoMarginError
-from optimaldp.laws.setting import Aim, Setting
+from optimaldp.laws.setting import AimLike, Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_probability
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.privacy.numbers import fraction_text
@@ -166,7 +166,7 @@ def preview(
     groups: Iterable[Option] | None = None,
     public_groups: bool = False,
     level_sizes: Mapping[Any, int] | None = None,
-    aim: str | Aim | None = None,
+    aim: AimLike | None = None,
 ) -> Preview:
     """How often the private answer will be wrong, by margin. Spends nothing and reads nothing but public numbers.
 
@@ -195,17 +195,19 @@ def preview_of(
     request.people.rules(request.tally)  # a rule that does not fit is refused here as it would be by a release
     persons = None if n is None else _read_persons(n)
     setting = _setting(request, persons)
+    if level_sizes is not None:
+        from optimaldp.asking.level_previewing import of_counts, require_levels, with_levels
+
+        sizes = read_level_sizes(level_sizes, request.level.epsilon)
+        require_levels(request, sizes)
+        if (counts := of_counts(request, sizes)) is not None:
+            return counts
     if isinstance(request.tally, Keys):
         reliable = request.question.mechanism(setting).reliability()
         raise NoMarginError("question", str(request.question), "has no margin to show", reliable)
     refuse_options(request.question)
-    accuracy = request.question.accuracy(setting)
-    made = _shown(request, accuracy, setting, persons, margins)
-    if level_sizes is None:
-        return made
-    from optimaldp.asking.level_previewing import with_levels
-
-    return with_levels(made, request, read_level_sizes(level_sizes, request.level.epsilon))
+    made = _shown(request, request.question.accuracy(setting), setting, persons, margins)
+    return made if level_sizes is None else with_levels(made, request, sizes, margins)
 
 
 def _setting(request: Request, persons: int | None) -> Setting:

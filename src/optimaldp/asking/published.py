@@ -222,7 +222,7 @@ def _possible(answer: Any, mechanism: Mechanism) -> bool:
     if kind == "quantile":
         question: Any = mechanism.question
         return _bin(question.binning, answer) is not None
-    if mechanism.listed:
+    if mechanism.listed or kind in ("count", "share"):
         return isinstance(answer, str) and answer in mechanism.answers
     if kind == "histogram":
         return _is_histogram(answer, mechanism)

@@ -15,7 +15,7 @@ from optimaldp.asking.result import Release, now
 from optimaldp.asking.statements import meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Aim
+from optimaldp.laws.setting import AimLike
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
@@ -63,7 +63,7 @@ def release(
     groups: Iterable[Option] | None = None,
     public_groups: bool = False,
     levels: str | None = None,
-    aim: str | Aim | None = None,
+    aim: AimLike | None = None,
     part: str | int | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
@@ -149,7 +149,7 @@ def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
 
 
 def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
-    request = prepared.request
+    request, setting = prepared.request, prepared.mechanism.setting
     return Release(
         answer,
         str(prepared.question),
@@ -159,7 +159,7 @@ def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) 
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),
-        warnings=cautions(request, opened.schema, prepared.mechanism.setting.people),
+        warnings=cautions(request, opened.schema, setting.people, setting.levels),
     )
 
 

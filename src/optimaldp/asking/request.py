@@ -8,7 +8,8 @@ from typing import Any
 
 from optimaldp.asking.promise import read_level
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Aim, Setting, read_aim
+from optimaldp.laws.prior import Prior
+from optimaldp.laws.setting import Aim, AimLike, AnyAim, Setting, read_aim
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
@@ -49,7 +50,7 @@ class Request:
     neighbours: Neighbours
     people: People = field(default_factory=People)
     groups: Groups | None = None
-    aim: Aim = Aim.TYPICAL
+    aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
 
     @property
@@ -114,7 +115,7 @@ def read_request(
     by: str | None = None,
     groups: Iterable[Option] | None = None,
     public_groups: bool = False,
-    aim: str | Aim | None = None,
+    aim: AimLike | None = None,
 ) -> Request:
     """A request from what a user wrote, checked as far as that is possible without a table."""
     people = people or People()
@@ -156,6 +157,10 @@ def _check(request: Request, aim: Any) -> None:
         raise QuestionError("question", str(question), rule, "add where, among or by, or use add-remove")
     if people.levels is None and aim is not None:
         raise QuestionError("aim", str(aim), "goes with levels", "name the column of people's own levels")
+    if isinstance(request.aim, Prior) and not question.takes_prior:
+        remedy = "ask a count, share, majority, any or all of everybody, or use the aim 'typical' or 'every table'"
+        rule = f"is an aim for yes and no about everybody, which {question} is not"
+        raise QuestionError("aim", str(request.aim), rule, remedy)
     if people.levels is not None and request.groups is not None:
         raise QuestionError("by", request.groups.column, "does not go with levels", "ask for one of them")
     if people.levels is not None and request.neighbours is not Neighbours.SUBSTITUTION:

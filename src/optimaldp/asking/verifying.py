@@ -20,7 +20,10 @@ from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release
 from optimaldp.certify.questions import examine_release, require_groups_together
 from optimaldp.errors import InputError, OptimalDPError
+from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Setting
+from optimaldp.questions.mechanism import Mechanism as Answering
+from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
@@ -90,7 +93,7 @@ def verify_document(document: Mapping[str, Any]) -> Reexamined:
 
 def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> Reexamined:
     settings = _settings(request, published)
-    mechanisms = [request.question.mechanism(setting) for setting in settings]
+    mechanisms = [_rebuilt(request, setting, published) for setting in settings]
     sizes = [setting.people for setting in settings] if "groups" in (published.get("people") or {}) else None
     if different := differing_field(mechanisms[0], request, published, sizes):
         return Reexamined(False, (), f"the document's mechanism differs from the one of its question in: {different}")
@@ -103,6 +106,12 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
     if claim := false_claim(document, request, mechanisms[0], findings[0].checks):
         return Reexamined(False, (), claim)
     return Reexamined(True, findings[0].checks)
+
+
+def _rebuilt(request: Request, setting: Setting, published: Mapping[str, Any]) -> Answering:
+    if published.get("name") == "prior optimum" and isinstance(setting.aim, Prior) and request.question.takes_prior:
+        return PriorVotes.published(request.question, setting, published)
+    return request.question.mechanism(setting)
 
 
 def _settings(request: Request, published: Mapping[str, Any]) -> list[Setting]:

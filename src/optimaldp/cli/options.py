@@ -36,7 +36,11 @@ ReduceOrder = Annotated[str | None, typer.Option("--reduce-order", help="The col
 Levels = Annotated[str | None, typer.Option("--levels", help="A public column with each person's own epsilon.")]
 AimOption = Annotated[
     str | None,
-    typer.Option("--aim", help="With --levels: 'typical' (least average error) or 'every table' (least worst error)."),
+    typer.Option(
+        "--aim",
+        help="With --levels: 'typical' (small average error), 'every table' (least worst error) or, for small tables, "
+        "'prior: 0.5' (least average error over votes in which everybody says yes with this chance).",
+    ),
 ]
 Where = Annotated[str | None, typer.Option("--where", help="Only rows with this SQL condition speak for their person.")]
 By = Annotated[str | None, typer.Option("--by", help="Answer once for each public group: a column.")]

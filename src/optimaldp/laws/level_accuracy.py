@@ -23,7 +23,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-_POINTS = 200_000  # tables that are looked at for one number
+_POINTS = 200_000  # tables that closed forms are worked out for at once
 _CAPS = 17  # caps that are tried, evenly on a logarithmic scale
 _TAILS = 9.0  # standard deviations beyond which a count is left out
 
@@ -35,6 +35,11 @@ class LevelSizes:
     least: int
     levels: tuple[float, ...]
     sizes: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        """How many tables are looked at for one number."""
+        return _POINTS
 
     @property
     def people(self) -> int:
@@ -110,17 +115,21 @@ class LevelSizes:
         axes = [_binomial_axis(size, chance) for size in self.sizes]
         return _expected(error, _fitted(axes))
 
+    def total_at(self, margin: int, *, truth: bool) -> int:
+        """How many say yes where *margin* people must change to change the answer."""
+        return self.least - 1 + margin if truth else self.least - margin
+
     def average_at(self, error: Callable[[Counts], Floats], margin: int, *, truth: bool = True) -> float:
         """The chance of a wrong answer when *margin* people must change, over all choices of who says yes."""
-        total = self.least - 1 + margin if truth else self.least - margin
+        total = self.total_at(margin, truth=truth)
         rows: list[tuple[list[int], float]] = [([], 1.0)]
-        left_people, limit = self.people, max(3, int(_POINTS ** (1 / max(1, len(self.sizes) - 1))))
+        left_people, limit = self.people, max(3, int(self.points ** (1 / max(1, len(self.sizes) - 1))))
         for size in self.sizes[:-1]:
             left_people -= size
             rows = [
                 ([*row, value], weight * chance)
                 for row, weight in rows
-                for value, chance in zip(*_hypergeometric_axis(total - sum(row), size, left_people, limit))
+                for value, chance in zip(*_thinned(*hypergeometric_axis(total - sum(row), size, left_people), limit))
             ]
         yes = np.array([[*row, total - sum(row)] for row, _ in rows], dtype=np.int64)
         weights = np.array([weight for _, weight in rows])
@@ -129,7 +138,7 @@ class LevelSizes:
 
     def worst_at(self, error: Callable[[Counts], Floats], margin: int, *, truth: bool = True) -> float:
         """The same at the hardest table: strict people stand on the side that should win, or against it, as far as they can."""
-        total = self.least - 1 + margin if truth else self.least - margin
+        total = self.total_at(margin, truth=truth)
         tables = [self._filled(total, order) for order in (range(len(self.sizes)), reversed(range(len(self.sizes))))]
         return float(error(np.array(tables, dtype=np.int64)).max())
 
@@ -210,7 +219,8 @@ def _fitted(axes: Sequence[tuple[Counts, Floats]]) -> list[tuple[Counts, Floats]
     return fitted
 
 
-def _hypergeometric_axis(yes: int, size: int, others: int, most: int) -> tuple[Counts, Floats]:
+def hypergeometric_axis(yes: int, size: int, others: int) -> tuple[Counts, Floats]:
+    """How many of *size* people are among *yes* who say so of all, and how likely: far tails are left out."""
     low, high = max(0, yes - others), min(size, yes)
     if high < low:
         return np.array([0]), np.array([0.0])
@@ -219,7 +229,7 @@ def _hypergeometric_axis(yes: int, size: int, others: int, most: int) -> tuple[C
     values = _window(size * yes / people, spread**0.5, low, high)
     rising = values[1:].astype(np.float64)
     ratios = (yes - rising + 1) * (size - rising + 1) / (rising * (others - yes + rising))
-    return _thinned(values, _from_ratios(ratios), most)
+    return values, _from_ratios(ratios)
 
 
 def _from_ratios(ratios: Floats) -> Floats:

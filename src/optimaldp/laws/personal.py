@@ -101,7 +101,19 @@ def yes_probability_from(
     """
     rows = [_row(row) for row in by_level]
     wanted = read_aim(aim)
+    if not isinstance(wanted, Aim):
+        raise LevelError("aim", str(wanted), "has no law of its own for any table", "write 'typical' or 'every table'")
     return exact_or_decimal(lambda: threshold_sides(condition, rows, wanted, among=among, delta=delta))
+
+
+def merged_rows(by_level: Sequence[Sequence[Any]]) -> list[tuple[Epsilon, tuple[int, int]]]:
+    """(level, (yes, no)) in rising order of the levels, each named once."""
+    merged: dict[Epsilon, tuple[int, int]] = {}
+    for row in by_level:
+        epsilon, yes, no, _ = _row(row)
+        before = merged.get(epsilon, (0, 0))
+        merged[epsilon] = (before[0] + yes, before[1] + no)
+    return sorted((epsilon, counts) for epsilon, counts in merged.items() if sum(counts))
 
 
 def _row(row: Sequence[Any]) -> Row:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from optimaldp.errors import LevelError
+from optimaldp.laws.prior import WORD, Prior, read_prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 
 Cells = Mapping[int, int]
@@ -20,15 +22,24 @@ class Aim(StrEnum):
     EVERY_TABLE = "every-table"
 
 
-def read_aim(value: str | Aim | None) -> Aim:
-    """Read an aim from its name; ``None`` is the typical table."""
+AnyAim = Aim | Prior
+"""The least error at every table, nearly the least on average, or the least on average over a prior."""
+AimLike = str | Aim | Prior | Mapping[str, Any]
+"""An aim as people write it: ``"typical"``, ``"every table"``, ``{"prior": 0.5}`` or ``"prior: 0.5"``."""
+
+
+def read_aim(value: AimLike | None) -> AnyAim:
+    """Read an aim from its name or its prior; ``None`` is the typical table."""
     if value is None:
         return Aim.TYPICAL
+    if isinstance(value, (Prior, Mapping)) or str(value).partition(":")[0].strip() == WORD:
+        return read_prior(value)
     try:
         return Aim(str(value).replace(" ", "-"))
     except ValueError:
         rule = "is not an aim for people with levels of their own"
-        raise LevelError("aim", value, rule, "write 'typical' or 'every table'") from None
+        remedy = "write 'typical', 'every table', or {\"prior\": 0.5} for a small table"
+        raise LevelError("aim", value, rule, remedy) from None
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Setting:
     """The public number of people, under substitution."""
     levels: tuple[tuple[Epsilon, int], ...] = ()
     """Each level that people have, in rising order, with how many have it; none of them above the level's epsilon."""
-    aim: Aim = Aim.TYPICAL
+    aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
     """Whether the two groups of a comparison are declared public."""
 

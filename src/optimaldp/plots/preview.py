@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from optimaldp.plots.style import FAINT, figure, legend, look
@@ -16,7 +17,9 @@ _FLOOR = 1e-6  # errors below this are drawn on the lowest line: nobody can see 
 
 
 def draw_preview(preview: Preview) -> Figure:
-    """Error by margin on a logarithmic scale; an error of exactly 0 ends its line."""
+    """Error by margin on a logarithmic scale; an error of exactly 0 ends its line. Counts have no margin, but a sum of errors."""
+    if not preview.margins:
+        return _draw_counts(preview)
     picture, axes = figure(7.2, 4.4, title=_title(preview), x=_margin_words(preview), y="probability of a wrong answer")
     draw_errors(axes, preview)
     legend(axes)
@@ -35,6 +38,15 @@ def draw_errors(axes: Axes, preview: Preview) -> None:
     axes.set_yscale("log")
     if preview.margins[-1] > 200:
         axes.set_xscale("log")
+
+
+def _draw_counts(preview: Preview) -> Figure:
+    errors: Mapping[str, float] = preview.more.get("expected_error", {})
+    picture, axes = figure(7.2, 3.0, title=_title(preview), x="expected sum of the errors of all counts, at most", y="")
+    for index, (name, off) in enumerate(reversed(list(errors.items()))):
+        axes.barh(name, off, **look(index).bar_style())
+        axes.annotate(f" {off:.3g}", (off, index), ha="left", va="center", fontsize=8)
+    return picture
 
 
 def _title(preview: Preview) -> str:

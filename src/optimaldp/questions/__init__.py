@@ -19,6 +19,7 @@ from optimaldp.questions.text import parse
 
 if TYPE_CHECKING:
     from optimaldp.laws.quantile import quantile_probabilities
+    from optimaldp.laws.setting import AimLike
     from optimaldp.laws.winner import winner_probabilities
 
 __all__ = [
@@ -86,8 +87,13 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")
 
 
-def yes_probability(question: Question | str, by_level: Sequence[tuple[Any, int, int]], *, aim: str = "typical") -> Any:
-    """The probability of "yes" where people have levels of their own: ``by_level`` lists (epsilon, yes, no)."""
+def yes_probability(
+    question: Question | str, by_level: Sequence[tuple[Any, int, int]], *, aim: AimLike = "typical"
+) -> Any:
+    """The probability of "yes" where people have levels of their own: ``by_level`` lists (epsilon, yes, no).
+
+    *aim*: "typical" (weighted votes), "every table" (balanced levels), or ``{"prior": 0.5}`` in a small table.
+    """
     from optimaldp.questions.personal import yes_probability_of
 
     return yes_probability_of(as_question(question), by_level, aim)

@@ -107,6 +107,22 @@ class Question(ABC):
     where_is_among = False
     """Whether ``where`` would be misread as "among" when each row is a person."""
 
+    def opposite_places(self) -> tuple[int, int, str] | None:
+        """Two places of its reading such that the truth changes as people go from one to the other, and what is assumed if
+        everybody is in one of them, in words: for previews of people's own levels. ``None`` where there is no margin."""
+        return None
+
+    def expected_errors(self, setting: Setting) -> dict[str, float] | None:
+        """By how much counts are expected to be off, for people with levels of their own and for what one would do without;
+        ``None`` for questions with a margin."""
+        return None
+
+    aims_agree = False
+    """Whether one law for people's own levels serves both aims."""
+
+    takes_prior = False
+    """Whether the best answer on average over a prior can be worked out: for yes and no about everybody."""
+
     needs_a_filter = False
     """Whether the question says nothing about the whole table when its number of people is public."""
 

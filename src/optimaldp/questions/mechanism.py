@@ -22,8 +22,8 @@ Answer = Any
 
 
 _DEPENDS_ON_WHO_DISAGREES = (
-    "How reliable it is depends on whether stricter people disagree with the rest; of counts and shares a preview with level "
-    "sizes shows the average and the worst case."
+    "How reliable it is depends on whether stricter people disagree with the rest; a preview with level sizes shows the average "
+    "and the worst case."
 )
 
 

@@ -11,13 +11,15 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.personal import mean_sides, threshold_sides, yes_probability_from
-from optimaldp.laws.setting import Aim, Table, read_aim
+from optimaldp.laws.personal import mean_sides, merged_rows, threshold_sides, yes_probability_from
+from optimaldp.laws.prior import Prior
+from optimaldp.laws.setting import Aim, AimLike, Table, read_aim
 from optimaldp.laws.signed import Sides
 from optimaldp.privacy import approximate
 from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.prior_votes import optimum_at
 
 COMPARED = LinearCondition(1, -1, 1)  # more people have the first option than the second
 
@@ -132,11 +134,23 @@ def law_of_sides(sides: Callable[[], Sides]) -> Law:
 
 
 def yes_probability_of(
-    question: Question, by_level: Sequence[tuple[Any, int, int]], aim: str | Aim
+    question: Question, by_level: Sequence[tuple[Any, int, int]], aim: AimLike
 ) -> Fraction | Decimal:
     """P(yes) for counts by level that the caller made up: exact where it is rational, else a decimal."""
     if not hasattr(question, "condition") and type(question).__name__ != "Compare":
         remedy = "ask a count, share, majority, any, all or compare"
         raise QuestionError("question", str(question), "has no counts of yes and no by level", remedy)
     condition, among = _linear(question)
-    return yes_probability_from(condition, list(by_level), str(read_aim(aim)), among=among)
+    wanted = read_aim(aim)
+    if isinstance(wanted, Prior):
+        return _least_average(question, by_level, wanted)
+    return yes_probability_from(condition, list(by_level), wanted, among=among)
+
+
+def _least_average(question: Question, by_level: Sequence[tuple[Any, int, int]], prior: Prior) -> Fraction:
+    if not question.takes_prior:
+        rule = f"is an aim for yes and no about everybody, which {question} is not"
+        raise QuestionError("aim", str(prior), rule, "use the aim 'typical' or 'every table'")
+    rows = merged_rows(by_level)
+    sizes = tuple((epsilon, yes + no) for epsilon, (yes, no) in rows)
+    return optimum_at(question, sizes, prior, Fraction(0)).at(tuple(yes for _, (yes, _) in rows))

@@ -24,7 +24,13 @@ _REQUEST = {
     **dict.fromkeys(("where", "reduce", "reduce_order", "by"), _TEXT),
     "groups": {"type": "array", "description": "The public values of by: one answer for each."},
     "public_groups": {"type": "boolean", "description": "Whether membership in a group is declared public."},
-    "aim": {"enum": ["typical", "every-table"]},
+    "aim": {
+        "description": "What an answer for people's own levels is good at; a prior for small tables.",
+        "oneOf": [
+            {"enum": ["typical", "every-table"]},
+            {"type": "object", "properties": {"prior": {}}, "required": ["prior"], "additionalProperties": False},
+        ],
+    },
 }
 _OF_TABLE = _REQUEST | dict.fromkeys(("levels", "part"), _TEXT)
 _QUESTIONS = {

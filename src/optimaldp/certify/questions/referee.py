@@ -24,6 +24,7 @@ from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import flips_its_coins, follows_its_law
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
@@ -254,6 +255,7 @@ def _quantile(mechanism: Any) -> Finding:
 
 _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "leading options": examine_leading,
+    "prior optimum": examine_prior,
     "smoothed rank": _quantile,
     "flip": _quantile,
     "flip+": _quantile,

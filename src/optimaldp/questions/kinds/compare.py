@@ -77,6 +77,9 @@ class Compare(Question):
             return AtDistance(self, setting)
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
 
+    def opposite_places(self) -> tuple[int, int, str]:
+        return 0, 1, "everybody has one of the two options"
+
     def accuracy(self, setting: Setting) -> Accuracy:
         return at_distance(self, setting)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.histograms.keeping import Kept, thinned
+from optimaldp.histograms.keeping import Kept, keep_chance, thinned
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Cells, Setting, Table
-from optimaldp.privacy import ApproximateDP, Neighbours, approximate
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
+from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
 from optimaldp.questions.binning import Binning, read_binning
 from optimaldp.questions.forms import Call, Form
@@ -24,6 +25,8 @@ from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option, Reading
 
 EVERYONE_ELSE = "(everyone else)"
+
+_BITS = 96
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +63,27 @@ class Histogram(OfOptions):
 
     def mechanism(self, setting: Setting) -> Mechanism:
         return (KeptCounts if setting.personal else NoisyCounts)(self, setting)
+
+    def expected_errors(self, setting: Setting) -> dict[str, float]:
+        """Whoever is not kept is missing in one bin and too many in the last; then the noise at the loosest level."""
+        from optimaldp.histograms.public_error import expected_error
+
+        people = sum(size for _, size in setting.levels)
+        loosest = setting.level.epsilon
+
+        def off(epsilon: Epsilon, missing: float) -> float:
+            noise = 2.0 * people if epsilon.is_zero else expected_error(self._size(), epsilon=epsilon, people=people)
+            return min(2.0 * people, noise + 2 * missing)
+
+        with precision(_BITS):
+            left = sum(
+                (size * (1 - keep_chance(own, loosest)) for own, size in setting.levels if own < loosest), Ball(0)
+            )
+        return {
+            "each kept by their level": off(loosest, float(left)),
+            "strictest for all": off(setting.levels[0][0], 0),
+            "strict left out": off(loosest, sum(size for own, size in setting.levels if own < loosest)),
+        }
 
     def small_twin(self) -> Self:
         if self.binning is not None:
@@ -168,6 +192,14 @@ class KeptCounts(NoisyCounts):
     @property
     def optimality(self) -> str:
         return "not claimed"
+
+    def reliability(self) -> str:
+        question: Any = self.question
+        off = question.expected_errors(self.setting)["each kept by their level"]
+        return (
+            f"All counts together are expected to be off by at most {off:.3g} people, because some of the stricter people are "
+            "counted with everybody else, and by the noise."
+        )
 
 
 def histogram(

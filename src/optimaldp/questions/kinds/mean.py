@@ -81,6 +81,9 @@ class MeanThreshold(Question):
         # Of two values the mean is a share, and whole people are the exact optimum.
         return (AtDistance if self.inequality.values == 2 else BySignedDistance)(self, setting)
 
+    def opposite_places(self) -> tuple[int, int, str]:
+        return self.inequality.values - 1, 0, "everybody has the lowest or the highest value"
+
     def accuracy(self, setting: Setting) -> Accuracy:
         return of_mean(self, setting)
 

@@ -92,6 +92,12 @@ class Quantile(Question):
     def mechanism(self, setting: Setting) -> Mechanism:
         return Ranking.of(self, setting)
 
+    aims_agree = True
+
+    def opposite_places(self) -> tuple[int, int, str] | None:
+        middle = self.binning.bins // 2
+        return (middle - 1, middle, "everybody is in one of the two bins in the middle") if middle else None
+
     def accuracy(self, setting: Setting) -> Accuracy:
         return rank_accuracy(self, setting)
 

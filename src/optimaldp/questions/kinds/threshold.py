@@ -11,6 +11,7 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
+from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
@@ -21,6 +22,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.tables.tally import EVERY_RECORD, Condition
@@ -62,6 +64,10 @@ class Threshold(Question):
     def needs_a_filter(self) -> bool:  # type: ignore[override]
         return self.predicate == EVERY_RECORD and self.among is None
 
+    @property
+    def takes_prior(self) -> bool:  # type: ignore[override]
+        return self.among is None
+
     @cached_property
     def condition(self) -> LinearCondition:
         make = count_condition if self.quantity == "count" else share_condition
@@ -84,9 +90,14 @@ class Threshold(Question):
         return self.condition.flips(*counts, neighbours)
 
     def mechanism(self, setting: Setting) -> Mechanism:
+        if isinstance(setting.aim, Prior) and setting.levels:
+            return PriorVotes.of(self, setting)
         if not setting.personal:
             return AtDistance(self, setting)
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
+
+    def opposite_places(self) -> tuple[int, int, str]:
+        return 0, 1, ""
 
     def accuracy(self, setting: Setting) -> Accuracy:
         return at_distance(self, setting)

@@ -43,6 +43,11 @@ class Winner(OfOptions):
     def mechanism(self, setting: Setting) -> Mechanism:
         return (WeightedElecting if setting.personal else Electing)(self, setting)
 
+    aims_agree = True
+
+    def opposite_places(self) -> tuple[int, int, str] | None:
+        return (0, 1, "two options lead, nobody else has a vote") if len(self.known_options()) > 1 else None
+
     def accuracy(self, setting: Setting) -> Accuracy:
         return of_winner(self, setting)
 

@@ -86,9 +86,10 @@ def test_people_s_own_levels_are_the_library_s_curves() -> None:
     assert every[shown["margin"].index(3)] == pytest.approx(math.exp(-0.2) / (1 + math.e))
 
 
-def test_people_s_own_levels_of_other_questions_are_not_shown_and_that_is_said() -> None:
-    shown = run("preview", {"question": "winner(x, ['a', 'b'])", "epsilon": 1, "level_sizes": {"1": 10}})
-    assert any("own levels are not part of this preview" in note for note in shown["notes"])
+def test_people_s_own_levels_of_other_questions_are_shown_too() -> None:
+    sizes = {"0.1": 3, "1": 8}
+    shown = run("preview", {"question": "winner(x, ['a', 'b'])", "epsilon": 1, "level_sizes": sizes})
+    assert {"either aim, average", "either aim, worst", "strictest for all"} <= set(shown["error"])
 
 
 @pytest.mark.parametrize(

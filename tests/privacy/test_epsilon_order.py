@@ -71,7 +71,7 @@ def test_balls_hold_epsilon_and_its_exponential(text: str) -> None:
     assert float(epsilon.ball()) == pytest.approx(float(plain) + math.log(ratio), rel=1e-14)
 
 
-@pytest.mark.parametrize("text", ["1", "700", "0.5+ln(1000)", "1e-9", "1000+ln(3)"])
+@pytest.mark.parametrize("text", ["1", "700", "0.5+ln(1000)", "1e-9", "1000+ln(3)", "1000000"])
 @pytest.mark.parametrize("bits", [10, 80])
 def test_rational_bounds_are_as_close_as_promised(text: str, bits: int) -> None:
     epsilon = Epsilon.read(text)

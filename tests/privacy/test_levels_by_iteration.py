@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy import ApproximateDP, Epsilon, all_of, directed, level
+from optimaldp.privacy import ApproximateDP, Epsilon, Level, Neighbours, all_of, directed, level
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.levels import Bound
-from optimaldp.privacy.lines import Phases, row_after, transitions
+from optimaldp.privacy.lines import OrderedDistribution, Phases, row_after, transitions
 from optimaldp.privacy.trajectory import Line, lower_hull
 
 ONE = Fraction(1)
@@ -46,7 +46,7 @@ def one_step(
     return min([ONE, *ahead, *back])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(bounds, bounds, probabilities, st.integers(0, 12))
 def test_any_bounds_in_either_direction_are_the_iterated_formula(
     forward: list[tuple[Fraction | None, Fraction]],
@@ -202,6 +202,28 @@ def test_lines_that_are_smallest_nowhere_are_left_out() -> None:
     assert lower_hull([steep, line(Fraction(1, 2), Fraction(5, 2))]) == (steep,)
     assert lower_hull([middle]) == (middle,)
     assert lower_hull([]) == ()
+
+
+@pytest.mark.parametrize("edge", [level("ln(2)", "1/10"), level(mu=1)])
+def test_one_step_and_its_inverse(edge: Level) -> None:
+    third = Fraction(1, 3)
+    assert str(edge.step(third)) == str(edge.sides(third, 1)[0])
+    back = edge.inverse(edge.step(third))
+    assert back == third or (isinstance(back, Ball) and back.overlaps(ball(third)))
+
+
+def test_without_epsilon_nothing_moves_also_in_balls() -> None:
+    still = level(0).sides(ball(Fraction(1, 3)), math.inf)
+    assert [float(one) for one in still] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_an_open_interval_may_stay_where_it_is() -> None:
+    assert OrderedDistribution(lambda x: Fraction(x)).after(level("ln(2)", "1/10"), 0)(Fraction(1, 3)) == Fraction(1, 3)
+
+
+def test_neighbours_in_words() -> None:
+    assert "replaced by another" in Neighbours.SUBSTITUTION.words
+    assert "appears or disappears" in Neighbours.ADD_REMOVE.words
 
 
 def test_phases_turn_at_their_times() -> None:

@@ -64,7 +64,7 @@ class Epsilon:
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""
         plain, ratio = self.finite_parts()
-        return ball(plain) if ratio == 1 else ball(plain) + ball(ratio).log()
+        return ball(plain) + ball(ratio).log()
 
     def exp(self) -> Ball:
         """Enclose ``e^epsilon`` at the current precision."""
@@ -89,7 +89,7 @@ class Epsilon:
     def __float__(self) -> float:
         if self.ratio is None or self.plain is None:
             return math.inf
-        return float(self.plain) + (_log(self.ratio) if self.ratio != 1 else 0.0)
+        return float(self.plain) + _log(self.ratio)
 
     def __add__(self, other: Epsilon) -> Epsilon:
         if self.infinite or other.infinite:

@@ -46,7 +46,7 @@ class Level(ABC):
     """What one edge of a dataset graph promises, as the step function ``F``."""
 
     @abstractmethod
-    def sides(self, s: Number, t: Steps = 1) -> tuple[Number, Number]:
+    def sides(self, s: Number, t: Steps) -> tuple[Number, Number]:
         """Return ``F^t(s)`` and ``1 - F^t(s)``, each computed without cancellation.
 
         The second is the number to keep when the first is close to 1: it decays like ``e^(-epsilon t)`` and
@@ -90,7 +90,7 @@ class Level(ABC):
         with precision(bits + 32):
             value, rest = self.sides(s, 1)
             below = 1 - _above(rest) if s > Fraction(1, 4) else _below(value)
-        return max(s, min(Fraction(1), below))
+        return max(s, below)
 
 
 def _below(number: Number) -> Fraction:
@@ -141,7 +141,7 @@ class ApproximateDP(Level):
     def reversed(self) -> ApproximateDP:
         return self if self.forward == self.backward else ApproximateDP(self.backward, self.forward)
 
-    def sides(self, s: Number, t: Steps = 1) -> tuple[Number, Number]:
+    def sides(self, s: Number, t: Steps) -> tuple[Number, Number]:
         trajectory.check(s, t)
         if t == 0:
             return s, 1 - s
@@ -250,7 +250,7 @@ class GaussianDP(Level):
     def reversed(self) -> GaussianDP:
         return self
 
-    def sides(self, s: Number, t: Steps = 1) -> tuple[Number, Number]:
+    def sides(self, s: Number, t: Steps) -> tuple[Number, Number]:
         trajectory.check(s, t)
         if s == 0 or s == 1 or t == 0 or self.mu == 0:
             return s, 1 - s

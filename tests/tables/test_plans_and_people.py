@@ -1,0 +1,173 @@
+"""Rules for people, plans and counts at their edges: what is refused before data is read, and how counts are put together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from optimaldp.errors import QuestionError, TableError
+from optimaldp.tables.counting import MOST_LEVELS, _combinations, _disentangled, _level_text, check, count
+from optimaldp.tables.opening import open_source
+from optimaldp.tables.people import People
+from optimaldp.tables.plans import MOST_READINGS, Plan
+from optimaldp.tables.tally import Bins, Condition, Grid, Keys, Options, Reading, Steps, Tally
+
+YES, CHOICE, NUMBER = Condition("x = 1"), Options("v", ("a", "b")), Grid("n", Fraction(0), Fraction(4), Fraction(1))
+BINS, STEPS = Bins("n", (Fraction(0), Fraction(1))), Steps("n", Fraction(0), Fraction(4), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("readings", "reduce", "rules"),
+    [
+        ((YES,), None, ("any",)),
+        ((YES,), "all", ("all",)),
+        ((YES,), "most-frequent", ("most-frequent",)),
+        ((CHOICE,), None, ("most-frequent",)),
+        ((BINS,), None, ("most-frequent",)),
+        ((STEPS,), None, ("most-frequent",)),
+        ((NUMBER,), "mean", ("mean",)),
+        ((NUMBER,), "max", ("max",)),
+        ((YES, YES), "all", ("all", "all")),
+        ((YES, CHOICE), "all", ("all", "most-frequent")),
+        ((CHOICE, YES), None, ("most-frequent", "any")),
+        ((NUMBER, YES), "min", ("min", "any")),
+    ],
+)
+def test_how_several_rows_become_one(readings: tuple[Reading, ...], reduce: str | None, rules: tuple[str, ...]) -> None:
+    assert People(unit="id", reduce=reduce).rules(Tally(readings)) == rules
+    assert People().rules(Tally(readings)) == ()
+    first = People(unit="id", reduce="first", reduce_order="t").rules(Tally(readings))
+    assert first == ("first",) * len(readings)
+
+
+def test_rules_that_do_not_fit_are_refused() -> None:
+    refused: list[tuple[People, tuple[Reading, ...], str]] = [
+        (People(unit="id", reduce="mean"), (YES,), "reduce"), (People(unit="id", reduce="any"), (CHOICE,), "reduce"),
+        (People(unit="id", reduce="most-frequent"), (NUMBER,), "reduce"), (People(unit="id"), (NUMBER,), "reduce"),
+        (People(unit="id"), (YES, NUMBER), "reduce"), (People(unit="id", reduce="nonsense"), (YES,), "reduce"),
+        (People(unit="id", reduce="first"), (YES,), "reduce_order"),
+        (People(unit="id", reduce_order="t"), (YES,), "reduce_order"),
+        (People(unit="id", reduce="any", reduce_order="t"), (YES,), "reduce_order"),
+        (People(reduce="any"), (YES,), "reduce"), (People(reduce_order="t"), (YES,), "reduce_order"),
+    ]  # fmt: skip
+    for people, readings, field in refused:
+        with pytest.raises(QuestionError) as caught:
+            people.rules(Tally(readings))
+        assert caught.value.field == field
+    assert People(unit="id").rules(Keys("v")) == ("most-frequent",)
+    with pytest.raises(QuestionError):
+        People(unit="id", reduce="any").rules(Keys("v"))
+
+
+@pytest.fixture(scope="module")
+def table() -> Any:
+    columns = {
+        "x": [1, 1, 0, None],
+        "y": [1, 0, 1, 0],
+        "z": [0, 0, 1, 1],
+        "v": ["a", "b", "c", None],
+        "b": [True, False, None, True],
+    }
+    return open_source(pa.table(columns))
+
+
+def test_how_much_a_tally_may_hold(table: Any) -> None:
+    most = Tally((Condition("x = 1"),) * MOST_READINGS)
+    assert len(check(table, most).readings) == MOST_READINGS == 20
+    for wrong in (Tally(()), Tally((Condition("x = 1"),) * (MOST_READINGS + 1))):
+        with pytest.raises(QuestionError, match="tally"):
+            check(table, wrong)
+    wide = Options("x", tuple(range(2**10 - 1)))
+    assert check(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3)),))).size == 2**62
+    with pytest.raises(QuestionError, match="2\\^62 cells"):
+        check(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3, 4)),)))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_conditions_are_counted_alike_filtered_or_grouped(table: Any, number: int) -> None:
+    conditions = [("x", 1), ("y", 1), ("z", 1), ("v", "'a'")][:number]
+    tally = Tally(tuple(Condition(f"{name} = {value}") for name, value in conditions))
+    plan = check(table, tally)
+    assert plan.filtered == (number <= 3)
+    rows = [(1, 1, 0, "a"), (1, 0, 0, "b"), (0, 1, 1, "c"), (None, 0, 1, None)]
+    wanted = [1, 1, 1, "a"][:number]
+    expected = [
+        sum([cell == want for cell, want in zip(row, wanted)] == list(holds) for row in rows)
+        for holds in product((True, False), repeat=number)
+    ]
+    assert list(count(table, tally).counts) == expected
+
+
+def test_at_least_becomes_exactly() -> None:
+    """Inclusion and exclusion against people who are written out."""
+    people = [(1, 1, 0), (1, 1, 1), (0, 1, 0), (0, 0, 0), (0, 0, 0), (1, 0, 1)]
+    plan = Plan((None,) * 3, (), True, None, None, None, None, None, None)  # type: ignore[arg-type]
+    chosen = _combinations(plan)
+    assert chosen == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    numbers = [len(people), *(sum(all(person[k] for k in some) for person in people) for some in chosen)]
+    exactly = [sum(person == answers for person in people) for answers in product((1, 0), repeat=3)]
+    assert _disentangled(numbers, plan) == exactly
+
+
+@pytest.mark.parametrize(
+    ("level", "text"),
+    [
+        (1, "1"),
+        (0.5, "0.5"),
+        (1.0, "1"),
+        (10, "10"),
+        (100.0, "100"),
+        (1e-7, "0.0000001"),
+        (" 0.5 ", "0.5"),
+        ("ln(2)", "ln(2)"),
+    ],
+)
+def test_levels_as_texts(level: object, text: str) -> None:
+    assert _level_text(level) == text
+
+
+def test_levels_are_few_and_everybody_has_one() -> None:
+    few = pa.table({"x": [1] * MOST_LEVELS, "e": list(range(MOST_LEVELS))})
+    counted = count(few, Tally((YES,)), People(levels="e"))
+    assert counted.by_level is not None
+    assert len(counted.by_level) == MOST_LEVELS
+    many = pa.table({"x": [1] * (MOST_LEVELS + 1), "e": list(range(MOST_LEVELS + 1))})
+    with pytest.raises(TableError, match="more than 1000 levels"):
+        count(many, Tally((YES,)), People(levels="e"))
+    with pytest.raises(TableError, match="exactly one level"):
+        count(pa.table({"x": [1, 1], "e": [1, None]}), Tally((YES,)), People(levels="e"))
+    two = pa.table({"id": [7, 7, 8], "x": [1, 0, 0], "e": [1, 1, 2]})
+    assert dict(count(two, Tally((YES,)), People(unit="id", levels="e")).by_level or ()) == {"1": {0: 1}, "2": {1: 1}}
+    with pytest.raises(TableError, match="exactly one level"):
+        count(pa.table({"id": [7, 7], "x": [1, 0], "e": [1, 2]}), Tally((YES,)), People(unit="id", levels="e"))
+    with pytest.raises(QuestionError, match="levels"):
+        check(open_source(few), Keys("x"), People(levels="e"))
+
+
+def test_parts_are_values_of_the_column(table: Any) -> None:
+    for part, counts in (
+        (("v", "a"), (1, 0)),
+        (("x", 1), (2, 0)),
+        (("b", True), (1, 1)),
+        (("y", 2**63 - 1), (0, 0)),
+        (("y", -(2**63)), (0, 0)),
+    ):
+        assert count(table, Tally((YES,)), People(part=part)).counts == counts, part
+    for wrong in (("v", 5), ("x", "1"), ("x", True), ("b", 1), ("y", 2**63), ("y", -(2**63) - 1), ("x", 1.5)):
+        with pytest.raises(QuestionError, match="part"):
+            check(table, Tally((YES,)), People(part=wrong))  # type: ignore[arg-type]
+
+
+def test_keys_of_people_with_several_rows() -> None:
+    rows = pa.table({
+        "id": [1, 1, 1, 2, 2, 3, 3, None], "k": ["a", "b", "b", "d", "c", None, "e", "a"], "t": [1, 2, 3, 5, 4, 1, 2, 1],
+        "s": [1, 1, 0, 1, 1, 1, 1, 1],
+    })  # fmt: skip
+    assert count(rows, Keys("k"), People(unit="id")).keys == {"b": 1, "c": 1, "e": 1}
+    assert count(rows, Keys("k"), People(unit="id", reduce="first", reduce_order="t")).keys == {"a": 1, "c": 1}
+    assert count(rows, Keys("k"), People(unit="id", where="s = 1")).keys == {"a": 1, "c": 1, "e": 1}
+    assert count(rows, Keys("k")).keys == {"a": 2, "b": 2, "c": 1, "d": 1, "e": 1}

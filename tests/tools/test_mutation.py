@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tools.mutation.child import copy_tree
 from tools.mutation.mutants import change, mutants_of
 from tools.mutation.reach import Reach
-from tools.mutation.report import read_listed, summary, survival, too_many
+from tools.mutation.report import interval, read_listed, summary, survival, too_many
 from tools.mutation.serve import Order, serve
 from tools.mutation.targets import Target, read_targets
 from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, read_outcome
@@ -132,7 +132,15 @@ def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], t
     assert survival(outcomes.values(), read_listed(listed)) == survival(outcomes.values(), known)
     assert survival(outcomes.values(), known) == (len(alive) - 1) / (len(outcomes) - 1)
     assert "+ total = total + 2" in summary(list(outcomes.values()), {})
+    assert " to " in summary(list(outcomes.values()), {}, {"toy": 1000}).splitlines()[1]
     assert "+ total = total + 2" not in summary(list(outcomes.values()), known)
+
+
+def test_the_interval_of_a_sample() -> None:
+    low, high = interval(10, 100)
+    assert 0.05 < low < 0.06
+    assert 0.17 < high < 0.18
+    assert interval(0, 10)[0] == 0 < interval(0, 10)[1] < 0.3
 
 
 def test_a_small_sample_proves_little(outcomes: dict[str, Outcome]) -> None:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,12 @@ def main(arguments: list[str] | None = None) -> int:
         results.unlink(missing_ok=True)
     outcomes = _all(chosen, options, results)
     listed = read_listed()
-    text = summary(outcomes, listed)
+    text = summary(outcomes, listed, {one.name: len(_mutants(one)) for one in chosen})
     results.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
     print(text)
-    if not outcomes:
+    if not outcomes:  # a sample on a machine that is too busy says so and nothing else
         print("No fault was tried.", file=sys.stderr)
-        return 1
+        return int(not sample)
     failed = too_many(outcomes, listed, options.most / 100, sure=0.99 if sample or options.draw else 0.0)
     if failed:
         print(f"\nMore than {options.most:g} % of the faults survived unlisted.", file=sys.stderr)
@@ -121,11 +122,15 @@ def _outcomes(chosen: list[Target], options: argparse.Namespace, known: dict[str
         print(f"{target.name}: done after {time.monotonic() - begin:.0f} s", flush=True)
 
 
+@cache
+def _mutants(target: Target) -> list[Mutant]:
+    return [one for path in target.sources for one in mutants_of(target.name, ROOT, path)]
+
+
 def _chosen_mutants(
     target: Target, options: argparse.Namespace, generator: random.Random, known: dict[str, Outcome]
 ) -> list[Mutant]:
-    mutants = [one for path in target.sources for one in mutants_of(target.name, ROOT, path)]
-    mutants = [one for one in mutants if one.path.startswith(tuple(options.only) or "")]
+    mutants = [one for one in _mutants(target) if one.path.startswith(tuple(options.only) or "")]
     if options.seconds or options.draw:
         generator.shuffle(mutants)
         mutants = mutants[: options.draw]  # a larger draw with the same seed holds the smaller one
@@ -143,9 +148,7 @@ def _all(chosen: list[Target], options: argparse.Namespace, results: Path) -> li
             record.write(json.dumps(outcome.to_json()) + "\n")
             record.flush()
             outcomes[outcome.mutant.key] = outcome
-    current = {
-        mutant.key for target in chosen for path in target.sources for mutant in mutants_of(target.name, ROOT, path)
-    }
+    current = {mutant.key for target in chosen for mutant in _mutants(target)}
     return [one for key, one in outcomes.items() if key in current]
 
 

@@ -42,14 +42,36 @@ def too_many(outcomes: Iterable[Outcome], listed: Listed, most: float, *, sure: 
     return sure == 0 or tail <= 1 - sure
 
 
-def summary(outcomes: list[Outcome], listed: Listed) -> str:
-    """A table by package, then every survivor that is not listed."""
+def interval(alive: int, total: int) -> tuple[float, float]:
+    """Where the share among all faults lies, with 95 %, if *alive* of *total* drawn at random survive (Wilson)."""
+    z, share = 1.96, alive / total
+    middle = share + z * z / (2 * total)
+    reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    return max(0.0, (middle - reach) / (1 + z * z / total)), min(1.0, (middle + reach) / (1 + z * z / total))
+
+
+def summary(outcomes: list[Outcome], listed: Listed, sizes: dict[str, int] | None = None) -> str:
+    """A table by package, then every survivor that is not listed. *sizes*: how many faults each package has at all."""
     packages = sorted({one.mutant.package for one in outcomes})
-    rows = [_row(name, [one for one in outcomes if one.mutant.package == name], listed) for name in packages]
-    rows.append(_row("all", outcomes, listed))
-    head = ("package", "faults", "killed", "too long", "survived", "unreached", "of these listed", "unlisted rate")
+    rows = [
+        _row(name, [one for one in outcomes if one.mutant.package == name], listed, (sizes or {}).get(name))
+        for name in packages
+    ]
+    rows.append(_row("all", outcomes, listed, None))
+    head = (
+        "package",
+        "faults",
+        "of",
+        "killed",
+        "too long",
+        "survived",
+        "unreached",
+        "listed",
+        "unlisted",
+        "95 % interval",
+    )
     open_ones = [one for one in outcomes if one.alive and not is_listed(one, listed)]
-    table = "\n".join(f"{row[0]:<10}" + "".join(f"{cell:>17}" for cell in row[1:]) for row in [head, *rows])
+    table = "\n".join(f"{row[0]:<10}" + "".join(f"{cell:>12}" for cell in row[1:]) for row in [head, *rows])
     stale = f"\n\n{len(open_ones)} survivors are not listed in equivalent.toml:\n\n" if open_ones else ""
     return (
         table
@@ -58,11 +80,14 @@ def summary(outcomes: list[Outcome], listed: Listed) -> str:
     )
 
 
-def _row(name: str, outcomes: list[Outcome], listed: Listed) -> tuple[str, ...]:
+def _row(name: str, outcomes: list[Outcome], listed: Listed, size: int | None) -> tuple[str, ...]:
     count = {
         verdict: sum(one.verdict == verdict for one in outcomes)
         for verdict in ("killed", "timeout", "survived", "unreached")
     }
     known = sum(one.alive and is_listed(one, listed) for one in outcomes)
     rate = f"{100 * survival(outcomes, listed):.1f} %"
-    return (name, str(len(outcomes)), *map(str, count.values()), str(known), rate)
+    drawn = len(outcomes) > known and size is not None and len(outcomes) < size
+    low, high = interval(sum(one.alive for one in outcomes) - known, len(outcomes) - known) if drawn else (0.0, 0.0)
+    between = f"{100 * low:.0f} to {100 * high:.0f} %" if drawn else ""
+    return (name, str(len(outcomes)), str(size or ""), *map(str, count.values()), str(known), rate, between)

@@ -36,15 +36,6 @@ def least_ratio(upper: Row, lower: Row, delta: Fraction) -> Fraction | None:
     return ratio
 
 
-def hockey_stick(upper: Row, lower: Row, ratio: Fraction) -> Fraction:
-    """The least delta at a given ratio: the sum of the positive parts of ``upper - ratio lower``.
-
-    >>> hockey_stick((Fraction(9, 10), Fraction(1, 10)), (Fraction(1, 10), Fraction(9, 10)), Fraction(2))
-    Fraction(7, 10)
-    """
-    return sum((max(Fraction(0), a - ratio * b) for a, b in zip(upper, lower)), Fraction(0))
-
-
 def ratio_within(ratio: Fraction | None, epsilon: Epsilon) -> bool:
     """Whether ``ratio <= e^epsilon``, decided exactly.
 

@@ -155,6 +155,11 @@ def test_counts_have_no_margin_but_a_sum_of_errors(tmp_path: Path) -> None:
     assert errors["strictest for all"] == pytest.approx(noise[0.1])
     assert errors["strict left out"] == pytest.approx(noise[1] + 40)
     assert len(shown.sentences()) == 3
+    assert "error of all counts together" in repr(shown)
+    assert shown.to_csv().splitlines()[0] == "mechanism,expected error"
+    assert list(shown.to_frame()["mechanism"]) == list(errors)
+    assert "strict left out" in shown._repr_html_()
+    assert shown.__rich__().row_count == 3
     shown.plot(tmp_path / "counts.png")
     assert (tmp_path / "counts.png").stat().st_size > 1000
 

@@ -58,9 +58,8 @@ class Preview(Result):
     """Further public numbers: curves by level, errors of queries."""
 
     def summary(self) -> str:
-        near = next(
-            (f"{name} from margin {margin}" for name, margin in self.reliable if margin is not None), "never sure"
-        )
+        sure = "never sure" if self.margins else f"of all counts together {next(iter(self.rows()), ['', ''])[1]}"
+        near = next((f"{name} from margin {margin}" for name, margin in self.reliable if margin is not None), sure)
         return f"Preview({self.question}, {self.level}, {self.neighbours}, error {near})"
 
     def to_document(self) -> dict[str, Any]:
@@ -97,9 +96,20 @@ class Preview(Result):
 
     def rows(self) -> list[list[str]]:
         """The table as text: margin, then one error for each mechanism."""
+        if not self.margins:
+            return [[name, f"{off:.3g}"] for name, off in self._expected_errors.items()]
         return [
             [str(margin), *(f"{errors[i]:.3g}" for _, errors in self.series)] for i, margin in enumerate(self.margins)
         ]
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        return ("margin", *(name for name, _ in self.series)) if self.margins else ("mechanism", "expected error")
+
+    @property
+    def _expected_errors(self) -> Mapping[str, float]:
+        """Of counts, which have no margin: by how much all of them together are expected to be off."""
+        return dict(self.more.get("expected_error", {}))
 
     def to_frame(self) -> Any:
         """The table for pandas: one row for each margin."""
@@ -108,21 +118,24 @@ class Preview(Result):
         with requiring("pandas"):
             import pandas
 
+        if not self.margins:
+            return pandas.DataFrame(self._expected_errors.items(), columns=list(self._head))
         return pandas.DataFrame({"margin": self.margins, **dict(self.series)})
 
     def to_csv(self) -> str:
         """One line for each margin: the margin, then the error of each mechanism."""
         written = io.StringIO()
         sheet = csv.writer(written, lineterminator="\n")
-        sheet.writerow(["margin", *(name for name, _ in self.series)])
-        sheet.writerows(zip(self.margins, *(errors for _, errors in self.series)))
+        sheet.writerow(self._head)
+        columns = (self.margins, *(errors for _, errors in self.series))
+        sheet.writerows(zip(*columns) if self.margins else self._expected_errors.items())
         return written.getvalue()
 
     def _writers(self) -> dict[str, Callable[[], str]]:
         return super()._writers() | {".csv": self.to_csv}
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("margin", *(name for name, _ in self.series)))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._head)
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in self.rows())
         said = "".join(f"<li>{html.escape(text)}</li>" for text in (*self.sentences(), *self.notes))
         title = f"<strong>{html.escape(self.question)}, {html.escape(str(self.level))}, {self.neighbours}</strong>"
@@ -132,8 +145,7 @@ class Preview(Result):
         from rich.table import Table
 
         table = Table(title=f"{self.question}, {self.level}", caption="; ".join([*self.sentences(), *self.notes]))
-        table.add_column("margin", justify="right")
-        for name, _ in self.series:
+        for name in self._head:
             table.add_column(name, justify="right")
         for row in self.rows():
             table.add_row(*row)

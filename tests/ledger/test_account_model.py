@@ -116,6 +116,27 @@ def test_refusals_count_what_was_asked_together() -> None:
         account.require([Cost(None, bound(2))])
 
 
+def test_a_refusal_names_the_part_that_is_used_up() -> None:
+    account = Account(opening(1, parts=(NORTH, SOUTH)))
+    account.charge(Cost(SOUTH, bound(1)))
+    account.require([Cost(NORTH, bound(1))])
+    with pytest.raises(BudgetError, match="for part region = 'south'"):
+        account.require([Cost(SOUTH, bound("0.1"))])
+    with pytest.raises(BudgetError, match="for part region = 'south'"):
+        account.require([Cost(None, bound("0.1"))])
+
+
+def test_what_a_cost_takes_from_a_group() -> None:
+    cost = Cost(None, bound(1, "0.01"), "trust", (("0.1", bound("0.05")),))
+    assert cost.of(None) == cost.of(Group("other", "0.1")) == cost.of(Group(None, "0.1")) == bound(1, "0.01")
+    assert cost.of(LOW) == bound("0.05")
+    assert cost.of(Group("trust", "0.3")) == bound("0.3", "0.01"), "a level that is not named is honoured too"
+    assert cost.of(HIGH) == bound(1, "0.01"), "and nobody loses more than the question takes"
+    old = Cost(None, bound(1), None, (("low", bound("0.05")),))
+    assert old.of(Group(None, "low")) == bound("0.05")
+    assert old.of(Group(None, "high")) == old.of(LOW) == bound(1)
+
+
 def test_a_group_with_a_budget_of_its_own() -> None:
     account = Account(opening(9, groups=((LOW, Budget("0.2")),)))
     honoured = Cost(None, bound(1), "trust", (("0.1", bound("0.1")),))

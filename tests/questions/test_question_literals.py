@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.questions import literals
+from optimaldp.questions import literals, parse
 from optimaldp.questions.binning import BinNames, read_binning
 
 
@@ -202,3 +202,27 @@ def test_the_names_of_bins_are_a_sequence() -> None:
     for place in (3, -4):
         with pytest.raises(IndexError):
             names[place]
+
+
+def test_the_text_of_a_question_is_a_text_of_reasonable_length() -> None:
+    for bad in (5, None, b"any(x)", "any(x) " + " " * 4 * 10**6):
+        with pytest.raises(QuestionError, match="not the text of a question"):
+            parse(bad)  # type: ignore[arg-type]
+
+
+def test_a_step_divides_its_range() -> None:
+    assert str(parse("mean(x, range=[1, 4], step=3) >= 2")) == "mean(x, range=[1, 4], step=3) >= 2"
+    for bad in (
+        "mean(x, range=[1, 5], step=3) >= 2",
+        "mean(x, range=[1, 5], step=0) >= 2",
+        "mean(x, range=[1, 5], step=-1) >= 2",
+    ):
+        with pytest.raises(QuestionError):
+            parse(bad)
+
+
+def test_what_is_wrong_with_bins_is_named() -> None:
+    for bins, ends, shown in (([0, 1], [0, 2], [0, 1]), (None, [0, 2], [0, 2])):
+        with pytest.raises(QuestionError) as caught:
+            read_binning(bins, ends, None)
+        assert caught.value.value == shown

@@ -79,6 +79,15 @@ def test_several() -> None:
         lambda people: any(p == q == 0 for p, q, _ in people) or sum(r == 0 for *_, r in people) >= 3,
         most=3,
     )
+    check(
+        "share(p among q) >= 1/2 and any(r)",
+        [2, 2, 2],
+        lambda people: (
+            2 * sum(p == q == 0 for p, q, _ in people) >= sum(q == 0 for _, q, _ in people)
+            and any(r == 0 for *_, r in people)
+        ),
+        most=3,
+    )
     check("any(p) and any(p)", [2], lambda people: any(p == 0 for (p,) in people))
     check("any(p) or any(q)", [2, 2], lambda people: any(p == 0 or q == 0 for p, q in people))
 

@@ -135,6 +135,7 @@ def test_the_made_up_spread_has_its_quantile_in_the_middle(rank: Fraction, bins:
     if bins == 40 and rank == Fraction(1, 2):
         assert [people[middle + k] for k in (-3, -2, -1, 1, 2, 3)] == [2 * margin] * 6
         assert people[middle - 4] > 2 * margin  # the rest stands behind them
+        assert total == 2 * margin * 8 * 2
 
 
 @pytest.mark.parametrize("bins", [[0, 1, 2], [0, 1, 2, 3]])

@@ -177,9 +177,13 @@ def test_a_place_that_does_not_exist_is_no_fault(outcomes: dict[str, Outcome], t
 
 def test_targets_follow_files_that_move(tmp_path: Path) -> None:
     table = tmp_path / "targets.toml"
-    table.write_text('[a]\nsources = ["a/**/*.py"]\ntests = ["a"]\n[gone]\nsources = ["gone/*.py"]\ntests = ["a"]\n')
+    table.write_text(
+        '[a]\nsources = ["a/**/*.py"]\nwithout = ["a/room/left.py"]\ntests = ["a"]\n'
+        '[gone]\nsources = ["gone/*.py"]\ntests = ["a"]\n'
+    )
     (tmp_path / "src/optimaldp/a/room").mkdir(parents=True)
     (tmp_path / "src/optimaldp/a/room/moved.py").write_text("")
+    (tmp_path / "src/optimaldp/a/room/left.py").write_text("")
     (tmp_path / "tests/a").mkdir(parents=True)
     targets, complaints = read_targets(tmp_path, table)
     assert [one.sources for one in targets] == [("src/optimaldp/a/room/moved.py",)]

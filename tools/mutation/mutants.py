@@ -87,13 +87,18 @@ def mutants_of(package: str, root: Path, path: str) -> Iterator[Mutant]:
 
     source = (root / path).read_text(encoding="utf-8")
     digest = sha256(source.encode()).hexdigest()[:12]
-    lines, hints, signs = source.splitlines(), hint_positions(source), sign_positions(source)
+    lines, hints, signs, shown = (
+        source.splitlines(),
+        hint_positions(source),
+        sign_positions(source),
+        shown_lines(source),
+    )
     nodes = list(ast_nodes(get_ast(source)))
     for name in OPERATORS:
         operator = get_operator(name)()
         places = [(node, *place) for node in nodes for place in operator.mutation_positions(node)]
         for occurrence, (node, start, end) in enumerate(places):
-            if start in hints or _NOT_RUN.match(lines[start[0] - 1]):
+            if start in hints or start[0] in shown or _NOT_RUN.match(lines[start[0] - 1]):
                 continue
             if "BinaryOperator" in name and start not in signs:
                 continue
@@ -135,6 +140,17 @@ def hint_positions(source: str) -> set[tuple[int, int]]:
         for hint in filter(None, annotations):
             hints |= _between(lines, (hint.lineno, hint.col_offset), (hint.end_lineno, hint.end_col_offset))
     return hints
+
+
+def shown_lines(source: str) -> set[int]:
+    """The lines of what a page only shows, and in which order: the blanks of a question's form."""
+    return {
+        line
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id == "SHEETS" for one in node.targets)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
 
 
 def sign_positions(source: str) -> set[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The pages that are made from the code: the gallery, the papers, the references. Nothing of it can be out of date."""
+"""The pages that are made from the code: the gallery, the papers, a notebook, the references. Nothing can be out of date."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from generate.api import write_api
 from generate.cli import write_cli
 from generate.gallery import write_gallery
+from generate.notebooks import write_notebooks
 from generate.papers import write_papers
 
 
@@ -17,3 +18,4 @@ def write_all(folder: Path) -> None:
     write_api(folder / "api")
     write_gallery(folder)
     write_papers(folder)
+    write_notebooks(folder)

@@ -13,7 +13,7 @@ from fenced import ROOT
 
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if "generated" not in page.parts)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-_GENERATED = {"gallery.md", "papers.md", "cli.md", "api/index.md"}
+_GENERATED = {"gallery.md", "papers.md", "cli.md", "api/index.md", "analyst.md"}
 
 
 def _name(page: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from notebooks import code_cells, run_notebook
 from walking import ROOT, Command, commands, run, walk
 
 WALKS = ROOT / "docs" / "walks"
@@ -28,9 +30,11 @@ def test_the_analyst_has_a_table_and_a_figure(tmp_path: Path, monkeypatch: pytes
     pytest.importorskip("matplotlib", reason="the figure needs matplotlib (extra: plots)")
     shutil.copy(ROOT / "examples" / "data" / "rand_health.csv", tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert walk(WALKS / "analyst.md", tmp_path) >= 5
+    shown = run_notebook(WALKS / "analyst.ipynb")
+    assert [one.value._repr_png_()[:4] for one in shown if hasattr(one.value, "_repr_png_")] == [b"\x89PNG"] * 2
     assert len((tmp_path / "health.csv").read_text().splitlines()) >= 5
     assert (tmp_path / "health.png").stat().st_size > 5_000
+    assert "quantile(doctor_visits" in (tmp_path / "report.html").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -46,6 +50,21 @@ def test_the_engineer_has_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(here)
     assert walk(WALKS / "engineer.md", here, {"SOURCE": str(source)}) >= 8
     assert (here / "people.ledger").exists()
+
+
+def test_a_notebook_is_small_and_holds_texts_alone() -> None:
+    notebook = json.loads((WALKS / "analyst.ipynb").read_text("utf-8"))
+    kinds = {kind for cell in code_cells(notebook) for one in cell["outputs"] for kind in one.get("data", {})}
+    assert kinds == {"text/plain"}
+    assert (WALKS / "analyst.ipynb").stat().st_size < 20_000
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+
+
+def test_a_notebook_that_shows_something_else_is_noticed(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "source": ["a = 2\n", "a + 1"], "outputs": []}
+    (tmp_path / "wrong.ipynb").write_text(json.dumps({"cells": [cell]}))
+    with pytest.raises(AssertionError, match="cell 1 shows"):
+        run_notebook(tmp_path / "wrong.ipynb")
 
 
 def test_a_walk_that_goes_wrong_is_noticed(tmp_path: Path) -> None:

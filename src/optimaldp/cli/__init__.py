@@ -9,11 +9,29 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NoReturn, cast
 
 import typer
 
 from optimaldp.errors import OptimalDPError, PaidRepeatWarning
+
+COMMANDS = (
+    "audit",
+    "channel",
+    "design",
+    "histogram",
+    "leakage",
+    "ledger",
+    "papers",
+    "preview",
+    "release",
+    "report",
+    "sanitise",
+    "studio",
+    "verify",
+)
+"""Every command; the module of that name registers it."""
 
 app = typer.Typer(
     name="optimaldp",
@@ -35,8 +53,7 @@ def _about(context: typer.Context, version: bool = typer.Option(False, "--versio
 
 def main() -> None:
     """Run the command line: every error of ours, or of the words typed, is one line on standard error and exit code 2."""
-    from optimaldp.cli import commands  # noqa: F401  (registers the commands)
-
+    _register(sys.argv[1:])
     try:
         with _warnings_as_notes():
             code = app(standalone_mode=False)
@@ -49,6 +66,13 @@ def main() -> None:
     except OptimalDPError as error:
         _fail(str(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _register(arguments: list[str]) -> None:
+    """Import the command that is named, or all of them: for a page of help, or for a word that none of them has."""
+    # Typer reads the options of every command that is registered, whichever is run.
+    for name in arguments[:1] if set(arguments[:1]) & set(COMMANDS) else COMMANDS:
+        import_module(f"optimaldp.cli.{name}")
 
 
 @contextmanager

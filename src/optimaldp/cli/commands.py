@@ -1,19 +1,10 @@
-"""Every command, one import each: importing a command's module registers it."""
+"""Every command: importing this module registers all of them."""
 
 from __future__ import annotations
 
-from optimaldp.cli import (  # noqa: F401
-    audit,
-    channel,
-    design,
-    histogram,
-    leakage,
-    ledger,
-    papers,
-    preview,
-    release,
-    report,
-    sanitise,
-    studio,
-    verify,
-)
+from importlib import import_module
+
+from optimaldp.cli import COMMANDS
+
+for _name in COMMANDS:
+    import_module(f"optimaldp.cli.{_name}")

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy import Neighbours, read_neighbours
 from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.kinds.compare import Compare, compare
-from optimaldp.questions.kinds.histogram import Histogram, histogram
-from optimaldp.questions.kinds.mean import Average, MeanThreshold, mean
-from optimaldp.questions.kinds.quantile import Quantile, median, quantile
-from optimaldp.questions.kinds.several import Several
-from optimaldp.questions.kinds.threshold import PeopleWho, Threshold, all_, any_, count, majority, share
-from optimaldp.questions.kinds.two_groups import MeanDifference, ShareDifference
-from optimaldp.questions.kinds.winner import Winner, winner
 from optimaldp.questions.text import parse
 
 if TYPE_CHECKING:
     from optimaldp.laws.quantile import quantile_probabilities
     from optimaldp.laws.setting import AimLike
     from optimaldp.laws.winner import winner_probabilities
+    from optimaldp.questions.kinds.compare import Compare, compare
+    from optimaldp.questions.kinds.histogram import Histogram, histogram
+    from optimaldp.questions.kinds.mean import Average, MeanThreshold, mean
+    from optimaldp.questions.kinds.quantile import Quantile, median, quantile
+    from optimaldp.questions.kinds.several import Several
+    from optimaldp.questions.kinds.threshold import PeopleWho, Threshold, all_, any_, count, majority, share
+    from optimaldp.questions.kinds.two_groups import MeanDifference, ShareDifference
+    from optimaldp.questions.kinds.winner import Winner, winner
 
 __all__ = [
     "Average",
@@ -72,19 +73,28 @@ def flips(
     return asked.flips(asked.read_counts(counts), read_neighbours(neighbours))
 
 
+# name -> where it lives: a kind of question and its arithmetic load when they are asked for.
+_HOMES = {
+    "winner_probabilities": "laws.winner",
+    "quantile_probabilities": "laws.quantile",
+    **dict.fromkeys(("Compare", "compare"), "questions.kinds.compare"),
+    **dict.fromkeys(("Histogram", "histogram"), "questions.kinds.histogram"),
+    **dict.fromkeys(("Average", "MeanThreshold", "mean"), "questions.kinds.mean"),
+    **dict.fromkeys(("Quantile", "median", "quantile"), "questions.kinds.quantile"),
+    "Several": "questions.kinds.several",
+    **dict.fromkeys(
+        ("PeopleWho", "Threshold", "all_", "any_", "count", "majority", "share"), "questions.kinds.threshold"
+    ),
+    **dict.fromkeys(("MeanDifference", "ShareDifference"), "questions.kinds.two_groups"),
+    **dict.fromkeys(("Winner", "winner"), "questions.kinds.winner"),
+}
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        # Their arithmetic loads on first use.
-        if name == "winner_probabilities":
-            from optimaldp.laws.winner import winner_probabilities
-
-            return winner_probabilities
-        if name == "quantile_probabilities":
-            from optimaldp.laws.quantile import quantile_probabilities
-
-            return quantile_probabilities
-        raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'optimaldp.questions' has no attribute {name!r}")
+        return getattr(import_module(f"optimaldp.{_HOMES[name]}"), name)
 
 
 def yes_probability(

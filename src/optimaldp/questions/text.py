@@ -8,7 +8,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.questions.base import Question
 from optimaldp.questions.comparing import Quantity, Shifted
-from optimaldp.questions.forms import forms, read_call
+from optimaldp.questions.forms import form_of, forms, read_call
 from optimaldp.questions.literals import end_of_group
 
 _HEAD = re.compile(r"\s*([A-Za-z_]+)\s*\(")
@@ -74,7 +74,7 @@ def _right_side(text: str, start: int) -> tuple[Any, int]:
 
 def _head(text: str, start: int) -> tuple[Any, int]:
     head = _HEAD.match(text, start)
-    form = forms().get(head[1].lower()) if head else None
+    form = form_of(head[1].lower()) if head else None
     if head is None or form is None:
         known = ", ".join(forms())
         raise QuestionError("question", text, "does not begin with a known question", f"known are: {known}")

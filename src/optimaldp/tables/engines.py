@@ -51,7 +51,8 @@ def fed_table(columns: Any) -> Any:
     import pyarrow as pa
 
     connection = embedded()
-    connection.con.register(FED, pa.schema(columns).empty_table())
+    # Not empty_table(), which imports pandas where that is installed.
+    connection.con.register(FED, pa.Table.from_batches([], schema=pa.schema(columns)))
     return connection.table(FED)
 
 

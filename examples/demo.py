@@ -102,7 +102,8 @@ def report(asked: Asked, release: Release, preview: Preview) -> Panel:
         "answer": answer,
         "who": protected,
         "level": f"{release.level}: {meaning}",
-        "reliable": "; ".join(preview.sentences()),
+        # With people's own levels the first note says which average this is: the thick curve of the picture.
+        "reliable": "; ".join([*preview.sentences(), *(preview.notes[:1] if asked.level_sizes else ())]),
         "mechanism": release.statement["mechanism"],
     }
     for name, value in rows.items():

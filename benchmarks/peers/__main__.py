@@ -10,11 +10,11 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.peers import channels, histograms, libraries, means, persons, quantiles, questions, speed
+from benchmarks.peers import channels, command, histograms, libraries, means, persons, quantiles, questions, speed
 from benchmarks.peers.claims import judged
 from benchmarks.peers.page import Document, render
 
-_STUDIES = (questions, means, quantiles, histograms, persons, channels, speed)
+_STUDIES = (questions, means, quantiles, histograms, persons, channels, speed, command)
 
 
 def measure(console: Console) -> Document:

@@ -21,7 +21,8 @@ ORDER = (
 
 _INTRODUCTION = """# Gallery
 
-Short scripts that draw something worth looking at. Each runs by itself and writes its picture into a folder of your choice:
+Short scripts that draw something worth looking at. Each runs by itself and writes its picture into a folder of your choice,
+as an SVG and as a PNG for dense screens:
 
     python examples/gallery/coloured_cube.py pictures/
 
@@ -50,6 +51,8 @@ def _section(script: Path, picture: Path, folder: Path) -> str:
 ![{title}]({picture.relative_to(folder).as_posix()})
 
 {words}
+
+[The same as a PNG]({picture.with_suffix(".png").relative_to(folder).as_posix()}), with twice the points of a screen.
 
 <details><summary>The code: examples/gallery/{script.name}</summary>
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import figure, legend, look, save
+from optimaldp.plots.style import figure, legend, look, save_for_screens
 
 EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2")
 CURVES = {
@@ -41,7 +41,7 @@ def draw(folder: Path) -> Path:
     axes.set_yticks([1, 3, 10, 30, 100, 300, 1000, 3000], ["1", "3", "10", "30", "100", "300", "1000", "3000"])
     axes.minorticks_off()
     legend(axes)
-    return save(picture, folder / "choosing_epsilon.png")
+    return save_for_screens(picture, folder / "choosing_epsilon.svg")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import save
+from optimaldp.plots.style import save_for_screens
 
 
 def draw(folder: Path) -> Path:
@@ -19,7 +19,7 @@ def draw(folder: Path) -> Path:
     assert best.certificate is not None
     assert best.certificate.check().optimal
     picture = best.plot(title="Majority of three votes, (ln 2, 0.1)-DP, one vote replaced")
-    return save(picture, folder / "coloured_cube.png")
+    return save_for_screens(picture, folder / "coloured_cube.svg")
 
 
 if __name__ == "__main__":

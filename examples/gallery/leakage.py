@@ -12,7 +12,7 @@ from pathlib import Path
 
 import optimaldp as odp
 from optimaldp.channels import AnswerGraph, Channel, database_bound, extremal_channel, optimal_mechanism, range_bound
-from optimaldp.plots.style import FAINT, figure, legend, look, save
+from optimaldp.plots.style import FAINT, figure, legend, look, save_for_screens
 
 VOTERS = 6
 EPSILONS = [k / 4 for k in range(1, 17)]
@@ -53,7 +53,7 @@ def draw(folder: Path) -> Path:
     two_answers = [range_bound(VOTERS, 2, 2, e).bits for e in EPSILONS]
     axes.plot(EPSILONS, two_answers, linestyle=":", label="bound for two answers", **limit)
     legend(axes)
-    return save(picture, folder / "leakage.png")
+    return save_for_screens(picture, folder / "leakage.svg")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import FAINT, describe, legend, look, panels, save
+from optimaldp.plots.style import FAINT, describe, legend, look, panels, save_for_screens
 
 START = Fraction(1, 100)
 STEPS = range(41)
@@ -38,7 +38,7 @@ def draw(folder: Path) -> Path:
     describe(error, title="With δ > 0 the error ends", x="steps from the boundary", y="P(wrong answer)")
     legend(truth, loc="lower right")
     legend(error, loc="lower left")
-    return save(picture, folder / "line_phases.png")
+    return save_for_screens(picture, folder / "line_phases.svg")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 import optimaldp as odp
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.laws.winner.permute_and_flip import win_probability
-from optimaldp.plots.style import figure, legend, look, save
+from optimaldp.plots.style import figure, legend, look_of, save_for_screens
 from optimaldp.privacy import Epsilon, Neighbours
 
 EPSILON = "2"
@@ -46,11 +46,12 @@ def draw(folder: Path) -> Path:
         x="lead of the winner over each of its four equal rivals, in votes",
         y="probability of a wrong winner",
     )
-    mechanisms = {"flip envelope (ours)": envelope, "permute-and-flip": permute_and_flip, "exponential": exponential}
-    for index, (words, error) in enumerate(mechanisms.items()):
-        axes.semilogy(LEADS, [error(lead) for lead in LEADS], **look(index).line_style(), label=words)
+    mechanisms = {"optimaldp": envelope, "permute-and-flip": permute_and_flip, "exponential": exponential}
+    for name, error in mechanisms.items():
+        words = "flip envelope (ours)" if name == "optimaldp" else name
+        axes.semilogy(LEADS, [error(lead) for lead in LEADS], **look_of(name).line_style(), label=words)
     legend(axes)
-    return save(picture, folder / "many_rivals.png")
+    return save_for_screens(picture, folder / "many_rivals.svg")
 
 
 if __name__ == "__main__":

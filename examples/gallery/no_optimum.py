@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import FAINT, INK, figure, legend, look, save
+from optimaldp.plots.style import FAINT, INK, figure, legend, look, save_for_screens
 
 LEVEL = odp.level("ln(2)", "0.1")
 GRID = [Fraction(k, 200) for k in range(201)]
@@ -39,7 +39,7 @@ def draw(folder: Path) -> Path:
     axes.set_aspect("equal")
     axes.set(xlim=(0, 1.06), ylim=(0, 1.06))
     legend(axes, loc="lower left")
-    return save(picture, folder / "no_optimum.png")
+    return save_for_screens(picture, folder / "no_optimum.svg")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from optimaldp.channels import individual_bound
-from optimaldp.plots.style import figure, legend, look, save
+from optimaldp.plots.style import figure, legend, look, save_for_screens
 
 EPSILONS = [k / 10 for k in range(51)]
 
@@ -32,7 +32,7 @@ def draw(folder: Path) -> Path:
         )
     axes.set_ylim(0, 1.03)
     legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16))
-    return save(picture, folder / "one_person.png")
+    return save_for_screens(picture, folder / "one_person.svg")
 
 
 if __name__ == "__main__":

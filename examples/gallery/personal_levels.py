@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from optimaldp.laws.level_accuracy import level_sizes
-from optimaldp.plots.style import figure, legend, look, save
+from optimaldp.plots.style import figure, legend, look_of, save_for_screens
 
 STRICT, PEOPLE = 20, 1001
 MARGINS = range(1, 41)
@@ -27,17 +27,19 @@ def draw(folder: Path) -> Path:
         x="margin: people who would have to change to change the answer",
         y="probability of a wrong answer",
     )
-    for index, (name, wrong) in enumerate(aims.items()):
-        style = look(index).line_style() | {"markevery": 5}
+    for name, wrong in aims.items():
+        style = look_of(f"{name}, average").line_style() | {"markevery": 5}
         average = [asked.average_at(wrong, margin) for margin in MARGINS]
         worst = [asked.worst_at(wrong, margin) for margin in MARGINS]
         axes.semilogy(MARGINS, average, **style | {"linestyle": "-"}, label=f"{name}, on average")
         axes.semilogy(MARGINS, worst, **style | {"linestyle": "--"}, label=f"{name}, at worst")
     strictest = [asked.worst_at(asked.strictest_for_all, margin) for margin in MARGINS]
-    axes.semilogy(MARGINS, strictest, **look(2).line_style() | {"markevery": 5}, label="everybody at 0.1")
+    axes.semilogy(
+        MARGINS, strictest, **look_of("strictest for all").line_style() | {"markevery": 5}, label="everybody at 0.1"
+    )
     axes.set_ylim(1e-6, 1.5)
     legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
-    return save(picture, folder / "personal_levels.png")
+    return save_for_screens(picture, folder / "personal_levels.svg")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from optimaldp.channels import AnswerGraph, optimal_mechanism
-from optimaldp.plots.style import INK, describe, panels, readable_on, save, shades
+from optimaldp.plots.style import INK, describe, panels, readable_on, save_for_screens, shades
 
 SIDE = 9
 
@@ -40,7 +40,7 @@ def draw(folder: Path) -> Path:
         for spine in axes.spines.values():
             spine.set(visible=True, color=INK)
     picture.colorbar(image, ax=all_axes, shrink=0.75, label="probability of the report")
-    return save(picture, folder / "places_on_a_grid.png")
+    return save_for_screens(picture, folder / "places_on_a_grid.svg")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import optimaldp as odp
-from optimaldp.plots.style import INK, figure, legend, look, save, shades
+from optimaldp.plots.style import INK, figure, legend, look, save_for_screens, shades
 
 PERSONS = 30
 OPTIONS = ("A", "B", "C")
@@ -47,7 +47,7 @@ def draw(folder: Path) -> Path:
     axes.set_axis_off()
     axes.margins(0.08)
     legend(axes, loc="upper left")
-    return save(picture, folder / "plurality_map.png")
+    return save_for_screens(picture, folder / "plurality_map.svg")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from csv import DictReader
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.plots.style import look, save
+from optimaldp.plots.style import look, save_for_screens
 
 SURVEY = Path(__file__).parents[1] / "data" / "anes1996.csv"
 PARTIES = [
@@ -42,7 +42,7 @@ def draw(folder: Path) -> Path:
     axes.set_xlabel("how respondents describe their party")
     axes.legend(frameon=False, loc="upper right", fontsize=8)
     axes.set_ylim(0, 290)
-    return save(picture, folder / "private_histogram.png")
+    return save_for_screens(picture, folder / "private_histogram.svg")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def test_every_ceiling_has_a_reason() -> None:
     unexplained = [
         line
         for above, line in pairwise(users)
-        if re.search(r'"[\w\[\],-]+[^"]*<\d', line) and not above.startswith("#")
+        if re.search(r'"[\w\[\],-]+[^"]*<\d', line) and not above.lstrip().startswith("#")
     ]
     assert unexplained == []
 

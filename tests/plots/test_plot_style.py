@@ -63,3 +63,23 @@ def test_panels_come_in_reading_order():
 def test_text_is_readable_on_its_ground():
     assert style.readable_on("#000000") == "#FFFFFF"
     assert style.readable_on("#F0E442") == "#000000"
+
+
+def test_a_mechanism_has_one_colour_in_every_picture():
+    import optimaldp as odp
+    from optimaldp.plots.preview import draw_preview
+    from optimaldp.reporting.pictures import reliability_curve
+
+    levels = {"level_sizes": {"0.1": 20, "1": 300}}
+    asked = [("majority(a = 'b')", {}), ("winner(a, ['x', 'y', 'z'])", {}), ("median(a, bins=[0, 1, 2])", {})]
+    colours = {}
+    for question, more in [*asked, ("majority(a = 'b')", levels)]:
+        preview = odp.preview(question, epsilon=1, n=1000, **more)
+        lines = {line.get_label(): line for line in draw_preview(preview).axes[0].lines}
+        page = reliability_curve(preview)
+        for name, _ in preview.series:
+            family = name.partition(",")[0].replace("typical", "optimaldp")  # what a release would use is ours
+            colours.setdefault(family, set()).add(lines[name].get_color())
+        assert all(lines[name].get_color() in page for name, _ in preview.series[:5])
+    assert all(len(own) == 1 for own in colours.values()), colours
+    assert len(set.union(*colours.values())) == len(colours) == 8

@@ -36,7 +36,7 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
         width=min(14.0, 3.0 + 0.45 * release.bins),
         title=f"Private histogram, epsilon {release.epsilon} ({release.neighbours.value})",
         x="bin",
-        y="persons",
+        y="people",
     )
     intervals, places = release.intervals(level), range(release.bins)
     if release.bins > _MOST_BARS:
@@ -87,7 +87,7 @@ def draw_error_curve(bins: int, *, epsilon: Any = None) -> Figure:
         y="expected L1 error",
     )
     curves: tuple[tuple[str, Callable[..., float], str, str], ...] = (
-        ("least possible, for many persons", optimal_error, look(0).colour, "-"),
+        ("least possible, for many people", optimal_error, look(0).colour, "-"),
         ("independent discrete Laplace, scale 2/epsilon: K / sinh(epsilon/2)", many_bins_error, look(1).colour, "--"),
         ("2 (K-1) / epsilon, its limit for small epsilon", small_epsilon_error, FAINT, ":"),
     )
@@ -152,6 +152,6 @@ def draw_remap_errors(
     for index, (name, error) in enumerate(errors.items()):
         axes.bar([name], [error], **look(index).bar_style())
     if least is not None:
-        axes.axhline(least, color=INK, linestyle="--", label="least possible at this number of persons")
+        axes.axhline(least, color=INK, linestyle="--", label="least possible at this number of people")
     legend(axes)
     return picture

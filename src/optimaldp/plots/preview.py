@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from optimaldp.plots.style import FAINT, figure, legend, look
+from optimaldp.plots.style import FAINT, figure, legend, look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,9 @@ def draw_errors(axes: Axes, preview: Preview) -> None:
     """Draw into given axes, for figures that hold several previews."""
     for index, (name, errors) in enumerate(preview.series):
         shown = [(m, e) for m, e in zip(preview.margins, errors) if e >= _FLOOR]
-        style = look(index).line_style() | ({"linewidth": 2.6, "zorder": 5} if index == 0 else {"linewidth": 1.3})
+        style = look_of(name, index).line_style() | (
+            {"linewidth": 2.6, "zorder": 5} if index == 0 else {"linewidth": 1.3}
+        )
         axes.plot([m for m, _ in shown], [e for _, e in shown], **style, label=name)
     for limit, words in ((0.05, "5 %"), (0.01, "1 %")):
         axes.axhline(limit, color=FAINT, linewidth=0.8)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimaldp.asking.previewing import Preview
-from optimaldp.plots.style import PALETTE
+from optimaldp.plots.style import PALETTE, look_of
 
 _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 26, 46
@@ -34,12 +34,12 @@ def reliability_curve(preview: Preview) -> str:
     if reliable is not None and margins[0] <= reliable <= margins[-1]:
         parts.append(_mark(across(reliable), "right in 95 %"))
     shown = preview.series[:_MOST_SERIES]
-    for index, (_, errors) in enumerate(shown):
+    for index, (name, errors) in enumerate(shown):
         points = " ".join(f"{across(m):.1f},{up(1 - e):.1f}" for m, e in zip(margins, errors))
         width = 4 if index == 0 else 1.8
         parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{PALETTE[index]}" stroke-width="{width}" '
-            f'stroke-dasharray="{_DASHES[index]}"/>'
+            f'<polyline points="{points}" fill="none" stroke="{look_of(name, index).colour}" '
+            f'stroke-width="{width}" stroke-dasharray="{_DASHES[index]}"/>'
         )
     label = f"probability of the right answer by margin for {preview.question}"
     parts.append(_text(8, 14, "probability of the right answer"))
@@ -98,8 +98,8 @@ def _bar(share: float) -> str:
 
 
 def _legend(index: int, name: str) -> str:
-    line = f'<line x1="0" x2="34" y1="6" y2="6" stroke="{PALETTE[index]}" stroke-width="{4 if index == 0 else 1.8}" '
-    line += f'stroke-dasharray="{_DASHES[index]}"/>'
+    line = f'<line x1="0" x2="34" y1="6" y2="6" stroke="{look_of(name, index).colour}" '
+    line += f'stroke-width="{4 if index == 0 else 1.8}" stroke-dasharray="{_DASHES[index]}"/>'
     return f'<li><svg width="34" height="12" aria-hidden="true">{line}</svg> {html.escape(name)}</li>'
 
 

@@ -46,7 +46,7 @@ def _draw_counts(preview: Preview) -> Figure:
     errors: Mapping[str, float] = preview.more.get("expected_error", {})
     picture, axes = figure(7.2, 3.0, title=_title(preview), x="expected sum of the errors of all counts, at most", y="")
     for index, (name, off) in enumerate(reversed(list(errors.items()))):
-        axes.barh(name, off, **look(index).bar_style())
+        axes.barh(name, off, **look_of(name, index).bar_style())
         axes.annotate(f" {off:.3g}", (off, index), ha="left", va="center", fontsize=8)
     return picture
 

@@ -11,7 +11,8 @@ from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
 from optimaldp.papers.figure2 import colours, figure_2
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
-from optimaldp.privacy import level
+from optimaldp.privacy import ApproximateDP, level
+from optimaldp.privacy.lines import row_after, transitions
 
 TENTH = level("ln(2)", "1/10")
 THIRD = level("ln(13/10)", "1/10")
@@ -130,11 +131,13 @@ def _distance() -> list[Item]:
 
 
 def figures() -> list[Figure]:
-    """Fig. 1 (votes and participation) and Fig. 2 as reconstructed."""
+    """Fig. 1 (votes, participation and their line), Fig. 2 as reconstructed, and the two phases of Fig. 3."""
     return [
         Figure("000-fig1a", "Balanced majority of three votes at (ln 2, 0.1).", _draw_votes),
         Figure("000-fig1b", "Who took part: the same boundary graph.", _draw_participation),
+        Figure("000-fig1c", "The (2,2)-line, the boundary graph of both, and its optimum.", _draw_line),
         Figure("000-fig2", "Fig. 2, reconstructed, with B_h = .6 and B_l = .7 at (ln 2, 0.1).", _draw_figure_2),
+        Figure("000-fig3", "The blue side of an (n_B, n_R)-line at (ln 1.2, 0.001), R_{n_B} = .99.", _draw_phases),
     ]
 
 
@@ -150,6 +153,25 @@ def _draw_participation() -> Any:
 def _draw_figure_2() -> Any:
     given = {"h": {"blue": "0.6", "red": "0.4"}, "l": {"blue": "0.7", "red": "0.3"}}
     return design(figure_2(TENTH), colours(), answers=["blue", "red"], fixed=given).plot()
+
+
+def _draw_line() -> Any:
+    graph = votes(3, level=TENTH)
+    chains = boundary_graph(graph, Preferences.read(graph, majority))
+    return design(chains.graph, chains.preferences).plot()
+
+
+def _draw_phases() -> Any:
+    """Theorem 4: R falls by the initial recurrence up to the transition, then by the terminal one."""
+    from optimaldp.plots.graphs import plot_line
+
+    promise, boundary_row = level("ln(6/5)", "1/1000"), (Fraction(1, 100), Fraction(99, 100))
+    assert isinstance(promise, ApproximateDP)
+    steps = list(range(41))
+    table = [[float(p) for p in row_after(promise, boundary_row, t)] for t in steps]
+    tau = transitions(promise, boundary_row)[:1]
+    title = "000 Fig. 3: initial phase up to the transition, terminal phase beyond"
+    return plot_line(steps, table, answers=["blue, true", "red"], transitions=tau, title=title)
 
 
 PAPER = Paper(

@@ -8,10 +8,11 @@ from typing import Any
 from optimaldp.certify import verify
 from optimaldp.designing import design, solve
 from optimaldp.designing.choosing import lexicographic
-from optimaldp.graphs import DatasetGraph, Preferences, ring
+from optimaldp.graphs import DatasetGraph, Preferences, boundary_graph
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
+from optimaldp.papers.rainbow import example_1, figure_1
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.lines import row_after, transitions
@@ -27,9 +28,8 @@ def items() -> list[Item]:
 
 
 def _example_1() -> list[Item]:
-    graph = ring(5, level=level("ln(2)"))
-    answers = ["1", "2", "3"]
-    wants = Preferences.read(graph, {n: answers if n != "4" else ["1", "3", "2"] for n in graph.names}, answers)
+    graph, wants = example_1(level("ln(2)"))
+    answers = wants.answers
     given = {"0": ("0.2", "0.1", "0.7"), "3": ("0.4", "0.1", "0.5"), "4": ("0.3", "0.1", "0.6")}
     rows = [
         {**given, "1": ("0.4", "0.2", "0.4"), "2": ("0.4", "0.2", "0.4")},
@@ -103,11 +103,36 @@ def _open_question() -> Item:
 
 
 def figures() -> list[Figure]:
-    """Figs 3 to 5: the five answers along the line, with their transitions."""
+    """Figs 1 and 2: rainbow graphs; Figs 3 to 5: the five answers along the line, with their transitions."""
     return [
+        Figure("001-fig1a", "Fig. 1 (A), reconstructed from its caption: a rainbow graph.", _draw_rainbow_graph),
+        Figure("001-fig1b", "Fig. 1 (B): its boundary rainbow graph.", _draw_boundary_graph),
+        Figure("001-fig2", "Fig. 2: the ring of Example 1, which has no optimum.", _draw_example_1),
+    ] + [
         Figure(f"001-fig{number}", f"Optimal (ln 1.2, {delta})-DP mechanism along a line.", _draw(number, delta))
         for number, (delta, _) in FIGURES.items()
     ]
+
+
+def _draw_rainbow_graph() -> Any:
+    from optimaldp.plots.graphs import plot_graph
+
+    graph, preferences = figure_1(level("ln(2)"))
+    return plot_graph(graph, preferences, orders=True, title="001 Fig. 1 (A): a rainbow graph")
+
+
+def _draw_boundary_graph() -> Any:
+    from optimaldp.plots.graphs import plot_graph
+
+    chains = boundary_graph(*figure_1(level("ln(2)")))
+    return plot_graph(chains.graph, chains.preferences, title="001 Fig. 1 (B): its boundary rainbow graph")
+
+
+def _draw_example_1() -> Any:
+    from optimaldp.plots.graphs import plot_graph
+
+    graph, preferences = example_1(level("ln(2)"))
+    return plot_graph(graph, preferences, orders=True, title="001 Fig. 2: the graph of Example 1")
 
 
 def _draw(number: str, delta: str) -> Any:

@@ -29,13 +29,14 @@ def plot_graph(
     mechanism: Any = None,
     answer: str | None = None,
     layout: str = "auto",
+    orders: bool = False,
     title: str = "",
 ) -> Figure:
     """Draw a dataset graph.
 
     Datasets have the colour and mark of their favourite answer. When a *mechanism* is given (a mapping from names to rows,
     or anything with ``row(name)``) they are shaded by the probability of their favourite, or of *answer*. Stricter edges are
-    thicker, as in 003 Fig. 1.
+    thicker, as in 003 Fig. 1. With *orders* the whole preference of each dataset stands beside its name (001 Figs 1 and 2).
 
     >>> from optimaldp.graphs import majority, votes
     >>> graph = votes(3, level="ln(2)")
@@ -58,7 +59,7 @@ def plot_graph(
     if shaded is not None:
         what = "the favourite answer" if answer is None else repr(answer)
         picture.colorbar(shaded, ax=axes, shrink=0.8, label=f"probability of {what}")
-    _write_labels(axes, graph, points, shares)
+    _write_labels(axes, graph, points, shares, preferences if orders else None)
     style.legend(axes, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, markerscale=0.6)
     return picture
 
@@ -145,13 +146,16 @@ def _mark_size(graph: DatasetGraph) -> float:
     return float(np.clip(9000 / len(graph), 30, 420))
 
 
-def _write_labels(axes: Axes, graph: DatasetGraph, points: Points, shares: list[float] | None) -> None:
+def _write_labels(
+    axes: Axes, graph: DatasetGraph, points: Points, shares: list[float] | None, preferences: Preferences | None
+) -> None:
     if len(graph) > _LABELLED:
         return
     options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 3}
     above = _mark_size(graph) ** 0.5 / 2 + 2
     for vertex, name in enumerate(graph.names):
         text = name if shares is None else f"{name}\n{shares[vertex]:.3g}"
+        text += "" if preferences is None else "\n" + ">".join(preferences.words(vertex))
         size = 8 if len(graph) <= 20 else 6
         axes.annotate(text, (points[vertex, 0], points[vertex, 1]), xytext=(0, above), fontsize=size, **options)
 

@@ -52,7 +52,7 @@ def random_problem(seed: int) -> Problem:
     q, size = rng.choice([2, 2, 3, 3, 4]), rng.randint(2, 6)
     edges = [(rng.randrange(v), v) for v in range(1, size) if rng.random() < 0.93]
     edges += [tuple(rng.sample(range(size), 2)) for _ in range(rng.randint(0, 3))]
-    few = [random_level(rng, infinite=q == 2) for _ in range(rng.choice([1, 1, 2, 3]))]
+    few = [random_level(rng, infinite=True) for _ in range(rng.choice([1, 1, 2, 3]))]
     levels = [rng.choice(few) for _ in edges]
     graph = DatasetGraph.from_edges(map(str, range(size)), [(str(u), str(v), k) for (u, v), k in zip(edges, levels)])
     orders = list({tuple(rng.sample(range(q), q)) for _ in range(rng.choice([1, 2, 2, 3]))})
@@ -83,6 +83,13 @@ def lines(level: Level) -> list[tuple[float, float]]:
     return found
 
 
+def never_answered(row, level: Level) -> list[tuple[float, list[int]]]:
+    """An infinite epsilon has no line, but what a given row never answers its neighbour answers within delta."""
+    never = [a for a, p in enumerate(row) if p == 0]
+    deltas = [float(b.delta) for b in getattr(level, "forward", ()) if b.epsilon.infinite]
+    return [(min(deltas), never)] if never and deltas else []
+
+
 class UnclearError(Exception):
     """HiGHS ran into numerical trouble: the problem is too close to call in floats."""
 
@@ -100,6 +107,11 @@ class MixedOracle:
         for u, v, level in problem.graph.edges():
             tail, head = problem.graph.numbers[u], problem.graph.numbers[v]
             for a, b, step in ((tail, head, known[level]), (head, tail, known[level.reversed()])):
+                for most, event in never_answered(fixed.get(a, ()), level if a == tail else level.reversed()):
+                    row = np.zeros(len(problem.graph) * self.q)
+                    row[[b * self.q + answer for answer in event]] = 1
+                    rows.append(row)
+                    bounds.append(most)
                 for slope, intercept in step:
                     for event in events:
                         row = np.zeros(len(problem.graph) * self.q)
@@ -181,11 +193,8 @@ def contradiction(problem: Problem, found, oracle: MixedOracle) -> str:
 
 
 def refused(problem: Problem, reason: str) -> str:
-    """A refusal is right where its reason is true."""
-    gaussian = any(isinstance(level, GaussianDP) for level in problem.graph.levels)
+    """A refusal is right where its reason is true: no rule has a largest value where every probability below 1 is allowed."""
     infinite = any(math.isinf(float(b.epsilon)) for k in problem.graph.levels for b in getattr(k, "bounds", ()))
-    if "Gaussian" in reason and gaussian and len(problem.answers) > 2:
-        return ""
-    if ("infinite" in reason or "inf" in reason or "below 1 is allowed" in reason) and infinite:
+    if "below 1 is allowed" in reason and infinite and problem.boundary is not None:
         return ""
     return f"refused: {reason}"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
+
 from optimaldp.certify import verify
-from optimaldp.designing import Status, design
-from optimaldp.graphs import line
+from optimaldp.designing import Design, Status, design
+from optimaldp.errors import ProblemError
+from optimaldp.graphs import DatasetGraph, line
 from optimaldp.privacy import level
 
 
@@ -32,3 +35,40 @@ def test_a_value_within_delta_of_sure_may_become_sure() -> None:
     assert found.status is Status.OPTIMAL
     assert found.mechanism is not None
     assert found.mechanism["1"]["a"] == 1
+
+
+ANSWERS = ["x", "y", "z"]
+
+
+def _three(fixed: dict[str, tuple[str, str, str]]) -> Design:
+    """a and b without a limit but delta, b and c at ln 2."""
+    graph = DatasetGraph.from_edges("abc", [("a", "b", level("inf", "1/10")), ("b", "c", level("ln(2)"))])
+    given = {name: dict(zip(ANSWERS, row)) for name, row in fixed.items()}
+    return design(graph, dict.fromkeys("abc", ANSWERS), answers=ANSWERS, fixed=given)
+
+
+def test_with_three_answers_too_a_supremum_is_no_optimum() -> None:
+    found = _three({"a": ("1/2", "1/4", "1/4")})
+    assert found.status is Status.NO_OPTIMUM
+    assert "infinite" in found.witness["reason"]
+
+
+def test_with_three_answers_what_is_never_answered_stays_within_delta() -> None:
+    found = _three({"b": ("0", "1", "0")})
+    assert found.status is Status.OPTIMAL
+    assert found.mechanism is not None
+    assert found.mechanism["a"] == {"x": Fraction(1, 10), "y": Fraction(9, 10), "z": 0}
+    assert verify(found.mechanism).private
+
+
+def test_what_is_impossible_along_the_way_forbids_what_is_given() -> None:
+    found = _three({"c": ("0", "1/2", "1/2"), "a": ("1/2", "1/4", "1/4")})
+    assert found.status is Status.INFEASIBLE
+
+
+def test_a_rule_without_a_largest_value_is_refused_with_that_reason() -> None:
+    graph = line(3, level=level("inf"))
+    wants = {"0": ["x", "y", "z"], "1": ["y", "z", "x"], "2": ["z", "x", "y"]}
+    for rule in ("balanced", "undominated"):
+        with pytest.raises(ProblemError, match="any probability below 1 is allowed"):
+            design(graph, wants, answers=ANSWERS, boundary=rule)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.designing.rational import WORKING_BITS, stand_in, tightened
+from optimaldp.designing.rational import GAUSSIAN_BITS, WORKING_BITS, stand_in, tightened
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
@@ -34,10 +34,10 @@ def balanced_value(level: Level) -> Fraction:
 def touching_value(level: Level, answers: int) -> Fraction:
     """Randomised response over q answers: the favourite has ``(E + (q-1) delta) / (E + q - 1)``, the rest is shared."""
     if isinstance(level, GaussianDP):
-        if answers != 2:
-            raise ProblemError("boundary", "balanced", "is known for two answers only at a Gaussian level")
         stricter = tightened(level)
         assert isinstance(stricter, GaussianDP)
+        if answers != 2:
+            return _largest_gaussian(stricter, answers)
         with precision(WORKING_BITS):
             half = ball(stricter.mu / 2)
             return lower((-half / ball(Fraction(2)).sqrt()).erfc() / 2)
@@ -57,6 +57,20 @@ def touching_value(level: Level, answers: int) -> Fraction:
         else (bound.epsilon.finite_parts()[1] + others * bound.delta) / (bound.epsilon.finite_parts()[1] + others)
         for bound in strict.bounds
     )
+
+
+def _largest_gaussian(level: GaussianDP, answers: int) -> Fraction:
+    """Randomised response over three answers and more, by bisection: every smaller favourite is a mixture, so private too.
+
+    The favourite with j of the others has ``t + j r`` where the neighbour has ``(j + 1) r``; complements pair these events.
+    """
+    low, high = Fraction(1, answers), Fraction(1)
+    for _ in range(GAUSSIAN_BITS):
+        top = (low + high) / 2
+        rest = (1 - top) / (answers - 1)
+        fits = all(top + j * rest <= level.step_below((j + 1) * rest, bits=GAUSSIAN_BITS) for j in range(answers // 2))
+        low, high = (top, high) if fits else (low, top)
+    return low
 
 
 def balanced_row(level: Level, favourite: int, answers: int) -> Row:

@@ -51,7 +51,11 @@ def choose_boundary(
                 objective[j] = c * weight * worth[k]
     best = program.maximise(objective)
     assert best is not None, "the uniform mechanism is always private"
-    rows = program.rows(best.point) if best.exact else repaired(program.problem, program.rows(best.point))
+    rows = (
+        program.rows(best.point)
+        if best.exact
+        else repaired(program.problem, program.rows(best.point), program.interior)
+    )
     heads = {int(chains.order[v]): rows[v] for v in chains.heads.tolist()}
     fixed = {int(v): heads[int(preferences.of[v])] for v in np.flatnonzero(boundary(graph, preferences)).tolist()}
     return solve(Problem(graph, preferences, fixed))

@@ -37,8 +37,8 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
             return outcome
         exact &= outcome.exact
         proven &= outcome.certificate is not None
-        assert outcome.rows is not None
-        for place, vertex in enumerate(vertices.tolist()):
+        for place, vertex in enumerate(vertices.tolist() if outcome.rows is not None else ()):
+            assert outcome.rows is not None
             rows[vertex] = outcome.rows.row(place)
         if outcome.status is Status.NO_OPTIMUM:
             undecided.append(outcome)
@@ -46,8 +46,9 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
             duals += [_moved(dual, vertices) for dual in outcome.certificate.duals]
     shared = SharedRows.from_rows(rows)
     if undecided:
+        made = shared if all(outcome.rows is not None for outcome in undecided) else None
         return Outcome(
-            Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, shared, None, undecided[0].witness, exact=undecided[0].exact
+            Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, made, None, undecided[0].witness, exact=undecided[0].exact
         )
     if not proven:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, exact=False)

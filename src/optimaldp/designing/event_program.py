@@ -1,7 +1,9 @@
 """The linear program of private extensions: the probabilities of the free datasets, one constraint for each event.
 
 Privacy of an arc u -> v is ``P_v(S) - e^epsilon P_u(S) <= delta`` for every event S. There are exponentially many, so
-they are added as they are violated; with delta = 0 the single answers are enough.
+they are added as they are violated; with delta = 0 the single answers are enough. A Gaussian level is the family of its
+tangents, which are added in the same way: what is decided then is decided in floating point. An infinite epsilon limits only
+what the tail never answers (see :mod:`optimaldp.designing.impossible`).
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from optimaldp.designing.exact_lp import Constraint, SharedBasis, Solution, Terms, maximise, solve_floats
+from optimaldp.designing.exact_lp import Constraint, SharedBasis, Solution, Terms, inexact, maximise, solve_floats
 from optimaldp.designing.rational import rational_ratio
-from optimaldp.errors import ProblemError
+from optimaldp.designing.tangents import gaussian_arcs, tangents_at_start, violated_tangent
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
@@ -31,7 +33,7 @@ class ArcBound:
     head: int
     ratio: Fraction
     delta: Fraction
-    promise: Bound
+    promise: Bound | None  # None for a tangent of a Gaussian level, and for what an infinite epsilon still forbids
     alone: bool  # whether it is the only promise from tail to head
 
 
@@ -51,9 +53,17 @@ class EventProgram:
         self._deltas = np.array([float(bound.delta) for bound in self._bounds])
         self._row_sums = [c for v in self._free for c in self._row_sum(v)]
         self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}
+        self._forbidden: set[tuple[int, Event, Fraction]] = set()
+        self._impossible: set[int] = set()  # columns that are known to be 0 everywhere
         for bound in self._bounds:
             for answer in range(self._q):
                 self._add(bound, (answer,))
+        self._gaussian = gaussian_arcs(problem)
+        for arc in self._gaussian:
+            for slope, intercept in tangents_at_start(arc.mu):
+                for answer in range(self._q):
+                    self._add_line(arc.tail, arc.head, slope, intercept, (answer,))
+                    self._add_line(arc.head, arc.tail, slope, intercept, (answer,))
 
     def maximise(self, objective: Terms) -> Solution | None:
         """The largest value of *objective* over private extensions; ``None`` if there is none.
@@ -67,9 +77,21 @@ class EventProgram:
                 return None
             if self._separate(self.rows(list(map(Fraction, found.point.tolist()))), slack=_CUT):
                 continue  # no need to be exact about a point that is not private
+            if self._gaussian:
+                return inexact(objective, found)
             solution = maximise(objective, self.constraints(), self.columns, found)
             if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
                 return solution
+
+    @property
+    def tangential(self) -> bool:
+        """Whether there are Gaussian levels: then floats decide."""
+        return bool(self._gaussian)
+
+    @property
+    def forbids(self) -> bool:
+        """Whether something was forbidden beyond the events, which multipliers of events cannot prove."""
+        return bool(self._forbidden)
 
     def constraints(self) -> list[Constraint]:
         """Row sums first, then the events so far."""
@@ -154,6 +176,35 @@ class EventProgram:
         binding = [_named(*cuts[i]) for i in range(len(cuts)) if found.multipliers[i + shift] > _CUT]
         return Fraction(float(found.point[-1])), binding
 
+    def interior(self) -> list[Row] | None:
+        """Rows that keep every constraint with room to spare, as far as there is any; ``None`` if nothing is feasible."""
+        room = self.columns
+        while True:
+            roomier = self._row_sums + [
+                Constraint({**c.terms, room: Fraction(1)}, c.bound) if c.terms else c for c in self._cuts.values()
+            ]
+            roomier += [
+                Constraint({j: Fraction(-1), room: Fraction(1)}, Fraction(0))
+                for j in range(self.columns)
+                if j not in self._impossible
+            ]
+            found = solve_floats({room: Fraction(1)}, roomier, room + 1)
+            if found is None:
+                return None
+            rows = self.rows([Fraction(float(x)) for x in found.point[:-1]])
+            if not self._separate(rows, slack=_CUT - float(found.point[-1])):
+                return rows
+
+    def forbid(self, vertex: int, event: Event, most: Fraction) -> bool:
+        """From now on *event* at a free *vertex* has at most the probability *most*; whether that is new."""
+        terms = self.prefix(vertex, event)[0]
+        if (vertex, event, most) in self._forbidden:
+            return False
+        self._forbidden.add((vertex, event, most))
+        self._row_sums.append(Constraint(terms, most))
+        self._impossible |= set(terms) if most == 0 else set()
+        return True
+
     def _row_sum(self, vertex: int) -> tuple[Constraint, Constraint]:
         start = self._column[vertex]
         ones = {start + a: Fraction(1) for a in range(self._q)}
@@ -168,7 +219,15 @@ class EventProgram:
             event = tuple(a for a in range(self._q) if gains[a] > 0)
             if event and sum(gains[a] for a in event) - bound.delta > slack:
                 added |= self._add(bound, event)
+        for arc in self._gaussian:
+            for tail, head in ((arc.tail, arc.head), (arc.head, arc.tail)):
+                found = violated_tangent(arc.mu, rows[tail], rows[head], slack)
+                if found is not None and (tail in self._column or head in self._column):
+                    added |= self._add_line(tail, head, *found)
         return added
+
+    def _add_line(self, tail: int, head: int, slope: Fraction, intercept: Fraction, event: Event) -> bool:
+        return self._add(ArcBound(tail, head, slope, intercept, None, alone=True), event)
 
     def _suspects(self, rows: list[Row]) -> list[ArcBound]:
         """The bounds that floats cannot tell to be kept: all others need no rationals."""
@@ -210,13 +269,5 @@ def _arc_bounds(problem: Problem) -> list[ArcBound]:
 
 def _finite_bounds(level: Level) -> tuple[Bound, ...]:
     if not isinstance(level, ApproximateDP):
-        raise ProblemError(
-            "privacy",
-            str(level),
-            "allows no decision here: with three answers or more and a Gaussian level, bounds along paths exclude each "
-            "other, and what is left is not a linear program",
-            "use (epsilon, delta), or fix more datasets",
-        )
-    if any(bound.epsilon.infinite for bound in level.bounds):
-        raise ProblemError("privacy", str(level), "with three answers or more needs a finite epsilon here")
-    return level.forward
+        return ()
+    return tuple(bound for bound in level.forward if not bound.epsilon.infinite)

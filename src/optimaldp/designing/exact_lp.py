@@ -78,6 +78,11 @@ def maximise(
             return None
         if solution is not None:
             return solution
+    return inexact(objective, found)
+
+
+def inexact(objective: Terms, found: Floats) -> Solution:
+    """What HiGHS found, as a solution that nothing but floats stands behind."""
     point = [Fraction(float(x)).limit_denominator(10**12) for x in found.point]
     value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
     multipliers = {i: Fraction(float(w)) for i, w in enumerate(found.multipliers) if w > 0}

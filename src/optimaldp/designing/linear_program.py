@@ -13,9 +13,10 @@ from typing import Any
 from optimaldp.designing.envelope import tree_certificate
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.exact_lp import Solution
+from optimaldp.designing.impossible import UNATTAINED, forbid_impossible, is_unattained
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.propagation import Bounds
-from optimaldp.designing.repair import repaired
+from optimaldp.designing.repair import is_private, nearest_private, repaired
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, DualProof, SharedRows
 from optimaldp.mechanisms.certificate import Event
@@ -39,21 +40,31 @@ class Prefix:
 def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome:
     """Decide by linear programs: optimal, infeasible or no optimum, each with its proof."""
     program = EventProgram(problem)
+    if (clash := forbid_impossible(program)) is not None:
+        return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness={"reason": clash}, exact=not program.tangential)
     prefixes = free_prefixes(problem)
     best = program.maximise(program.sum_of((p.vertex, p.event) for p in prefixes))
     if best is None:
         witness = _infeasible_words(problem, program)
         return Outcome(Status.INFEASIBLE, Route.LINEAR_PROGRAM, witness=witness, exact=False)
-    rows = program.rows(best.point) if best.exact else repaired(problem, program.rows(best.point))
-    proofs, missed = _compare(program, prefixes, rows, bounds, best)
+    point = program.rows(best.point)  # compared as it was found: a repair costs a little of each prefix sum
+    proofs, missed = _compare(program, prefixes, point, bounds, best)
     if missed is not None:
         prefix, single = missed
-        others = _by_loss(prefixes, rows, program.rows(single.point))
-        witness = _clash_words(problem, program, others, prefix, single.value)
-        return Outcome(
-            Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), None, witness, exact=best.exact
+        others = _by_loss(prefixes, point, program.rows(single.point))
+        witness = _clash_words(problem, program, others, prefix, single)
+    elif is_unattained(problem, point, exact=best.exact):
+        witness = {"reason": UNATTAINED}
+    else:
+        witness = {}
+    if witness:
+        private = (
+            point if best.exact and is_private(problem, point) else nearest_private(problem, point, program.interior)
         )
-    if proofs is None:
+        shared = None if private is None else SharedRows.from_rows(private)
+        return Outcome(Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, shared, None, witness, exact=best.exact)
+    rows = point if best.exact else repaired(problem, point, program.interior)
+    if proofs is None or program.forbids:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), exact=False)
     trees = tree_certificate(problem, bounds)
     certificate = Certificate(trees.given, trees.trees, tuple(proofs), trees.statement)
@@ -126,28 +137,33 @@ def _infeasible_words(problem: Problem, program: EventProgram) -> dict[str, Any]
     }
 
 
+def _value_text(solution: Solution) -> str:
+    """A maximum: the exact ratio, or what floats know of it."""
+    return str(solution.value) if solution.exact else f"{float(solution.value):.9g}"
+
+
 def _clash_words(
-    problem: Problem, program: EventProgram, prefixes: list[Prefix], missed: Prefix, most: Fraction
+    problem: Problem, program: EventProgram, prefixes: list[Prefix], missed: Prefix, most: Solution
 ) -> dict[str, Any]:
     """Two prefix sums that cannot both be had: each with its own maximum, and the most that their sum can be."""
 
-    def words(prefix: Prefix, value: Fraction) -> dict[str, Any]:
+    def words(prefix: Prefix, solution: Solution) -> dict[str, Any]:
         answers = [problem.answers[a] for a in problem.preferences.order(prefix.vertex)[: len(prefix.event)]]
-        return {"dataset": problem.graph.names[prefix.vertex], "answers": answers, "most": str(value)}
+        return {"dataset": problem.graph.names[prefix.vertex], "answers": answers, "most": _value_text(solution)}
 
     for other in [prefix for prefix in prefixes if prefix != missed][:_MOST_TRIED]:
         alone = program.maximise(program.prefix(other.vertex, other.event)[0])
         both = program.maximise(program.sum_of([(missed.vertex, missed.event), (other.vertex, other.event)]))
         assert alone is not None
         assert both is not None
-        if most + alone.value - both.value > (0 if both.exact and alone.exact else _SAME):
-            first, second = words(missed, most), words(other, alone.value)
+        if most.value + alone.value - both.value > (0 if both.exact and alone.exact else _SAME):
+            first, second = words(missed, most), words(other, alone)
             return {
                 "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])} and "
                 f"{second['dataset']} can have {second['most']} for {' or '.join(second['answers'])}, but not both: "
-                f"together at most {both.value}",
+                f"together at most {_value_text(both)}",
                 "conflict": [first, second],
-                "together": str(both.value),
+                "together": _value_text(both),
             }
     first = words(missed, most)
     return {

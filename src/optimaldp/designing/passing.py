@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimaldp.certify.graphs.privacy import is_private
-from optimaldp.designing.outcome import Outcome, Proof, Status
+from optimaldp.designing.impossible import UNATTAINED
+from optimaldp.designing.outcome import Outcome, Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
 from optimaldp.errors import NotCertifiedError, ProblemError
 from optimaldp.graphs.problem import Problem
@@ -38,7 +39,8 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
     mechanism = None if outcome.rows is None else Mechanism(problem.graph, problem.preferences, outcome.rows)
     if mechanism is None or outcome.status is not Status.OPTIMAL:
         kept = mechanism if mechanism is not None and is_private(mechanism) else None
-        if kept is None and outcome.status is Status.NO_OPTIMUM and _has_infinite(problem):
+        paths = outcome.route is not Route.LINEAR_PROGRAM  # which says itself what is not attained
+        if kept is None and paths and outcome.status is Status.NO_OPTIMUM and _has_infinite(problem):
             return _unattained(problem, outcome)
         return Design(problem, outcome.status, outcome.route, kept, None, outcome.witness, proof)
     claim = None if outcome.certificate is None else Claim(mechanism, outcome.certificate, problem)
@@ -55,8 +57,7 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
 
 def _unattained(problem: Problem, outcome: Outcome) -> Design:
     """With an infinite epsilon a bound may be a supremum that nothing attains."""
-    reason = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
-    return Design(problem, Status.NO_OPTIMUM, outcome.route, None, None, {**outcome.witness, "reason": reason})
+    return Design(problem, Status.NO_OPTIMUM, outcome.route, None, None, {**outcome.witness, "reason": UNATTAINED})
 
 
 def _privacy(mechanism: Mechanism) -> Verdict:

@@ -16,9 +16,12 @@ from itertools import permutations
 
 import numpy as np
 
+from optimaldp.designing.boundaries import UNDOMINATED
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.exact_lp import Solution
+from optimaldp.designing.impossible import is_unattained
 from optimaldp.designing.repair import repaired
+from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
@@ -51,8 +54,24 @@ def undominated_boundary(problem: Problem) -> dict[int, Row]:
         # What floats found is not to be asked for to the last digit.
         program.require_terms(objective, best.value if best.exact else best.value - _HAIR)
     assert best is not None
-    rows = program.rows(best.point) if best.exact else repaired(program.problem, program.rows(best.point))
+    rows = (
+        program.rows(best.point)
+        if best.exact
+        else repaired(program.problem, program.rows(best.point), program.interior)
+    )
+    _refuse_unattained(program.problem, rows)
     return _symmetric(preferences, dict(zip(heads, rows)), touching)
+
+
+def _refuse_unattained(heads: Problem, rows: list[Row]) -> None:
+    if is_unattained(heads, rows, exact=False):
+        levels = ", ".join(str(level) for level in heads.graph.levels if "inf" in str(level))
+        raise ProblemError(
+            "boundary",
+            UNDOMINATED,
+            f"has no largest value at {levels}: any probability below 1 is allowed",
+            "give the rows of the boundary, or fix the values on that edge",
+        )
 
 
 def _touching(problem: Problem) -> Touching:

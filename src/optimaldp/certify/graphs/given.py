@@ -104,11 +104,27 @@ def _touching(level: Level, q: int) -> Fraction:
     """The value that the rule gives to the favourite on an edge of this level (within 2^-190 where it is irrational)."""
     if isinstance(level, GaussianDP):
         if q != 2:
-            raise ProblemError("boundary", "balanced", "is known for two answers only at a Gaussian level")
+            return _gaussian_favourite(level, q)
         with precision(_BITS):
             return dyadic(((-ball(level.mu / 2) / Ball(2).sqrt()).erfc() / 2).mid())
     assert isinstance(level, ApproximateDP)
     return min(_touching_bound(bound, q) for bound in level.bounds)
+
+
+def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
+    """The largest favourite of randomised response over q answers at a Gaussian level, by halving an interval.
+
+    Two rows ``(t, r, …, r)`` and ``(r, t, r, …)`` are close if ``t + j r <= F(r + j r)`` for every j: the events that hold the
+    favourite of the one and j answers that neither wants.
+    """
+    below, above = Fraction(1, q), Fraction(1)
+    with precision(_BITS + 64):
+        while above - below > Fraction(1, 2**_BITS):
+            t = (below + above) / 2
+            r = (1 - t) / (q - 1)
+            close = all(bool(ball(t + j * r) <= level.step(r + j * r)) for j in range(q - 1))
+            below, above = (t, above) if close else (below, t)
+    return below
 
 
 def _touching_bound(bound: Bound, q: int) -> Fraction:

@@ -1,0 +1,78 @@
+"""Gaussian levels with three answers and more: tangents decide where paths do not, and nothing is refused."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mixed_problems import MixedOracle, contradiction, random_row
+
+import optimaldp as odp
+from optimaldp.certify.closeness import within_gaussian
+from optimaldp.designing import Status, design, solve
+from optimaldp.designing.boundaries import touching_value
+from optimaldp.graphs import DatasetGraph, Preferences, clique
+from optimaldp.graphs.problem import Problem
+from optimaldp.privacy import level
+
+ALL = 100
+NOT_BY_PATHS = (0, 5, 39)  # seeds whose bounds along paths exclude each other
+
+
+def random_path(seed: int) -> Problem:
+    """Three to seven datasets in a row with one or two Gaussian levels, some of them given."""
+    rng = random.Random(seed)
+    size = rng.randint(3, 7)
+    few = [level(mu=mu) for mu in rng.sample(["0.5", "1", "1/3", "2", "0.7"], rng.choice([1, 2]))]
+    edges = [(str(i), str(i + 1), rng.choice(few)) for i in range(size - 1)]
+    graph = DatasetGraph.from_edges(map(str, range(size)), edges)
+    orders = list({tuple(rng.sample(range(3), 3)) for _ in range(rng.choice([1, 2, 3]))})
+    of = np.array([rng.randrange(len(orders)) for _ in range(size)], dtype=np.int32)
+    base, fixed = random_row(rng, 3), {}
+    for vertex in range(size):
+        if rng.random() < 0.45:
+            share = Fraction(rng.choice([0, 1, 1, 2]), 10)
+            fixed[vertex] = tuple((1 - share) * a + share * b for a, b in zip(base, random_row(rng, 3)))
+    return Problem(graph, Preferences(tuple("abc"), tuple(orders), of), fixed)
+
+
+def _is_right(seed: int) -> None:
+    problem = random_path(seed)
+    found = solve(problem)
+    assert contradiction(problem, found, MixedOracle(problem, problem.fixed)) == ""
+    if found.mechanism is not None:
+        assert odp.verify(found.mechanism).private
+
+
+@pytest.mark.parametrize("seed", NOT_BY_PATHS)
+def test_the_linear_program_decides_where_paths_do_not(seed):
+    assert solve(random_path(seed)).route == "linear-program"
+    _is_right(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(ALL))
+def test_a_hundred_paths(seed):
+    _is_right(seed)
+
+
+@pytest.mark.parametrize("answers", [3, 4, 5])
+def test_randomised_response_is_as_large_as_it_can_be(answers):
+    top = touching_value(level(mu=1), answers)
+
+    def close(t):
+        rest = (1 - t) / (answers - 1)
+        return within_gaussian((t, rest) + (rest,) * (answers - 2), (rest, t) + (rest,) * (answers - 2), Fraction(1))
+
+    assert close(top)
+    assert not close(top + Fraction(1, 10**12))
+
+
+def test_a_balanced_boundary_at_a_gaussian_level_is_proven():
+    graph, answers = clique(3), ["a", "b", "c"]
+    wants = {name: answers[i:] + answers[:i] for i, name in enumerate(graph.names)}
+    found = design(graph, wants, answers=answers, level=level(mu=1), boundary="balanced")
+    assert found.status is Status.OPTIMAL
+    assert found.verdict.optimal

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from optimaldp.certify.graphs.files import verify_document
+from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
 from optimaldp.errors import CertificateError, ProblemError
-from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_mechanism, read_problem
+from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_whole_design
 
 
 def read_design(document: Any) -> Design:
@@ -19,7 +19,6 @@ def read_design(document: Any) -> Design:
     """
     if not isinstance(document, dict):
         raise ProblemError("file", document, "is not an object", "a design is a JSON object")
-    problem = read_problem({field: document[field] for field in PROBLEM_FIELDS if field in document})
     try:
         status, route = Status(document["status"]), Route(document["route"])
         proof = Proof(document.get("proof", Proof.FLOATING_POINT))
@@ -29,9 +28,10 @@ def read_design(document: Any) -> Design:
         ) from None
     witness = document.get("witness", {})
     if status is not Status.OPTIMAL:
+        problem = read_problem({field: document[field] for field in PROBLEM_FIELDS if field in document})
         return Design(problem, status, route, None, None, witness, proof)
-    verdict, _ = verify_document(document)
-    mechanism, certificate = read_mechanism(document)
+    problem, mechanism, certificate = read_whole_design(document)
+    verdict = verify_claims(document, mechanism, certificate)
     if not verdict:
         raise CertificateError("status", "optimal", f"is not what the referee finds: {verdict.reason}")
     claim = None if certificate is None else Claim(mechanism, certificate, problem)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from optimaldp.errors import InputError
@@ -41,11 +42,11 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
 
 
 def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
-    if indent is None and isinstance(value, dict) and value and all(type(one) is Decimal for one in value.values()):
-        # A row of a mechanism: there may be a million of them.
-        yield "{" + ", ".join([f"{json.dumps(name, ensure_ascii=False)}: {one}" for name, one in value.items()]) + "}"
+    if indent is None and isinstance(value, dict) and (rows := _rows_text(value)) is not None:
+        yield rows
         return
-    quick = _plain_text(value) if indent is None and isinstance(value, (dict, list, tuple)) else None
+    plain = indent is None and isinstance(value, (dict, list, tuple)) and not _begins_with_decimal(value)
+    quick = _plain_text(value) if plain else None
     if quick is not None:
         yield quick
     elif isinstance(value, Decimal):
@@ -61,6 +62,36 @@ def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
         yield from _nested("[]", [""] * len(value), list(value), None if flat else indent, newline)
     else:
         yield json.dumps(value, ensure_ascii=False)
+
+
+def _rows_text(value: dict[str, Any]) -> str | None:
+    """A row of decimals, or a mechanism of such rows, of which there may be a million; ``None`` if it is neither."""
+    if not value:
+        return None
+    if all(type(one) is Decimal for one in value.values()):
+        return "{" + ", ".join([f"{_quoted(name)}: {one}" for name, one in value.items()]) + "}"
+    if not all(type(row) is dict and row and type(next(iter(row.values()))) is Decimal for row in value.values()):
+        return None
+    if not all(type(one) is Decimal for row in value.values() for one in row.values()):
+        return None
+    head = {name: _quoted(name) + ": " for name in set().union(*value.values())}
+    rows = (", ".join([head[name] + str(one) for name, one in row.items()]) for row in value.values())
+    return "{" + ", ".join([f"{_quoted(name)}: {{{row}}}" for name, row in zip(value, rows)]) + "}"
+
+
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _begins_with_decimal(value: Any) -> bool:
+    """Whether a number that the standard library does not know stands at the beginning of *value* or of one of its parts."""
+    parts = value.values() if isinstance(value, dict) else value
+    return any(type(_first_leaf(part)) in (Decimal, Fraction) for part in islice(parts, 40))
+
+
+def _first_leaf(value: Any) -> Any:
+    while isinstance(value, (dict, list, tuple)) and value:
+        value = next(iter(value.values() if isinstance(value, dict) else value))
+    return value
 
 
 def _plain_text(value: Any) -> str | None:

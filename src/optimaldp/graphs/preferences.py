@@ -61,10 +61,15 @@ class Preferences:
         wanted = [_lookup(prefers, name) for name in graph.names]
         labels = _read_answers(answers if answers is not None else _mentioned(wanted))
         orders: dict[tuple[int, ...], int] = {}
+        known: dict[Any, int] = {}  # thousands of datasets have few preferences
         of = np.empty(len(graph), dtype=np.int32)
         for vertex, item in enumerate(wanted):
-            order = _read_order(item, labels, graph.names[vertex])
-            of[vertex] = orders.setdefault(order, len(orders))
+            key = tuple(item) if isinstance(item, list) else (type(item), item)
+            number = known.get(key)
+            if number is None:
+                order = _read_order(item, labels, graph.names[vertex])
+                number = known[key] = orders.setdefault(order, len(orders))
+            of[vertex] = number
         return Preferences(tuple(labels), tuple(orders), of)
 
     def __len__(self) -> int:

@@ -14,13 +14,15 @@ from optimaldp.mechanisms.certificate import FREE, ROOT, BoundTree, Certificate,
 from optimaldp.mechanisms.level_documents import bound_document, read_bound
 from optimaldp.privacy.numbers import fraction_text, read_number
 
+_BY_NAME = 2000  # datasets up to which a tree is written for people, by names; beyond, for machines, by numbers
 UNNAMED = -3  # the file says nothing about this dataset: the referee rejects the tree if it needs it
 
 
 def certificate_document(certificate: Certificate, graph: DatasetGraph, answers: Sequence[str]) -> dict[str, Any]:
     """Write a certificate such that :func:`read_certificate` gives it back."""
     document: dict[str, Any] = {"statement": certificate.statement} if certificate.statement else {}
-    document["given"] = [graph.names[v] for v in np.flatnonzero(certificate.given).tolist()]
+    names = graph.names[:]
+    document["given"] = [names[v] for v in np.flatnonzero(certificate.given).tolist()]
     document["trees"] = [_tree_document(tree, graph, answers) for tree in certificate.trees]
     if certificate.duals:
         document["duals"] = [_dual_document(dual, graph, answers) for dual in certificate.duals]
@@ -48,6 +50,8 @@ def read_certificate(document: Any, graph: DatasetGraph, answers: Sequence[str])
 def _tree_document(tree: BoundTree, graph: DatasetGraph, answers: Sequence[str]) -> dict[str, Any]:
     names = graph.names
     document: dict[str, Any] = {"event": [answers[a] for a in tree.event]}
+    if len(graph) > _BY_NAME:
+        return document | {"predecessors": tree.predecessor.tolist()}
     for field, code in (("roots", ROOT), ("free", FREE)):
         document[field] = [names[v] for v in np.flatnonzero(tree.predecessor == code).tolist()]
     bound = np.flatnonzero(tree.predecessor >= 0)
@@ -56,6 +60,8 @@ def _tree_document(tree: BoundTree, graph: DatasetGraph, answers: Sequence[str])
 
 
 def _read_tree(document: Any, graph: DatasetGraph, answers: Sequence[str], name: str) -> BoundTree:
+    if isinstance(document, Mapping) and "predecessors" in document:
+        return _read_numbered_tree(document, graph, answers, name)
     _check(document, name, ("event", "predecessor"), ("roots", "free"))
     predecessor: npt.NDArray[np.int32] = np.full(len(graph), UNNAMED, dtype=np.int32)
     named = document["predecessor"]
@@ -66,6 +72,20 @@ def _read_tree(document: Any, graph: DatasetGraph, answers: Sequence[str], name:
     heads = _vertices(list(named), graph, f"{name}.predecessor")
     predecessor[heads] = _vertices(list(named.values()), graph, f"{name}.predecessor")
     return BoundTree(_event(document["event"], answers, f"{name}.event"), predecessor)
+
+
+def _read_numbered_tree(document: Any, graph: DatasetGraph, answers: Sequence[str], name: str) -> BoundTree:
+    """The short form: for each dataset, in the order of ``prefers``, the place of its predecessor, or ROOT or FREE."""
+    _check(document, name, ("event", "predecessors"))
+    field, numbers = f"{name}.predecessors", _list(document["predecessors"], f"{name}.predecessors")
+    if len(numbers) != len(graph):
+        raise CertificateError(field, len(numbers), f"numbers do not fit {len(graph)} datasets")
+    wrong = next((number for number in numbers if type(number) is not int or not FREE <= number < len(graph)), None)
+    if wrong is not None:
+        raise CertificateError(
+            field, wrong, "is not the place of a dataset", f"they are counted from 0 to {len(graph) - 1}"
+        )
+    return BoundTree(_event(document["event"], answers, f"{name}.event"), np.array(numbers, dtype=np.int32))
 
 
 def _dual_document(dual: DualProof, graph: DatasetGraph, answers: Sequence[str]) -> dict[str, Any]:
@@ -111,12 +131,12 @@ def _read_term(document: Any, graph: DatasetGraph, answers: Sequence[str], name:
 
 
 def _vertices(names: Any, graph: DatasetGraph, field: str) -> list[int]:
-    numbers = []
-    for name in _list(names, field):
-        if not isinstance(name, str) or name not in graph.numbers:
-            raise CertificateError(field, name, "is not a dataset of this graph")
-        numbers.append(graph.numbers[name])
-    return numbers
+    number = graph.numbers
+    try:
+        return [number[name] for name in _list(names, field)]
+    except (KeyError, TypeError):
+        wrong = next(name for name in names if not isinstance(name, str) or name not in number)
+        raise CertificateError(field, wrong, "is not a dataset of this graph") from None
 
 
 def _event(words: Any, answers: Sequence[str], field: str) -> Event:

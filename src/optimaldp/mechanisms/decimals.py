@@ -15,13 +15,13 @@ from fractions import Fraction
 from functools import partial
 from math import log
 
-import numpy as np
-
+from optimaldp.mechanisms.float_text import decimal_rows
 from optimaldp.mechanisms.mechanism import Mechanism
-from optimaldp.mechanisms.rows import SURE_SIDE, FloatRows, Row, SharedRows, TwoSides
+from optimaldp.mechanisms.rows import FloatRows, Row, SharedRows, TwoSides
 
 Printed = tuple[Decimal, ...]
 _MORE_DIGITS = (0, 8, 24)  # the hair becomes thinner, so that a long chain of them is still a hair
+_GIVEN_DIGITS = 60  # of given rows beside floats: finer than the slack of an irrational level, 2^-160
 _FINER = (0, 4)  # and rounding finer than the hair
 
 
@@ -39,10 +39,8 @@ def printable(
     """
     accept = accept or _is_private
     if not isinstance(mechanism.rows, SharedRows):
-        printed = _printed_floats(mechanism.rows)
-        exact = tuple(tuple(map(Fraction, row)) for row in printed)
-        rows = SharedRows(exact, np.arange(len(exact), dtype=np.int32))
-        if accept(Mechanism(mechanism.graph, mechanism.preferences, rows)):
+        printed = _printed_floats(mechanism, accept)
+        if printed is not None:
             return list(printed)
     shared = as_shared(mechanism)
     for attempt in _attempts(digits, shared.rows):
@@ -53,26 +51,18 @@ def printable(
     return [shared.rows[k] for k in shared.of.tolist()]
 
 
-def _printed_floats(rows: TwoSides | FloatRows) -> list[Printed]:
-    """Every float by its shortest decimal, the most likely answer by what is left to one: the slack of the design covers it."""
-    if isinstance(rows, TwoSides):
-        small = np.where(rows.sides == SURE_SIDE, 0.0, np.abs(rows.sides)).tolist()
-        first_is_small = ((rows.sides >= 0) == (rows.favourites == 0)).tolist()
-        with localcontext(Context(prec=400)):
-            pairs = {s: (Decimal(repr(s)), 1 - Decimal(repr(s))) for s in set(small)}
-        return [pairs[s] if first else pairs[s][::-1] for s, first in zip(small, first_is_small)]
-    printed: list[Printed] = []
-    given = {number: rounded_row(row, 34) for number, row in enumerate(rows.exact)}
-    with localcontext(Context(prec=400)):
-        for row, rest, number in zip(rows.table.tolist(), rows.likeliest.tolist(), rows.exact_of.tolist()):
-            if number >= 0:
-                printed.append(given[number])
-                continue
-            words = [Decimal(repr(p)) for p in row]
-            words[rest] = Decimal(0)
-            words[rest] = 1 - sum(words, Decimal(0))
-            printed.append(tuple(words))
-    return printed
+def _printed_floats(mechanism: Mechanism, accept: Accept) -> list[Printed] | None:
+    """Every float by its exact decimal, so that nothing new is printed; only given rows that are no floats are rounded."""
+    rows = mechanism.rows
+    if not isinstance(rows, FloatRows):
+        assert isinstance(rows, TwoSides)
+        return decimal_rows(rows, ())
+    given = [rounded_row(row, _GIVEN_DIGITS) for row in rows.exact]
+    exact = tuple(tuple(map(Fraction, row)) for row in given)
+    again = FloatRows(rows.table, rows.likeliest, exact, rows.exact_of)
+    if exact != rows.exact and not accept(Mechanism(mechanism.graph, mechanism.preferences, again)):
+        return None
+    return decimal_rows(rows, given)
 
 
 def as_shared(mechanism: Mechanism) -> SharedRows:

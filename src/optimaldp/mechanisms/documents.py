@@ -18,6 +18,7 @@ from optimaldp.graphs.preferences import Preferences
 from optimaldp.graphs.problem import Problem, Row, preference_text, read_boundary, read_fixed
 from optimaldp.mechanisms.certificate import Certificate
 from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
+from optimaldp.mechanisms.float_text import written_rows
 from optimaldp.mechanisms.level_documents import level_document, read_level
 from optimaldp.mechanisms.mechanism import Mechanism
 from optimaldp.mechanisms.rows import SharedRows
@@ -41,10 +42,7 @@ def read_problem(document: Any) -> Problem:
     answers = _read_words(document["answers"], "answers")
     graph, preferences = _read_graph(document, answers)
     boundary = read_boundary(preferences, document["boundary"]) if "boundary" in document else None
-    rule = document.get("rule")
-    if rule is not None and not isinstance(rule, str):
-        raise ProblemError("rule", rule, "is not the name of a rule", "it says which rule chose the boundary")
-    return Problem(graph, preferences, _read_given(document, graph, preferences), boundary, rule)
+    return Problem(graph, preferences, _read_given(document, graph, preferences), boundary, _read_rule(document))
 
 
 def read_mechanism(document: Any) -> tuple[Mechanism, Certificate | None]:
@@ -58,6 +56,24 @@ def read_mechanism(document: Any) -> tuple[Mechanism, Certificate | None]:
     mechanism = Mechanism.read(graph, preferences, rows)
     certificate = document.get("certificate")
     return mechanism, None if certificate is None else read_certificate(certificate, graph, answers)
+
+
+def read_whole_design(document: Any) -> tuple[Problem, Mechanism, Certificate | None]:
+    """The problem, its mechanism and its certificate; the graph, which they share, is read once."""
+    _check_fields(document, PROBLEM_FIELDS + _DESIGN_FIELDS, required=("answers", "mechanism", "edges", "prefers"))
+    mechanism, certificate = read_mechanism(document)
+    given = read_given(document, mechanism)
+    problem = Problem(
+        mechanism.graph, mechanism.preferences, given.get("fixed", {}), given.get("boundary"), _read_rule(document)
+    )
+    return problem, mechanism, certificate
+
+
+def _read_rule(document: Mapping[str, Any]) -> str | None:
+    rule = document.get("rule")
+    if rule is not None and not isinstance(rule, str):
+        raise ProblemError("rule", rule, "is not the name of a rule", "it says which rule chose the boundary")
+    return rule
 
 
 def read_given(document: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
@@ -148,11 +164,12 @@ def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[Datase
     if not isinstance(edges, list):
         raise ProblemError("edges", edges, "is not a list", 'write [["a", "b"], ["b", "c"]]')
     number = {name: i for i, name in enumerate(prefers)}
-    tails, heads, given = _read_edges(edges, number, default)
-    levels, which = number_levels(given)
+    tails, heads, given, kinds = _read_edges(edges, number, default)
+    levels, place = number_levels(given)  # two ways of writing may mean one level
+    which = place[np.asarray(kinds, dtype=np.int64)] if kinds else None
     if not levels and default is not None:
         levels = (default,)
-    graph = DatasetGraph(list(prefers), tails, heads, levels=levels, level_of_edge=which if given else None)
+    graph = DatasetGraph(list(prefers), tails, heads, levels=levels, level_of_edge=which)
     return graph, Preferences.read(graph, prefers, answers)
 
 
@@ -169,24 +186,34 @@ def _read_prefers(prefers: Any) -> Mapping[str, Any]:
 
 def _read_edges(
     edges: list[Any], number: Mapping[str, int], default: Level | None
-) -> tuple[list[int], list[int], list[Level]]:
-    tails, heads, levels = [], [], []
-    known: dict[str, Level] = {}  # files repeat their few levels on many edges
-    for i, edge in enumerate(edges):
-        if not isinstance(edge, list) or len(edge) not in (2, 3):
-            raise ProblemError(f"edges[{i}]", edge, "is not an edge", 'write ["a", "b"] or ["a", "b", {"epsilon": …}]')
-        tails.append(_end(edge[0], number, i))
-        heads.append(_end(edge[1], number, i))
-        level = default
-        if len(edge) == 3:
-            text = repr(edge[2])
-            level = known.get(text)
+) -> tuple[list[int], list[int], tuple[Level, ...], list[int]]:
+    """Tails, heads, the different levels and which of them each edge has."""
+    known: dict[str | None, int] = {}  # files repeat their few levels on many edges
+    levels: list[Level] = []
+
+    def kind(edge: list[Any], i: int) -> int:
+        text = repr(edge[2]) if len(edge) == 3 else None
+        place = known.get(text)
+        if place is None:
+            level = default if text is None else read_level(edge[2], name=f"edges[{i}]")
             if level is None:
-                level = known[text] = read_level(edge[2], name=f"edges[{i}]")
-        if level is None:
-            raise ProblemError(f"edges[{i}]", edge, "has no privacy level", "give it one, or a default in privacy")
-        levels.append(level)
-    return tails, heads, levels
+                raise ProblemError(f"edges[{i}]", edge, "has no privacy level", "give it one, or a default in privacy")
+            place = known[text] = len(levels)
+            levels.append(level)
+        return place
+
+    for i, edge in enumerate(edges):
+        if type(edge) is not list or not 2 <= len(edge) <= 3:
+            rule, way_out = "is not an edge", 'write ["a", "b"] or ["a", "b", {"epsilon": …}]'
+            raise ProblemError(f"edges[{i}]", edge, rule, way_out)
+    try:
+        tails = [number[edge[0]] for edge in edges]
+        heads = [number[edge[1]] for edge in edges]
+    except (KeyError, TypeError):  # the loop below says which
+        tails = [_end(edge[0], number, i) for i, edge in enumerate(edges)]
+        heads = [_end(edge[1], number, i) for i, edge in enumerate(edges)]
+    which = [kind(edge, i) for i, edge in enumerate(edges)]
+    return tails, heads, tuple(levels), which
 
 
 def _end(name: Any, number: Mapping[str, int], i: int) -> int:
@@ -253,10 +280,8 @@ def _rows_document(mechanism: Mechanism, rows: Iterable[Sequence[Any]] | None) -
     if isinstance(mechanism.rows, SharedRows):
         written = [_row_document(mechanism.answers, row) for row in mechanism.rows.rows]
         return {name: written[k] for name, k in zip(mechanism.datasets, mechanism.rows.of.tolist())}
-    return {
-        name: _row_document(mechanism.answers, mechanism.rows.row(vertex))
-        for vertex, name in enumerate(mechanism.datasets)
-    }
+    answers = mechanism.answers
+    return {name: dict(zip(answers, row)) for name, row in zip(mechanism.datasets, written_rows(mechanism.rows))}
 
 
 def _row_document(answers: tuple[str, ...], row: Row) -> dict[str, str]:

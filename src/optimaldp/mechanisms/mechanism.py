@@ -13,7 +13,8 @@ import numpy.typing as npt
 from optimaldp.errors import MechanismError, NotCertifiedError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.mechanisms.rows import Rows, SharedRows
+from optimaldp.mechanisms.float_text import as_rows, shared_by_text
+from optimaldp.mechanisms.rows import Rows
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.results import Result
 
@@ -38,11 +39,8 @@ class Mechanism(Result):
         preferences = prefers if isinstance(prefers, Preferences) else Preferences.read(graph, prefers)
         if unknown := [name for name in rows if name not in graph.numbers]:
             raise MechanismError("mechanism", unknown[0], "is not a dataset of this graph")
-        return Mechanism(
-            graph,
-            preferences,
-            SharedRows.from_rows([read_row(name, rows, preferences.answers) for name in graph.names]),
-        )
+        different, of = shared_by_text(rows, list(graph.names), lambda name: read_row(name, rows, preferences.answers))
+        return Mechanism(graph, preferences, as_rows(different, of, preferences))
 
     @staticmethod
     def from_json(text: str) -> Mechanism:

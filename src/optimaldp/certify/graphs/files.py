@@ -8,7 +8,7 @@ from typing import Any
 
 from optimaldp.certify.graphs.verdict import EXACT, Verdict, verify
 from optimaldp.errors import ProblemError
-from optimaldp.mechanisms import Mechanism
+from optimaldp.mechanisms import Certificate, Mechanism
 from optimaldp.mechanisms.documents import read_given, read_mechanism
 
 _STATUSES = ("optimal", "infeasible", "no-optimum")
@@ -18,9 +18,14 @@ _PROOFS = (EXACT, "floating-point")
 def verify_document(document: Any) -> tuple[Verdict, Mechanism]:
     """Check what ``optimaldp design`` wrote, or anything like it. What the file claims is compared, never repeated."""
     mechanism, certificate = read_mechanism(document)
+    return verify_claims(document, mechanism, certificate), mechanism
+
+
+def verify_claims(document: Mapping[str, Any], mechanism: Mechanism, certificate: Certificate | None) -> Verdict:
+    """The same for a file that was read already."""
     status, proof = _word(document, "status", _STATUSES), _word(document, "proof", _PROOFS)
     verdict = verify(mechanism, certificate, **read_given(document, mechanism))
-    return _compared(verdict, status, proof), mechanism
+    return _compared(verdict, status, proof)
 
 
 def _compared(verdict: Verdict, status: str | None, proof: str | None) -> Verdict:

@@ -1,0 +1,162 @@
+"""Rows of floats as text and back, many at a time: a large mechanism is written and read as exactly the floats that it is.
+
+A float is a dyadic rational, so it has an exact ratio and an exact decimal; both are read back as the same float. That keeps
+the promise that what is written is what the referee passed, without asking again, and lets a file be checked by the
+compiled referee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optimaldp.graphs.preferences import Preferences
+from optimaldp.mechanisms.rows import SURE_SIDE, FloatRows, Row, Rows, SharedRows, TwoSides
+from optimaldp.privacy.numbers import fraction_text
+
+MANY = 2000  # datasets from which on files are read as floats where they hold floats
+_PLACES = 1200  # significant digits: enough for a sum of floats down to 2^-1074 and one
+_SHORT = 1 << 24  # with a larger denominator the exact decimal of a float is longer than its shortest one
+
+Ratio = tuple[int, int]
+
+
+def written_rows(rows: TwoSides | FloatRows) -> list[tuple[str, ...]]:
+    """Every row as exact text: ratios, or decimals where those are short."""
+    if isinstance(rows, TwoSides):
+        return _two_sides(rows, _ratio_pair)
+    texts = {float(p): _text(*float(p).as_integer_ratio()) for p in np.unique(rows.table)}
+    given = [tuple(map(fraction_text, row)) for row in rows.exact]
+    written = []
+    for row, rest, number in zip(rows.table.tolist(), rows.likeliest.tolist(), rows.exact_of.tolist()):
+        if number >= 0:
+            written.append(given[number])
+            continue
+        words = [texts[p] for p in row]
+        words[rest] = _text(*_rest(row, rest))
+        written.append(tuple(words))
+    return written
+
+
+def decimal_rows(rows: TwoSides | FloatRows, given: Sequence[tuple[Decimal, ...]]) -> list[tuple[Decimal, ...]]:
+    """Every float as its exact decimal; *given* are the decimals of the rows that are kept exactly."""
+    with localcontext(Context(prec=_PLACES)):
+        if isinstance(rows, TwoSides):
+            return _two_sides(rows, lambda small: (Decimal(small), 1 - Decimal(small)))
+        known = {float(p): Decimal(float(p)) for p in np.unique(rows.table)}
+        printed = []
+        for row, rest, number in zip(rows.table.tolist(), rows.likeliest.tolist(), rows.exact_of.tolist()):
+            if number >= 0:
+                printed.append(given[number])
+                continue
+            words = [known[p] for p in row]
+            words[rest] = Decimal(0)
+            words[rest] = 1 - sum(words, Decimal(0))
+            printed.append(tuple(words))
+        return printed
+
+
+def _two_sides(rows: TwoSides, pair: Any) -> list[Any]:
+    """*pair* makes (small, rest) of the smaller probability; equal ones are made once."""
+    small = np.where(rows.sides == SURE_SIDE, 0.0, np.abs(rows.sides))
+    distinct, which = np.unique(small, return_inverse=True)
+    made = [pair(float(p)) for p in distinct]
+    swapped = [(b, a) for a, b in made]
+    first_is_small = ((rows.sides >= 0) == (rows.favourites == 0)).tolist()
+    return [made[k] if first else swapped[k] for k, first in zip(which.tolist(), first_is_small)]
+
+
+def _ratio_pair(small: float) -> tuple[str, str]:
+    above, under = small.as_integer_ratio()
+    return _text(above, under), _text(under - above, under)
+
+
+def _text(above: int, under: int) -> str:
+    return f"{above}/{under}" if _SHORT < under < 2**4000 else fraction_text(Fraction(above, under))
+
+
+def _rest(row: list[float], rest: int) -> Ratio:
+    """One minus the others, exactly: denominators are powers of two, so the largest is common."""
+    parts = [p.as_integer_ratio() for k, p in enumerate(row) if k != rest]
+    under = max(d for _, d in parts)
+    left = Fraction(under - sum(n * (under // d) for n, d in parts), under)
+    return left.numerator, left.denominator
+
+
+def float_rows(rows: Sequence[Row], of: Sequence[int], preferences: Preferences) -> Rows | None:
+    """Rows as floats if they all are (given ones may be kept beside them); ``None`` if not, or if there are few."""
+    if len(of) < MANY:
+        return None
+    numbers = np.asarray(of, dtype=np.int64)
+    if len(preferences.answers) == 2:
+        sides = _sides_of(rows)
+        if sides is None:
+            return None
+        favourites = np.ascontiguousarray(preferences.favourites, dtype=np.int32)
+        return TwoSides(np.where(favourites == 0, sides[numbers, 0], sides[numbers, 1]), favourites)
+    return _float_table(rows, numbers)
+
+
+def _sides_of(rows: Sequence[Row]) -> Any:
+    """For each row the side of either answer, or ``None`` if one is no float."""
+    sides = np.empty((len(rows), 2))
+    for k, (first, second) in enumerate(rows):
+        small = _as_float(min(first, second))
+        if small is None:
+            return None
+        low, high = small, -small if small else SURE_SIDE
+        sides[k] = (low, high) if first <= second else (high, low)
+    return sides
+
+
+def _float_table(rows: Sequence[Row], of: Any) -> FloatRows | None:
+    table = np.array([[float(p) for p in row] for row in rows])
+    likeliest = table.argmax(axis=1).astype(np.int32)
+    exact_of = np.full(len(rows), -1, dtype=np.int32)
+    kept: list[Row] = []
+    for k, row in enumerate(rows):
+        rest = int(likeliest[k])
+        if any(a != rest and _as_float(p) is None for a, p in enumerate(row)):
+            exact_of[k] = len(kept)
+            kept.append(row)
+    if len(kept) > max(64, len(rows) // 10):  # not a mechanism of floats with some given rows
+        return None
+    return FloatRows(table[of], likeliest[of], tuple(kept), exact_of[of])
+
+
+def _as_float(number: Fraction) -> float | None:
+    """The float that is exactly this number, if there is one."""
+    value = number.numerator / number.denominator
+    return value if value.as_integer_ratio() == (number.numerator, number.denominator) else None
+
+
+def shared_by_text(rows: Mapping[str, Any], names: Sequence[str], read: Any) -> tuple[list[Row], list[int]]:
+    """Each different written row read once by *read*, and for each dataset which one it has."""
+    number: dict[Any, int] = {}
+    different: list[Row] = []
+    of = []
+    for name in names:
+        written = rows.get(name)
+        try:
+            key: Any = tuple(written.items())  # type: ignore[union-attr]
+            place = number.get(key)
+        except (AttributeError, TypeError):
+            key, place = name, None
+        if place is None:
+            different.append(read(name))
+            place = number[key] = len(different) - 1
+        of.append(place)
+    return different, of
+
+
+def as_rows(rows: list[Row], of: list[int], preferences: Preferences) -> Rows:
+    """The rows in the form that suits them: floats where many are, else each different one once."""
+    found = float_rows(rows, of, preferences)
+    if found is not None:
+        return found
+    shared = SharedRows.from_rows(rows)
+    return SharedRows(shared.rows, shared.of[np.asarray(of, dtype=np.int64)])

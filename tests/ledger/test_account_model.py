@@ -126,6 +126,13 @@ def test_a_refusal_names_the_part_that_is_used_up() -> None:
         account.require([Cost(None, bound("0.1"))])
 
 
+def test_a_group_that_loses_the_same_epsilon_and_less_delta() -> None:
+    account = Account(opening(1, 1))
+    account.charge(Cost(None, bound("0.1", "0.01"), "trust", (("0.1", bound("0.1")),)))
+    assert account.spent(group=LOW) == bound("0.1")
+    assert account.spent() == bound("0.1", "0.01")
+
+
 def test_what_a_cost_takes_from_a_group() -> None:
     cost = Cost(None, bound(1, "0.01"), "trust", (("0.1", bound("0.05")),))
     assert cost.of(None) == cost.of(Group("other", "0.1")) == cost.of(Group(None, "0.1")) == bound(1, "0.01")

@@ -329,6 +329,13 @@ def test_every_page_fits_its_screen(page: Any, quiet_desk: str, view: str) -> No
             ".filter((one) => !one.labels?.length && !one.getAttribute('aria-label')).map((one) => one.id)"
         )
         assert nameless == []
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+        assert len(ids) == len(set(ids)), [one for one in ids if ids.count(one) > 1]
+        silent = page.evaluate(
+            "[...document.querySelectorAll('button, a, summary')].filter((one) => !one.textContent.trim() "
+            "&& !one.getAttribute('aria-label')).map((one) => one.outerHTML)"
+        )
+        assert silent == []
         page.screenshot(path=picture(f"{name}-{view}"), full_page=True)
 
 

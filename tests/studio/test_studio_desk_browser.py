@@ -351,6 +351,30 @@ def test_a_file_is_chosen_in_the_page(browser: Any, page: Any, view: str, tmp_pa
         other.wait_for_selector("#opening:not([hidden])")
         assert "survey.csv" in other.inner_text("#opening-words")
         assert too_wide(page) <= 0
+        if view == "wide":
+            ask_by_typed_groups(page)
+
+
+def ask_by_typed_groups(page: Any) -> None:
+    """A Parquet file brings its types: options and groups are written as they are."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    written = io.BytesIO()
+    parquet.write_table(pyarrow.table({"ward": [1, 2] * 200, "smokes": [True, False] * 200}), written)
+    page.set_input_files("#file", {"name": "t.parquet", "mimeType": "", "buffer": written.getvalue()})
+    page.wait_for_function("() => document.getElementById('opening-words').textContent.includes('t.parquet')")
+    page.click("#open")
+    page.wait_for_selector("#condition-column")
+    page.select_option("#kind", "winner")
+    page.select_option("#column", "smokes")
+    assert page.input_value("#question") == "winner(smokes, [false, true])"  # the type lists them
+    page.fill("#epsilon", "5")
+    if not page.is_visible("#by"):
+        page.click("#more summary")
+    for column, groups in (("ward", "1, 2"), ("smokes", "true, false")):
+        page.select_option("#by", column)
+        page.fill("#groups", groups)
+        release(page)
+        assert page.locator(".answer th").all_inner_texts() == groups.split(", ")
 
 
 @both_screens

@@ -6,7 +6,10 @@ import asyncio
 import http.client
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -185,3 +188,23 @@ def test_a_port_in_use_is_never_shared(monkeypatch: pytest.MonkeyPatch, exclusiv
 
     _keep_to_ourselves(Listener())  # type: ignore[arg-type]
     assert options == [(socket.SOL_SOCKET, wanted, 1)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Signals) -> None:
+    """Without a ledger the record is kept for this session alone; so are files that were given to the page."""
+    survey, kept = write_survey(tmp_path), tmp_path / "kept"
+    kept.mkdir()
+    program = "from optimaldp.cli import main; main()"
+    command = [sys.executable, "-c", program, "studio", "--no-open", "--port", "0", "--data", str(survey)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(kept)})
+    assert process.stdout is not None
+    address = process.stdout.readline().split()[2]
+    with urllib.request.urlopen(f"{address}api/session") as answer:
+        assert answer.status == 200
+    assert list(kept.glob("*/session.ledger"))
+    process.send_signal(ending)
+    process.wait(30)
+    process.stdout.close()
+    assert list(kept.iterdir()) == []

@@ -43,8 +43,18 @@ def empty() -> Iterator[TestClient]:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[TestClient]:
-    """A studio with a table and a budget of 1."""
-    survey, ledger = str(write_survey(tmp_path)), str(tmp_path / "survey.ledger")
+    """A studio with a table and a budget of 1, to be spent."""
+    yield from _desk(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def quiet_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """The same, for tests that spend nothing."""
+    yield from _desk(tmp_path_factory.mktemp("quiet"))
+
+
+def _desk(folder: Path) -> Iterator[TestClient]:
+    survey, ledger = str(write_survey(folder)), str(folder / "survey.ledger")
     with prepared(survey, ledger, budget=Budget(epsilon=1)) as made:
         settings = replace(made, token=TOKEN["X-Studio-Token"])
         with TestClient(application(settings), base_url=HERE) as client:
@@ -107,6 +117,17 @@ def test_a_file_is_given_opened_asked_and_removed(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_a_file_with_types_brings_them(empty: TestClient) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    written = io.BytesIO()
+    parquet.write_table(pyarrow.table({"age": [31, 47], "smokes": [True, False]}), written)
+    shown = give(empty, written.getvalue(), "PEOPLE.PARQUET").json()["data"]
+    assert shown["words"] == "Parquet file PEOPLE.PARQUET (2 columns)"
+    assert [(column["kind"], column["open"]) for column in shown["columns"]] == [("whole", False), ("truth", False)]
+    assert shown["columns"][1]["options"] == [False, True]
+    assert "types of columns are public" in shown["read_as"]
+
+
 def test_a_file_that_cannot_be_read_changes_nothing_and_is_not_echoed(empty: TestClient) -> None:
     opened(empty)
     before = empty.get("/api/session").json()
@@ -159,8 +180,9 @@ def test_names_from_a_browser_never_become_paths() -> None:
 def test_only_our_own_page_gives_files(empty: TestClient, headers: dict[str, str], kind: str) -> None:
     refused = give(empty, PEOPLE, "people.csv", **headers)
     assert refused.json()["error"]["kind"] == kind
-    opening = call(empty, "open", {}, **{"X-Studio-Token": "guess"})
-    assert opening.json()["error"]["kind"] == "TokenMissing"
+    for name in ("open", "release", "release_plan", "sanitise"):
+        guarded = call(empty, name, {}, **{"X-Studio-Token": "guess"})
+        assert guarded.json()["error"]["kind"] == "TokenMissing"
 
 
 def test_a_file_has_a_largest_size(empty: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,8 +202,8 @@ def test_a_file_has_a_largest_size(empty: TestClient, monkeypatch: pytest.Monkey
     assert len(list(folder_of(empty).glob("table-*"))) == 1
 
 
-def test_a_studio_that_has_a_table_takes_no_other(desk: TestClient) -> None:
-    refused = give(desk, PEOPLE, "people.csv")
+def test_a_studio_that_has_a_table_takes_no_other(quiet_desk: TestClient) -> None:
+    refused = give(quiet_desk, PEOPLE, "people.csv")
     assert (refused.status_code, refused.json()["error"]["kind"]) == (409, "TableGiven")
 
 
@@ -217,34 +239,34 @@ def test_several_questions_are_priced_and_charged_together_or_not_at_all(desk: T
     assert again["price"]["words"].startswith("Together they cost epsilon 0.1. 2 of them were answered before")
 
 
-def test_a_list_with_a_mistake_is_told_and_spends_nothing(desk: TestClient) -> None:
+def test_a_list_with_a_mistake_is_told_and_spends_nothing(quiet_desk: TestClient) -> None:
     asked = [BASKET[0], {"question": "majority(height > 3)", "epsilon": "0.1"}, BASKET[0]]
-    shown = call(desk, "check_plan", {"questions": asked}).json()
+    shown = call(quiet_desk, "check_plan", {"questions": asked}).json()
     assert "error" not in shown["questions"][0]
     assert "is not a column of the table" in shown["questions"][1]["error"]
     assert "twice" in shown["questions"][2]["error"]
     assert shown["price"]["covered"] is False
-    assert call(desk, "release_plan", {"questions": asked, "confirm": True}).status_code == 400
+    assert call(quiet_desk, "release_plan", {"questions": asked, "confirm": True}).status_code == 400
     for broken in ([], "x", [3], [{"question": "majority(age < 40)"}], [BASKET[0] | {"unit": "age"}]):
-        assert call(desk, "check_plan", {"questions": broken}).status_code == 400
+        assert call(quiet_desk, "check_plan", {"questions": broken}).status_code == 400
     for confirm in (False, None, 1):
-        assert call(desk, "release_plan", {"questions": BASKET, "confirm": confirm}).status_code == 400
-    assert desk.get("/api/session").json()["ledger"]["history"] == []
+        assert call(quiet_desk, "release_plan", {"questions": BASKET, "confirm": confirm}).status_code == 400
+    assert quiet_desk.get("/api/session").json()["ledger"]["history"] == []
 
 
-def test_a_plan_is_written_and_read(desk: TestClient) -> None:
+def test_a_plan_is_written_and_read(quiet_desk: TestClient) -> None:
     grouped = {"by": "smokes", "groups": ["yes", 'it\'s "no"\n'], "public_groups": True, "delta": "1e-9"}
     questions = [BASKET[0], BASKET[1] | grouped]
-    text = call(desk, "write_plan", {"questions": questions}).json()["plan"]
+    text = call(quiet_desk, "write_plan", {"questions": questions}).json()["plan"]
     assert tomllib.loads(text)["neighbours"] == "substitution"
-    assert call(desk, "read_plan", {"plan": text}).json()["questions"] == questions
+    assert call(quiet_desk, "read_plan", {"plan": text}).json()["questions"] == questions
     other = text.replace('neighbours = "substitution"', 'unit = "name"')
-    assert "is not the unit of this ledger" in call(desk, "read_plan", {"plan": other}).json()["error"]["message"]
+    assert "is not the unit of this ledger" in call(quiet_desk, "read_plan", {"plan": other}).json()["error"]["message"]
     hidden = 'source = "/etc/passwd"\nledger = "/etc/shadow"\n[[question]]\ntext = "majority(age < 40)"\nepsilon = 1\n'
-    assert call(desk, "read_plan", {"plan": hidden}).json()["questions"] == [
+    assert call(quiet_desk, "read_plan", {"plan": hidden}).json()["questions"] == [
         {"question": "majority(age < 40)", "epsilon": 1}
     ]
-    assert call(desk, "read_plan", {"plan": "[["}).status_code == 400
+    assert call(quiet_desk, "read_plan", {"plan": "[["}).status_code == 400
 
 
 def test_a_plan_reads_back_what_it_writes() -> None:
@@ -277,15 +299,17 @@ def test_a_table_is_sanitised_after_an_estimate(desk: TestClient) -> None:
     assert call(desk, "sanitise", asked | {"confirm": True}).status_code == 409
     for bad in (["height: ['a', 'b']"], ["smokes"], [], ["smokes: ["]):
         assert call(desk, "check_sanitise", asked | {"columns": bad}).status_code == 400
-    for text in (str(shown), str(made)):
-        assert not any(canary in text for canary in CANARIES)
+    assert not any(
+        canary in str(shown) for canary in CANARIES
+    )  # noisy counts may be near the true ones: they are paid for
+    assert not any(canary in rows.text for canary in CANARIES if not canary.isdigit())
 
 
 @pytest.mark.parametrize(
     "path", ["clean-9.csv", "clean-1.exe", "clean-..%2F1.csv", "../session.ledger", "clean--1.csv"]
 )
-def test_only_sanitised_tables_are_downloaded(desk: TestClient, path: str) -> None:
-    assert desk.get(f"/made/{path}").status_code == 404
+def test_only_sanitised_tables_are_downloaded(quiet_desk: TestClient, path: str) -> None:
+    assert quiet_desk.get(f"/made/{path}").status_code == 404
 
 
 def test_a_ticket_is_good_for_one_spend(desk: TestClient) -> None:

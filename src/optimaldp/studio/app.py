@@ -12,7 +12,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -198,6 +198,8 @@ def _upload(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
                 table = await received(request.stream(), request.headers.get("X-File-Name", ""), before)
             except (FileTooLargeError, BodyTooLargeError):
                 return too_large(UPLOAD)
+            except ClientDisconnect:  # nobody waits for the rest of the file; what came of it is gone
+                return Response("{}", 499)
             await state.pool.use(table)
             shown = await _run(request, "session", "{}", settings.most_seconds)
             if shown.status_code == 200:

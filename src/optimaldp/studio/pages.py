@@ -21,7 +21,12 @@ class Page:
 
 
 PAGES = (
-    Page("/", "explore", "Explore", "What does a level mean for your question? Nothing is read and nothing is spent."),
+    Page(
+        "/",
+        "explore",
+        "Explore",
+        "How private and how accurate would an answer be? Choose a question and move the slider: nothing is read or spent.",
+    ),
     Page("/release", "release", "Release", "Private answers about your table, paid from its budget."),
     Page("/sanitise", "sanitise", "Sanitise", "A whole table of the same kind, which you may publish."),
     Page("/design", "design", "Design", "The best private mechanism on a graph of datasets, with its proof."),

@@ -14,7 +14,7 @@ from optimaldp.sanitising.planning import Asked, make_plan
 from optimaldp.sanitising.splitting import read_marginals
 from optimaldp.studio.calls import read_fields
 from optimaldp.studio.desk import Desk
-from optimaldp.studio.keeping import keep_table, kept_tables
+from optimaldp.studio.keeping import kept_tables, number_of, room_for_table
 from optimaldp.studio.releasing import require_confirmed
 from optimaldp.tables import People
 
@@ -55,18 +55,12 @@ def sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     require_confirmed(fields)
     labels = fields.pop("labels", False) is True
     table = desk.table
-    columns = read_columns(fields.pop("columns"))
-    made = sanitised_table(
-        table.source,
-        {column.name: column for column in columns},
-        **fields,
-        ledger=table.ledger,
-        types=table.types,
-    )
-    assert desk.folder is not None
-    number = keep_table(made, desk.folder, labels=labels)
+    columns = {column.name: column for column in read_columns(fields.pop("columns"))}
+    with room_for_table(desk.folder) as path:  # before anything is spent
+        made = sanitised_table(table.source, columns, **fields, ledger=table.ledger, types=table.types)
+        made.save(path, labels=labels)
     return {
-        "number": number,
+        "number": number_of(path),
         "rows": made.rows,
         "statement": made.to_document(),
         "margins": {column.name: _margin(made, column) for column in made.columns},

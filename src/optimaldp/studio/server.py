@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +36,15 @@ def serve(settings: Settings, *, port: int | None = None, open_page: bool = True
         _open_later(address)
     options: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
     server = uvicorn.Server(uvicorn.Config(application(settings), lifespan="on", **options))
+    _end_in_order()
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
+
+
+def _end_in_order() -> None:
+    """Being told to end (SIGTERM) removes what is kept for this session alone, as Ctrl+C does."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 @contextlib.contextmanager
@@ -53,8 +63,10 @@ def prepared(
     from optimaldp.ledger.opening import ledger_exists
 
     if data is None:
-        if ledger is not None:
-            raise InputError("ledger", ledger, "was given without a table", "add --data survey.csv")
+        for name, value in {"ledger": ledger, "budget": budget, "neighbours": neighbours, "unit": unit}.items():
+            if value is not None:
+                remedy = "add --data survey.csv; for a file that is chosen in the page it is said there"
+                raise InputError(name, str(value), "was given without a table", remedy)
         yield Settings(host=host)
         return
     _check_path(data)
@@ -106,7 +118,6 @@ def _keep_to_ourselves(made: socket.socket) -> None:
 
 def _open_later(address: str) -> None:
     """Open the browser a moment after the server began to listen; a machine without one is no error."""
-    import threading
     import webbrowser
 
     timer = threading.Timer(0.3, lambda: webbrowser.open(address))

@@ -16,7 +16,12 @@ function showDependent() {
   byId("aim-part").hidden = byId("levels").value === "";
 }
 
-const groupValue = (text) => { const own = columns.find((one) => one.name === byId("by").value); return own && !own.open && own.kind === "number" && isNumber(text) ? Number(text) : text; };
+// A group as the column's type has it: a number, true or false, or text.
+const groupValue = (text) => {
+  const own = columns.find((one) => one.name === byId("by").value);
+  if (!own || own.open) return text;
+  return own.kind === "truth" && /^(true|false)$/i.test(text) ? text.toLowerCase() === "true" : own.kind === "whole" && isNumber(text) ? Number(text) : text;
+};
 
 function asked() {
   const body = { question: byId("question").value, epsilon: byId("epsilon").value, delta: byId("delta").value || "0" };
@@ -43,7 +48,7 @@ const refresh = latestOnly(async () => {
   sound = false;
   price = null;
   ready(); // while the studio checks, the button is off and looks it
-  if (!body.question || !body.epsilon) return;
+  if (!body.question || !body.epsilon) { byId("preview-card").hidden = true; return; }
   try {
     const made = await call("check", checked(body), { status, words: "Checking against the schema" });
     clearErrors(form, status);

@@ -55,7 +55,7 @@ export async function call(name, body, { status = null, words = "Working", cance
   const stopper = new AbortController();
   const start = performance.now();
   const time = el("span");
-  const bar = () => status?.replaceChildren(el("div", { class: "waiting" }, el("span", {}, `${words} `, time), el("progress", { "aria-label": words }),
+  const bar = () => status?.replaceChildren(el("div", { class: "waiting", role: "status" }, el("span", {}, `${words} `, time), el("progress", { "aria-label": words }),
     el("button", { type: "button", class: "quiet", onclick: () => stopper.abort() }, "Cancel"), cancelWords ? el("span", { class: "note" }, cancelWords) : null));
   const show = setTimeout(bar, 500);
   const tick = setInterval(() => { time.textContent = `${Math.round((performance.now() - start) / 1000)} s`; }, 500);

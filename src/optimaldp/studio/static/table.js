@@ -21,8 +21,9 @@ export async function openTable({ status, ready, changed }) {
   chooseFile(show);
   const look = async () => {
     if (byId("desk").hidden || document.querySelector("dialog[open]")) return;
+    const before = lastEntry();
     try { showBook((await call("session", null)).ledger); } catch (error) { if (error.kind === "AnotherTable") location.reload(); return; }
-    changed();
+    if (lastEntry() !== before) changed(); // a check that nobody needs would switch the button off under the pointer
   };
   others.addEventListener("message", ({ data }) => (data === "table" ? location.reload() : look()));
   addEventListener("focus", look); // another program may have spent
@@ -73,7 +74,7 @@ function offerOpening({ data }) {
   byId("opening-unit").replaceChildren(el("option", { value: "" }, "each row is one person"), ...data.columns.map((one) => el("option", { value: one.name }, `each value of ${one.name} is one person`)));
 }
 
-export const ledger = () => book;
+const lastEntry = () => book.history.at(-1)?.sequence ?? -1;
 
 // The budget with what the next step would take, and the history with its downloads.
 export function showBook(now, next = 0) {
@@ -119,7 +120,7 @@ byId("no").addEventListener("click", () => byId("confirm").close(""));
 
 // Send what was confirmed, once: the ticket makes a second sending of the same confirmation nothing.
 export async function spend(name, body) {
-  const truth = byId("truth"), before = book.history.length ? book.history[book.history.length - 1].sequence : -1;
+  const truth = byId("truth"), before = lastEntry();
   const headers = { "X-Studio-Ticket": crypto.getRandomValues(new Uint32Array(4)).join("-") };
   truth.replaceChildren();
   try {

@@ -85,27 +85,27 @@ def look(index: int) -> Look:
     )
 
 
-# The colour and the marks of each mechanism that a preview names, in every picture: what is ours comes first. Two curves of
-# one mechanism share a colour and differ in marks.
-_MECHANISMS: dict[str, tuple[int, int]] = {
-    "optimaldp": (0, 0),
-    "exponential": (1, 1),
-    "permute-and-flip": (2, 2),
-    "discrete Laplace": (3, 3),
-    "randomised response": (4, 4),
-    "typical, average": (0, 0),
-    "typical, worst": (0, 1),
-    "every table, average": (5, 5),
-    "every table, worst": (5, 6),
-    "strictest for all": (6, 3),
-    "strict left out, average": (7, 4),
+# The colour of each mechanism that a preview names, in every picture; what a release would use is ours, and comes first.
+_COLOURS = {
+    **dict.fromkeys(("optimaldp", "typical", "either aim", "each kept by their level"), 0),
+    "exponential": 1,
+    "permute-and-flip": 2,
+    "discrete Laplace": 3,
+    "randomised response": 4,
+    "every table": 5,
+    "strictest for all": 6,
+    "strict left out": 7,
 }
 
 
-def look_of(mechanism: str, index: int = 0) -> Look:
-    """The look of a mechanism by its name, the same in every picture; one that has no name here looks like number *index*."""
-    colour, marks = _MECHANISMS.get(mechanism, (index, index))
-    return replace(look(marks), colour=look(colour).colour)
+def look_of(name: str, index: int = 0) -> Look:
+    """The look of a mechanism by its name, the same in every picture; one that has no name here looks like number *index*.
+
+    Two curves of one mechanism ("typical, average" and "typical, worst") share its colour and differ in their marks.
+    """
+    mechanism, _, case = name.partition(", ")
+    colour = _COLOURS.get(mechanism, index)
+    return replace(look(colour + (case == "worst")), colour=look(colour).colour)
 
 
 def figure(

@@ -85,7 +85,7 @@ def _two_bins_row() -> Row:
     ours = best_time(lambda: two_bin_optimum(60, epsilon="ln(2)"))
     theirs = best_time(lambda: finite_optimum(2, 60, epsilon="ln(2)"), repeats=1)
     large = best_time(lambda: two_bin_optimum(10_000, epsilon="ln(2)"), repeats=1)
-    note = f"10^4 persons without a program: {large:.2g} s"
+    note = f"10^4 people without a program: {large:.2g} s"
     return at_least_faster(
         "least error, 2 bins, 60 persons", ours, "linear program (HiGHS, proven)", theirs, 20, note=note
     )

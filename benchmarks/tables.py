@@ -52,7 +52,7 @@ _TASKS: list[tuple[str, Tally, dict[str, Any], str]] = [
     ),
 ]
 _PEOPLE = (
-    "share of persons with ten rows each",
+    "share of people with ten rows each",
     Tally((Condition("smokes = 'yes'"),)),
     {"unit": "person"},
     "SELECT count(*) FILTER (WHERE yes), count(*) FROM "

@@ -159,7 +159,7 @@ CLAIMS = (
     Claim(
         histograms.STUDY,
         False,
-        "Few persons in many bins: next to nothing is gained, since fitting to the public total does most of the work.",
+        "Few people in many bins: next to nothing is gained, since fitting to the public total does most of the work.",
         _between(0.94, 1.03),
         _about("only 100 persons"),
     ),

@@ -17,7 +17,7 @@ from optimaldp.histograms import optimal_error, private_histogram
 Integers = npt.NDArray[Any]
 
 _DRAWS = 3000
-_LARGE = 1000  # persons in each bin: no noise reaches 0
+_LARGE = 1000  # people in each bin: no noise reaches 0
 # In no order: which bin comes first decides how a left-over person is rounded, and must not tell which bins are large.
 _SPARSE = (1, 40, 0, 3, 0, 10, 1, 6, 0, 20, 2, 1, 0, 8, 1, 4, 0, 2, 1, 0)
 STUDY = "Histogram with a public total"
@@ -67,7 +67,7 @@ def _sparse(epsilon: float) -> Comparison:
     total = int(counts.sum())
     theirs = [_size(fit_to_total(np.array(noisy(list(_SPARSE))), total) - counts) for _ in range(_DRAWS)]
     ours = [_size(np.array(private_histogram(_SPARSE, epsilon=epsilon).counts) - counts) for _ in range(_DRAWS)]
-    task = f"K = 20, ε = {epsilon:g}, only {total} persons, six bins empty"
+    task = f"K = 20, ε = {epsilon:g}, only {total} people, six bins empty"
     return Comparison(STUDY, task, "OpenDP, noisy counts fitted to the total", drawn(ours), drawn(theirs))
 
 

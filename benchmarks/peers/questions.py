@@ -43,7 +43,7 @@ def _frequency(wrong: Callable[[], bool]) -> list[float]:
 
 
 def _pure_majority(margin: int, epsilon: float) -> Iterator[Comparison]:
-    """Yes has 501 + margin - 1 of 1001: *margin* persons would have to change."""
+    """Yes has 501 + margin - 1 of 1001: *margin* people would have to change."""
     task, yes, ours = f"margin {margin}, ε = {epsilon:g}", _NEEDED + margin - 1, _our_error(margin, epsilon, 0)
     value = laplace_tail(1 / epsilon, margin)
     noisy, geometric = libraries.opendp_count(1 / epsilon), libraries.diffprivlib_count(epsilon, 1)

@@ -1,7 +1,7 @@
 """Choosing ε by the margin.
 
 The question before every release: how close may the result be, so that the private answer is still right in 95 % of
-cases? Across stands ε, up the least margin for which that holds: the number of persons who would have to be different
+cases? Across stands ε, up the least margin for which that holds: the number of people who would have to be different
 to change the truth. Halving ε doubles the margin, and that is all. A δ of one in a million changes this line little
 and, beyond another one, makes the answer right always.
 """

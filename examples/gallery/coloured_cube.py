@@ -1,6 +1,6 @@
 """The coloured cube of votes.
 
-Three persons vote 1 or 2: eight datasets, an edge for every single changed vote. The mark says which side truly has
+Three people vote 1 or 2: eight datasets, an edge for every single changed vote. The mark says which side truly has
 the majority, the shade how likely the best private mechanism says so. On the boundary both sides can be no better than
 randomised response; the two unanimous corners are one step away from it, and right nine times out of ten.
 """

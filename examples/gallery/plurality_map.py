@@ -1,6 +1,6 @@
 """A map of a plurality.
 
-Thirty persons choose between A, B and C. Every point of the triangle is one possible result; its mark is the true
+Thirty people choose between A, B and C. Every point of the triangle is one possible result; its mark is the true
 winner, its shade the probability that the private announcement names it. Doubt lives on the three borders, a few
 votes wide, and is largest in the middle, where all three meet. Far inside each third the announcement is right, and
 nothing is lost to privacy.
@@ -30,7 +30,7 @@ def place(result: tuple[int, ...]) -> tuple[float, float]:
 
 
 def draw(folder: Path) -> Path:
-    picture, axes = figure(7.2, 5.6, title=f"Who wins? {PERSONS} persons, ε = ln 2, one vote replaced", grid=False)
+    picture, axes = figure(7.2, 5.6, title=f"Who wins? {PERSONS} people, ε = ln 2, one vote replaced", grid=False)
     for option, name in enumerate(OPTIONS):
         mine = [r for r in results() if r.index(max(r)) == option]  # a tie goes to the earlier option
         chance = [float(odp.questions.winner_probabilities(r, epsilon="ln(2)")[option]) for r in mine]

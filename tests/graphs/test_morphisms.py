@@ -311,7 +311,7 @@ def test_values_become_the_histogram_lattice():
 
 def test_bits_are_counted_by_ones():
     assert counts(hypercube(4))("0111") == "3"
-    with pytest.raises(GraphError, match="no persons with the same values"):
+    with pytest.raises(GraphError, match="no people with the same values"):
         counts(line(3))
 
 

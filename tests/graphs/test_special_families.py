@@ -119,7 +119,7 @@ def test_hot_edges_by_pair_mask_and_rule_agree():
         (lambda: with_hot_edges(votes(2, level=1), [("11", "22")], level=1), r"\('11', '22'\) is not an edge"),
         (lambda: with_hot_edges(votes(2, level=1), [("11", "33")], level=1), "'33' is not one of"),
         (lambda: with_hot_edges(votes(2, level=1), np.array([True]), level=1), "is not a mask over 4 edges"),
-        (lambda: hot_deciding_vote(3, person=4, level=1, hot=1), "4 is not one of 3 persons"),
+        (lambda: hot_deciding_vote(3, person=4, level=1, hot=1), "4 is not one of 3 people"),
     ],
 )
 def test_wrong_hot_edges_are_refused(make, quoted):

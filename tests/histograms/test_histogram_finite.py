@@ -227,7 +227,7 @@ def test_comparison_describes_itself_and_draws():
     found = compare_remaps(2, 3, epsilon="ln(3)")
     assert abs(found.gap("bayes")) < 1e-8
     assert len(found.plot().axes[0].patches) == 4
-    assert "least for many persons" in found._repr_html_()
+    assert "least for many people" in found._repr_html_()
     with pytest.raises(HistogramError, match="not compared"):
         found.gap("other")
 

@@ -27,7 +27,7 @@ def histogram(
         None, metavar="K", help="A number of bins: print the least possible error; with --counts, check it."
     ),
     persons: str | None = typer.Option(
-        None, metavar="N", help="With --bins: also the expected error of every remap for N persons, beside the least."
+        None, metavar="N", help="With --bins: also the expected error of every remap for N people, beside the least."
     ),
     neighbours: str = typer.Option(
         "substitution",

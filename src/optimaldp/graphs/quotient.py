@@ -117,7 +117,7 @@ def _in_order(labels: set[Any]) -> list[Any]:
 def counts(graph: DatasetGraph) -> Morphism:
     """Forget who is who: votes become the number of yes votes, values the histogram of values.
 
-    The classes are the orbits of all permutations of the persons, so nothing is lost when all persons have the same level
+    The classes are the orbits of all permutations of the people, so nothing is lost when all people have the same level
     (with personal levels the quotient has to promise the strictest of them to everybody).
 
     >>> from optimaldp.graphs import votes
@@ -126,7 +126,7 @@ def counts(graph: DatasetGraph) -> Morphism:
     """
     names = graph.names
     if not isinstance(names, ProductNames) or any(tuple(part) != tuple(names.parts[0]) for part in names.parts):
-        raise GraphError("graph", graph, "has no persons with the same values", "use quotient with labels of your own")
+        raise GraphError("graph", graph, "has no people with the same values", "use quotient with labels of your own")
     symbols, persons = tuple(names.parts[0]), len(names.parts)
     if len(symbols) == 2:
         # Votes count those for yes; bits and other pairs count the second symbol, so that '0' is nobody.

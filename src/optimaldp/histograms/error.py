@@ -1,9 +1,9 @@
-"""The least expected L1 error of a private histogram with a public total, for many persons (002 Theorem 1).
+"""The least expected L1 error of a private histogram with a public total, for many people (002 Theorem 1).
 
     D*_K(theta) = 2 theta [ (K-1)/(1-theta) + S'/S ],   S(theta) = sum_j C(K-1, j)^2 theta^j,   theta = e^-epsilon
 
 No epsilon-DP mechanism (neighbours: one record replaced) has a smaller limit of the expected L1 error as the number of
-persons grows, when records are independent and every bin has positive probability. The Legendre form printed in the
+people grows, when records are independent and every bin has positive probability. The Legendre form printed in the
 paper's Corollary 1 is wrong (erratum E1); the three forms here are equal, and tests compare them exactly.
 """
 
@@ -33,7 +33,7 @@ _DIGITS_OF_INVERSE = 12
 
 
 def optimal_error(bins: int, *, epsilon: Any) -> float:
-    """The least expected L1 error for many persons, as the nearest float or one next to it.
+    """The least expected L1 error for many people, as the nearest float or one next to it.
 
     >>> optimal_error(2, epsilon="ln(2)"), round(optimal_error(10, epsilon=0.1), 6)
     (2.6666666666666665, 179.911789)

@@ -1,6 +1,6 @@
 """Histograms as lattice points: how many lie at each distance, and the graph of privacy constraints (002 section III).
 
-Vectors of K integers with sum 0, and the distance ``d_G = |z|_1 / 2``: the number of persons who must change their
+Vectors of K integers with sum 0, and the distance ``d_G = |z|_1 / 2``: the number of people who must change their
 record. The vectors within distance d are the integer points of the d-th dilate of the root polytope A_{K-1} (erratum
 E14).
 """
@@ -101,7 +101,7 @@ def distances_from(histogram: Sequence[int]) -> tuple[int, ...]:
     (1, 2, 3)
     """
     counts = read_histogram(histogram)
-    # ways[i][d]: choices for the bins seen so far with i bins that do not lose and d persons lost by the others
+    # ways[i][d]: choices for the bins seen so far with i bins that do not lose and d people lost by the others
     ways = {(0, 0): 1}
     for count in counts:
         following: dict[tuple[int, int], int] = {}
@@ -163,7 +163,7 @@ class ConstraintGraph(Result):
         return tuple((i, j) for i, j in pairs if i < j)
 
     def summary(self) -> str:
-        return f"ConstraintGraph({self.bins} bins, {self.persons} persons, {len(self.vertices)} histograms)"
+        return f"ConstraintGraph({self.bins} bins, {self.persons} people, {len(self.vertices)} histograms)"
 
     def to_document(self) -> dict[str, Any]:
         return {"bins": self.bins, "persons": self.persons, "vertices": self.vertices, "edges": self.edges}

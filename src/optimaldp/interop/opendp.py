@@ -86,7 +86,7 @@ def question_measurement(
     **Guarantee.** The answer is (epsilon, delta)-DP for one move of the *neighbours*, and the map says what k moves cost. With
     ``"add-remove"`` (one person appears or disappears) the input is a vector of counts under the L1 distance, so it can follow
     ``then_count_by_categories``. With ``"substitution"`` (one record is replaced) the number of *persons* is public and has to
-    be given; the input is a list of counts with that total, and the distance is the number of persons replaced.
+    be given; the input is a list of counts with that total, and the distance is the number of people replaced.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib", "honest-but-curious")
@@ -145,7 +145,7 @@ def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any
 
 def _read_persons(persons: Any) -> int:
     if isinstance(persons, bool) or not isinstance(persons, int) or persons < 0:
-        rule = "is not the number of persons, which is public when one record is replaced"
+        rule = "is not the number of people, which is public when one record is replaced"
         raise InputError("persons", persons, rule, "give persons=1000, or neighbours='add-remove'")
     return persons
 

@@ -101,7 +101,7 @@ def figures() -> list[Figure]:
     return [
         Figure(
             "002-fig2",
-            "Privacy constraints of three bins and two persons.",
+            "Privacy constraints of three bins and two people.",
             lambda: histograms.constraint_graph(3, 2).plot(),
         ),
         Figure("002-curve", "Least expected error by epsilon, K = 3.", _draw_curve),

@@ -123,7 +123,7 @@ def _towards_boundary(rows: dict[str, dict[str, Any]], values: str) -> dict[str,
 
 
 def _layout(names: list[str], values: str) -> dict[str, list[float]]:
-    """Layers by the number of persons with the first value; each layer from top to bottom."""
+    """Layers by the number of people with the first value; each layer from top to bottom."""
     layers: dict[int, list[str]] = {}
     for name in names:
         layers.setdefault(name.count(values[0]), []).append(name)

@@ -1,4 +1,4 @@
-"""The finite certificate: finitely many shapes prove the lattice version private for every number of persons.
+"""The finite certificate: finitely many shapes prove the lattice version private for every number of people.
 
 Order the options by their gap to the top and split at the first jump larger than ``max(3, reach - gap)``: near
 options before it, far ones after. Lifting a near option never lowers the lowest near count and closes a far option's

@@ -1,6 +1,6 @@
 """The referee of "who wins?": for which numbers of options and which epsilon the flip envelope is proven private.
 
-Every statement here holds for every number of persons under substitution, also when some persons chose none of the
+Every statement here holds for every number of people under substitution, also when some people chose none of the
 options: a vote may then leave the election or enter it. The proofs are outlined in the documentation of ``winner``.
 """
 

@@ -127,7 +127,7 @@ def pair_holds(gaps: Any, near: int, giver: int, taker: int, z: Interval, y: Int
 def shape_holds(gaps: Any, near: int, options: int, far: int, numbers: Any, known: Any) -> bool:
     """Check every kind of move from one shape.
 
-    There is always somebody far: at least the persons who chose none of the options.
+    There is always somebody far: at least the people who chose none of the options.
     """
     z = enclose(gaps, near, far, numbers, known)
     if z[0] <= 0:

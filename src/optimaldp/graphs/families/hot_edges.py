@@ -35,12 +35,12 @@ def with_hot_edges(graph: DatasetGraph, which: Which, *, level: Any) -> DatasetG
 def hot_deciding_vote(persons: int = 3, *, person: int = 1, level: Any, hot: Any) -> DatasetGraph:
     """Votes in which one person's vote is better protected, but only where it decides the majority (003, Fig. 1).
 
-    For three persons and the first of them these are the edges 121 - 221 and 112 - 212.
+    For three people and the first of them these are the edges 121 - 221 and 112 - 212.
     """
     index = read_size(person, 1, field="person") - 1
     graph = votes(persons, level=level)
     if index >= persons:
-        raise GraphError("person", person, f"is not one of {persons} persons")
+        raise GraphError("person", person, f"is not one of {persons} people")
     truth = majority.preferences(graph)
     assert truth is not None
     # Votes are the bits of a dataset's number, the first person's the highest.

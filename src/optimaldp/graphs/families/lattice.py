@@ -17,7 +17,7 @@ Table = npt.NDArray[np.int32]
 
 
 def histogram_lattice(bins: int, total: int, *, level: Any = None) -> DatasetGraph:
-    """All histograms of *total* persons in *bins* bins, named like ``'2,0,1'``; neighbours by substitution.
+    """All histograms of *total* people in *bins* bins, named like ``'2,0,1'``; neighbours by substitution.
 
     >>> histogram_lattice(3, 2, level=1)
     DatasetGraph(6 datasets, 9 edges, (1, 0)-DP)
@@ -48,7 +48,7 @@ def compositions(bins: int, total: int) -> Table:
 def ranks(table: Table) -> npt.NDArray[np.int64]:
     """The row number of each histogram in :func:`compositions` of its size and total.
 
-    Rows that agree before bin k and are smaller in it number ``C(r + m, m) - C(r' + m, m)``: r persons are left before
+    Rows that agree before bin k and are smaller in it number ``C(r + m, m) - C(r' + m, m)``: r people are left before
     bin k, r' after it, and m bins follow.
     """
     rest = table.sum(axis=1)

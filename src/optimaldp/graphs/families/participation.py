@@ -1,4 +1,4 @@
-"""Who took part: datasets are sets of persons, and neighbours differ by one person who joins or leaves."""
+"""Who took part: datasets are sets of people, and neighbours differ by one person who joins or leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optimaldp.graphs.names import LazyNames, NumberNames, check_unique
 
 
 class SubsetNames(LazyNames):
-    """The subsets of some persons, ``'{}'`` to ``'{1,2,3}'``; the bits of a number say who is in, the first person first."""
+    """The subsets of some people, ``'{}'`` to ``'{1,2,3}'``; the bits of a number say who is in, the first person first."""
 
     def __init__(self, persons: Sequence[str]) -> None:
         self.persons = tuple(persons)

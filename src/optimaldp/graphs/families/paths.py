@@ -14,7 +14,7 @@ from optimaldp.graphs.names import NumberNames
 
 
 def read_size(value: Any, least: int, *, field: str) -> int:
-    """A whole number of datasets, persons, values or bins, at least *least*."""
+    """A whole number of datasets, people, values or bins, at least *least*."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise GraphError(field, value, "is not a whole number")
     if value < least:

@@ -53,7 +53,7 @@ def _parts(graph: DatasetGraph, separator: str) -> Sequence[Sequence[str]]:
 
 def _check_size(sizes: Sequence[int]) -> None:
     if math.prod(sizes) > MOST_DATASETS:
-        way_out = "count persons instead of listing them (a line or grid of counts)"
+        way_out = "count people instead of listing them (a line or grid of counts)"
         raise GraphError("graph", f"{math.prod(sizes):.3g} datasets", "is too large to list", way_out)
 
 
@@ -112,7 +112,7 @@ def grid(shape: Sequence[int], *, level: Any = None, levels: Sequence[Any] | Non
 
 
 def group_counts(sizes: Sequence[int], *, level: Any = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
-    """How many persons of each group answered yes: a grid of counts from 0 to the group's size.
+    """How many people of each group answered yes: a grid of counts from 0 to the group's size.
 
     Neighbours differ in one person's answer, and *levels* may protect each group by a level of its own.
 

@@ -12,7 +12,7 @@ from optimaldp.graphs.preferences import Preferences
 
 
 class Majority:
-    """Whether more persons voted yes (1) than no (2); a tie is a no.
+    """Whether more people voted yes (1) than no (2); a tie is a no.
 
     >>> majority("112"), majority("12")
     ('yes', 'no')

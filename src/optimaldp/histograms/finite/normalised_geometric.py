@@ -1,7 +1,7 @@
 """The normalised geometric mechanism (002 (14)), shown to fail.
 
 ``W(g | h) = theta^(d(g,h)) / E_h`` on the histograms themselves. Near the edge of the histograms there are fewer
-neighbours, so ``E_h`` depends on h and the mechanism is not theta-private for any finite number of persons, as the paper
+neighbours, so ``E_h`` depends on h and the mechanism is not theta-private for any finite number of people, as the paper
 says. This module computes how much privacy it really keeps; nothing here is ever sampled.
 """
 
@@ -27,13 +27,13 @@ class NormalisedGeometric(Result):
 
     @property
     def private(self) -> bool:
-        """Whether it keeps its promise: never, for two bins or more and at least two persons."""
+        """Whether it keeps its promise: never, for two bins or more and at least two people."""
         return bool(self.actual_theta >= self.promised_theta)
 
     def summary(self) -> str:
         word = "private" if self.private else "NOT private"
         kept, promised = float(self.actual_theta), float(self.promised_theta)
-        return f"NormalisedGeometric({self.bins} bins, {self.persons} persons, {word}: theta {kept:.4g}, not {promised:.4g})"
+        return f"NormalisedGeometric({self.bins} bins, {self.persons} people, {word}: theta {kept:.4g}, not {promised:.4g})"
 
     def to_document(self) -> dict[str, Any]:
         return {

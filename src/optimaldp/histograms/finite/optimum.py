@@ -60,7 +60,7 @@ class ReducedProgram:
 
 @dataclass(frozen=True, repr=False)
 class FiniteOptimum(Result):
-    """The least expected error at a finite number of persons, between proven bounds, with a mechanism that has it."""
+    """The least expected error at a finite number of people, between proven bounds, with a mechanism that has it."""
 
     epsilon: Epsilon
     lower: Fraction
@@ -106,7 +106,7 @@ class FiniteOptimum(Result):
     def summary(self) -> str:
         graph = self.program.graph
         value = str(self.exact) if self.exact is not None else f"{float(self.lower):.9g} to {float(self.upper):.9g}"
-        return f"FiniteOptimum({graph.bins} bins, {graph.persons} persons, least expected error {value}, proven)"
+        return f"FiniteOptimum({graph.bins} bins, {graph.persons} people, least expected error {value}, proven)"
 
     def to_document(self) -> dict[str, Any]:
         graph = self.program.graph
@@ -142,7 +142,7 @@ class FiniteRelease(Result):
 def finite_optimum(
     bins: int, persons: int, *, epsilon: Any, prior: Any = "uniform", cost: Cost = None
 ) -> FiniteOptimum:
-    """The least expected error of any epsilon-DP mechanism from histograms to histograms of *persons* persons.
+    """The least expected error of any epsilon-DP mechanism from histograms to histograms of *persons* people.
 
     *prior* is as for a release, or a mapping from histograms to probabilities: any prior at all. *cost* is the L1
     distance if not given, else a function of (true, released) or a matrix in the order of
@@ -159,7 +159,7 @@ def finite_optimum(
     level, graph = read_level(epsilon), constraint_graph(bins, persons)
     if len(graph.vertices) ** 2 > _MOST_PAIRS:
         size = len(graph.vertices) ** 2
-        raise HistogramError("persons", persons, f"makes a program of {size} variables", "use fewer persons or bins")
+        raise HistogramError("persons", persons, f"makes a program of {size} variables", "use fewer people or bins")
     program = _reduce(graph, _prior_weights(prior, graph), _cost_rows(cost, graph))
     return prove(program, level)
 

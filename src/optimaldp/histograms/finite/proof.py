@@ -84,7 +84,7 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if answer.status != 0:
-        raise HistogramError("program", answer.message, "was not solved", "use fewer persons or another epsilon")
+        raise HistogramError("program", answer.message, "was not solved", "use fewer people or another epsilon")
     return _Floats(answer.x, answer.eqlin.marginals, -answer.ineqlin.marginals, answer.lower.marginals)
 
 

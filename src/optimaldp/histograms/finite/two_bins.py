@@ -1,7 +1,7 @@
-"""The least error for two bins and any number of persons, without a linear program.
+"""The least error for two bins and any number of people, without a linear program.
 
 For two bins the truncated geometric mechanism followed by the posterior median is the optimum of the linear program
-(3)-(6), for every number of persons and every prior (erratum E11); discounted sums give its error in O(n) operations.
+(3)-(6), for every number of people and every prior (erratum E11); discounted sums give its error in O(n) operations.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _MOST_EXACT = 400  # beyond this the rational has more digits than anybody reads
 
 
 def two_bin_optimum(persons: int, *, epsilon: Any, prior: Any = "uniform") -> Fraction | float:
-    """The least expected L1 error of any epsilon-DP mechanism for two bins and *persons* persons.
+    """The least expected L1 error of any epsilon-DP mechanism for two bins and *persons* people.
 
     *prior* is as for a release, or a list of ``persons + 1`` weights: how likely each count of the first bin is. The
-    result is an exact rational for at most 400 persons when ``e^epsilon`` and the prior are rational, else a float.
+    result is an exact rational for at most 400 people when ``e^epsilon`` and the prior are rational, else a float.
 
     >>> two_bin_optimum(10, epsilon="ln(2)")
     Fraction(58599, 32768)
     """
     if isinstance(persons, bool) or not isinstance(persons, int) or not 1 <= persons <= _MOST_PERSONS:
-        raise HistogramError("persons", persons, f"is not a number of persons from 1 to {_MOST_PERSONS}")
+        raise HistogramError("persons", persons, f"is not a number of people from 1 to {_MOST_PERSONS}")
     level, weights = read_level(epsilon), _weights(prior, persons)
     ratio = theta(level)
     if persons <= _MOST_EXACT and isinstance(ratio, Fraction):

@@ -1,4 +1,4 @@
-"""Uniform weak compositions: T persons into K bins, every way equally likely, by integers alone.
+"""Uniform weak compositions: T people into K bins, every way equally likely, by integers alone.
 
 A composition is a row of T stars and K-1 bars; whichever are fewer are placed. Positions are drawn uniformly until enough
 different ones are found: the first m different values of independent uniform draws are a uniform set of m. Large rows are

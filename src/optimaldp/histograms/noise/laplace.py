@@ -70,7 +70,7 @@ class LaplaceNoise(Result):
         return 2 * ratio / (1 - ratio) ** 2
 
     def bin_quantile(self, level: Any = "0.95") -> int:
-        """A number of persons by which one noisy count is off at most, with probability *level* at least."""
+        """A number of people by which one noisy count is off at most, with probability *level* at least."""
         risk = 1 - read_confidence(level)
 
         def small_enough(size: int) -> Any:

@@ -79,7 +79,7 @@ class HistogramNoise(Result):
 
     @finely
     def expected_error(self) -> Number:
-        """The expected L1 error of the noise, ``D*_K``: the least there is for many persons."""
+        """The expected L1 error of the noise, ``D*_K``: the least there is for many people."""
         if isinstance(exact_theta(self.bins, self.epsilon), Fraction):
             return exact_error(self.bins, epsilon=self.epsilon)
         return error_ball(self.bins, epsilon=self.epsilon, bits=working_bits())
@@ -114,7 +114,7 @@ class HistogramNoise(Result):
         return error_quantile(self.bins, self.epsilon, level)
 
     def bin_quantile(self, level: Any = "0.95") -> int:
-        """A number of persons by which one noisy bin is off at most, with probability *level* at least."""
+        """A number of people by which one noisy bin is off at most, with probability *level* at least."""
         from optimaldp.histograms.noise.quantiles import bin_quantile
 
         return bin_quantile(self.bins, self.epsilon, level)
@@ -127,7 +127,7 @@ class HistogramNoise(Result):
         mean = optimal_error(self.bins, epsilon=self.epsilon)
         return (
             f"With probability at least {float(read_confidence(level)):.6g} the noise is at most {worst} in sum "
-            f"(at most {worst // 2} persons in a wrong bin), and with that probability at most {single} in a single bin. "
+            f"(at most {worst // 2} people in a wrong bin), and with that probability at most {single} in a single bin. "
             f"Expected sum of errors: {mean:.6g}. Neighbours: {Neighbours.SUBSTITUTION.words}."
         )
 
@@ -156,7 +156,7 @@ class HistogramNoise(Result):
 
 
 def histogram_noise(bins: int, *, epsilon: Any) -> HistogramNoise:
-    """The noise with the least expected L1 error for many persons, at *epsilon*, for a histogram with a public total.
+    """The noise with the least expected L1 error for many people, at *epsilon*, for a histogram with a public total.
 
     >>> noise = histogram_noise(4, epsilon=0.5)
     >>> int(noise.sample().sum()), noise.error_quantile()

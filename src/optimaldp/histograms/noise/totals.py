@@ -1,4 +1,4 @@
-"""How many persons the noise moves in and out: a total T with ``P(T) proportional to C(K-1+T, T)^copies theta^T``, drawn
+"""How many people the noise moves in and out: a total T with ``P(T) proportional to C(K-1+T, T)^copies theta^T``, drawn
 exactly.
 
 Two copies: the total that the two halves of lattice noise share. One copy: a sum of K geometric numbers, for Laplace

@@ -56,14 +56,14 @@ class RemapError(Result):
 
 @dataclass(frozen=True, repr=False)
 class RemapComparison(Result):
-    """The expected errors of all remaps, beside the least error at this number of persons and for many persons."""
+    """The expected errors of all remaps, beside the least error at this number of people and for many people."""
 
     bins: int
     persons: int
     epsilon: Epsilon
     errors: tuple[RemapError, ...]
     least: float | None
-    """The least expected error of any mechanism at this number of persons, where it is known."""
+    """The least expected error of any mechanism at this number of people, where it is known."""
 
     @property
     def least_for_many_persons(self) -> float:
@@ -79,7 +79,7 @@ class RemapComparison(Result):
 
     def summary(self) -> str:
         best = min(self.errors, key=lambda error: error.value)
-        shape = f"{self.bins} bins, {self.persons} persons, epsilon {self.epsilon}"
+        shape = f"{self.bins} bins, {self.persons} people, epsilon {self.epsilon}"
         return f"RemapComparison({shape}, best {best.remap}: {best.value:.6g})"
 
     def details(self) -> list[tuple[str, str]]:
@@ -87,7 +87,7 @@ class RemapComparison(Result):
         return [
             *((e.remap, f"{e.value:.6g}") for e in self.errors),
             ("least at this number of persons", least),
-            ("least for many persons", f"{self.least_for_many_persons:.6g}"),
+            ("least for many people", f"{self.least_for_many_persons:.6g}"),
         ]
 
     def to_document(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class RemapComparison(Result):
         """Bars of the errors and a line at the least."""
         from optimaldp.plots.histograms import draw_remap_errors
 
-        title = f"Expected L1 error, {self.bins} bins, {self.persons} persons, epsilon {self.epsilon}"
+        title = f"Expected L1 error, {self.bins} bins, {self.persons} people, epsilon {self.epsilon}"
         return draw_remap_errors({e.remap: e.value for e in self.errors}, least=self.least, title=title)
 
 

@@ -1,7 +1,7 @@
 """``e^-h`` for a height h counted in epsilons: exact rationals, or balls at the current precision.
 
-The laws of quantiles are written once, over a scale. A height is a number of persons, or, where people have levels of their
-own, one number of persons for each level.
+The laws of quantiles are written once, over a scale. A height is a number of people, or, where people have levels of their
+own, one number of people for each level.
 """
 
 from __future__ import annotations

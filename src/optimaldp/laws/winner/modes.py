@@ -68,7 +68,7 @@ class WinnerClaim(Result):
 def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neighbours.SUBSTITUTION) -> WinnerClaim:
     """The mechanism for *options* options at *level*, and why it is private.
 
-    **Guarantee.** The claim depends on its arguments only. The mechanism is (epsilon, delta)-DP for every number of persons,
+    **Guarantee.** The claim depends on its arguments only. The mechanism is (epsilon, delta)-DP for every number of people,
     also when some of them chose none of the options.
 
     >>> from optimaldp.privacy import level

@@ -57,6 +57,8 @@ class Comparison:
     theirs: Estimate
     note: str = ""
     timed: bool = False
+    missing: bool = False
+    """Whether the peer could not be run here; the note says why."""
 
     @property
     def ratio(self) -> float:
@@ -77,6 +79,8 @@ class Comparison:
     def to_document(self) -> dict[str, Any]:
         """Plain values. Times depend on the machine, so of those only the ratio is kept."""
         found: dict[str, Any] = {"study": self.study, "task": self.task, "peer": self.peer}
+        if self.missing:
+            return found | {"ratio": "–", "verdict": "not measured", "note": self.note}
         if not self.timed:
             found |= {"ours": _number(self.ours), "theirs": _number(self.theirs)}
         digits = 2 if self.timed else 4

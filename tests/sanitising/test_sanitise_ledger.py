@@ -28,9 +28,70 @@ def test_the_spend_is_on_the_ledger_without_delta(book):
     odp.sanitise(TABLE, {"sex": ["m", "f"]}, epsilon=1, delta=0.01, ledger=book)
     assert book.spent().epsilon == Epsilon.read(1)
     assert book.spent().delta == 0
-    odp.sanitise(TABLE, {"sex": ["m", "f"]}, epsilon=1, ledger=book)
+    odp.sanitise(TABLE, {"sex": ["f", "m"]}, epsilon=1, ledger=book)
     with pytest.raises(BudgetError):
-        odp.sanitise(TABLE, {"sex": ["m", "f"]}, epsilon=1, ledger=book)
+        odp.sanitise(TABLE, {"sex": ["m"]}, epsilon=1, ledger=book)
+
+
+ALIKE = {"sex": ["m", "f"], "own": ["0.5", "1"]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"neighbours": "add-remove"},
+        {"columns": ALIKE | {"who": odp.bins(range(10**6))}, "neighbours": "add-remove"},
+        {"epsilon": "0.0000000000000000000001", "columns": {"sex": ["m", "f"]}},
+    ],
+)
+def test_the_same_table_again_costs_nothing_and_is_the_same(tmp_path, options):
+    table = TABLE.append_column("who", pa.array([i * 7 % 400 for i in range(400)]))
+    asked = {"columns": ALIKE, "epsilon": 1} | options
+    path, relation = tmp_path / "budget.db", options.get("neighbours", "substitution")
+    with odp.ledger.open_ledger(path, dataset="people", budget=odp.Budget(epsilon=1), neighbours=relation) as opened:
+        first = odp.sanitise(table, **asked, ledger=opened)
+    with odp.ledger.open_ledger(path) as opened:
+        again = odp.sanitise(table, **asked, ledger=opened)
+        assert len(opened.history()) == 1
+    assert again.recorded
+    assert not first.recorded
+    assert again.to_frame("arrow").equals(first.to_frame("arrow"))
+    assert again.statement == first.statement
+    assert again.margin("sex").counts.tolist() == first.margin("sex").counts.tolist()
+    assert again.counts == first.counts
+    assert "kept" not in again.to_document()
+
+
+@pytest.mark.parametrize(
+    "changed", [{"epsilon": "0.5"}, {"columns": {"sex": ["f", "m"]}}, {"among": "sex = 'm'"}, {"remap": "projection"}]
+)
+def test_another_question_is_another_table(book, changed):
+    asked = {"columns": {"sex": ["m", "f"]}, "epsilon": 1}
+    odp.sanitise(TABLE, **asked, ledger=book)
+    assert not odp.sanitise(TABLE, **(asked | changed), ledger=book).recorded
+    assert len(book.history()) == 2
+
+
+def test_changed_data_is_another_table(book, tmp_path):
+    path = tmp_path / "t.csv"
+    for sexes in (["m", "f"], ["m", "f", "f"]):
+        path.write_text("sex\n" + "\n".join(sexes) + "\n")
+        assert not odp.sanitise(path, {"sex": ["m", "f"]}, epsilon=1, ledger=book).recorded
+
+
+def test_a_table_too_large_to_be_kept_is_announced_before_it_is_paid(book, monkeypatch):
+    monkeypatch.setattr("optimaldp.sanitising.replaying.MOST_CHARACTERS", 10)
+    monkeypatch.setattr(type(book), "reserve", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("paid")))
+    columns = {"sex": ["m", "f"], "own": [str(i) for i in range(50)]}
+    with pytest.warns(UserWarning, match="too large to be kept"), pytest.raises(RuntimeError, match="paid"):
+        odp.sanitise(TABLE, columns, epsilon=1, ledger=book)
+    monkeypatch.undo()
+    monkeypatch.setattr("optimaldp.sanitising.replaying.MOST_CHARACTERS", 10)
+    with pytest.warns(UserWarning, match="too large"):
+        odp.sanitise(TABLE, columns, epsilon=1, ledger=book)
+    with pytest.warns(UserWarning, match="too large"):
+        assert not odp.sanitise(TABLE, columns, epsilon=1, ledger=book).recorded
 
 
 def test_nothing_is_drawn_before_the_spend_is_durable(book, monkeypatch):

@@ -151,19 +151,9 @@ def _error_document(noise: Any) -> dict[str, Any]:
 
 
 def _read_prior(text: str | None) -> Any:
-    if text is None or text in ("flat", "uniform"):
-        return text
-    from optimaldp.histograms import dirichlet, poisson
+    from optimaldp.histograms.prior_text import read_prior_text
 
-    kinds = {"dirichlet": dirichlet, "poisson": poisson}
-    kind, _, rest = text.partition(":") if text.partition(":")[0] in kinds else ("", "", text)
-    try:
-        values = json.loads(rest, parse_float=str)
-    except json.JSONDecodeError:
-        values = None
-    if not isinstance(values, list):
-        raise HistogramError("prior", text, "is not a prior", "write flat, uniform, '[0.2, 0.8]' or 'dirichlet:[1, 2]'")
-    return kinds[kind](values) if kind else values
+    return None if text is None else read_prior_text(text)
 
 
 def _save(figure: Any, path: str) -> None:

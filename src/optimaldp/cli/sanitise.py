@@ -41,6 +41,21 @@ Marginals = Annotated[
     str | None,
     typer.Option("--marginals", help='Measure these tables instead of the joint one: "sex,age; age,smokes".'),
 ]
+MarginTables = Annotated[
+    str | None,
+    typer.Option(
+        "--margins",
+        help="Beside a joint table too large for memory: the tables to measure with a quarter of epsilon (default: each column).",
+    ),
+]
+Among = Annotated[
+    str | None,
+    typer.Option("--among", help="Ask only people with this condition; the others have a row without values."),
+]
+PriorText = Annotated[
+    str | None,
+    typer.Option("--prior", help="Public belief about the cells: flat, uniform, a JSON list, dirichlet:[1, 2, 3]."),
+]
 WithLabels = Annotated[bool, typer.Option("--labels", help="Write the names of bins instead of numbers inside them.")]
 OnlyEstimate = Annotated[
     bool, typer.Option("--estimate", help="Read nothing; print what joint table and marginals would be off.")
@@ -57,10 +72,13 @@ def sanitise_command(
     delta: DeltaOption = "0",
     neighbours: NeighboursOption = None,
     marginals: Marginals = None,
+    margins: MarginTables = None,
+    prior: PriorText = None,
     unit: Unit = None,
     reduce: Reduce = None,
     reduce_order: ReduceOrder = None,
     where: Where = None,
+    among: Among = None,
     levels: Levels = None,
     part: Part = None,
     ledger: LedgerFile = None,
@@ -81,6 +99,7 @@ def sanitise_command(
         raise InputError(missing, "nothing", "was given", remedy)
     if n is not None:
         raise InputError("n", n, "goes with --estimate alone", "the number of people is counted")
+    from optimaldp.histograms.prior_text import read_prior_text
     from optimaldp.sanitising import sanitise
     from optimaldp.sanitising.sanitised import check_output
 
@@ -92,10 +111,13 @@ def sanitise_command(
         delta=delta,
         neighbours=neighbours,
         marginals=marginals,
+        margins=margins,
+        prior=None if prior is None else read_prior_text(prior),
         unit=unit,
         reduce=reduce,
         reduce_order=reduce_order,
         where=where,
+        among=among,
         levels=levels,
         part=part,
         ledger=ledger,
@@ -105,6 +127,8 @@ def sanitise_command(
     )
     made.save(target, labels=labels)
     typer.echo(f"{target}: {made.rows} rows; {target}.json says what is off by how much")
+    if made.recorded:
+        typer.echo("The ledger had this table already: it cost nothing.")
     if sys.stdout.isatty():
         _show_margins(made)
 
@@ -132,8 +156,8 @@ def _show_margins(made: Any) -> None:
     from optimaldp.cli.bars import print_bars
 
     for column in made.columns:
-        if made.tables[0].noisy.dense is None:
-            return
+        if not any(one.noisy.dense is not None and column in one.noisy.columns for one in made.tables):
+            continue
         margin = made.margin(column.name)
         names = ["(no value)" if label is None else label for label in column.labels]
         typer.echo(f"\n{column.name} (each ±{margin.reach()} with probability 0.95)")

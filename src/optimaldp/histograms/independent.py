@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
@@ -27,6 +28,8 @@ class IndependentPrior:
     """One law of counts for each bin, as weights of the counts 0, 1, ... (they need not add up to 1)."""
 
     laws: tuple[tuple[float, ...], ...]
+    poisson_means: tuple[Fraction, ...] = ()
+    """The means, where the laws are Poisson: so that the prior can be written down."""
 
     @property
     def bins(self) -> int:
@@ -40,7 +43,7 @@ def independent(laws: Sequence[Sequence[Any]]) -> IndependentPrior:
     """Independent bins: for each one, how likely the counts 0, 1, 2, ... are.
 
     >>> independent([[0.5, 0.25, 0.25], [1, 1, 1, 1]])
-    IndependentPrior(laws=((0.5, 0.25, 0.25), (1.0, 1.0, 1.0, 1.0)))
+    IndependentPrior(laws=((0.5, 0.25, 0.25), (1.0, 1.0, 1.0, 1.0)), poisson_means=())
     """
     return IndependentPrior(tuple(_weights(law) for law in laws))
 
@@ -61,7 +64,7 @@ def poisson(means: Sequence[Any]) -> IndependentPrior:
     numbers = [read_number(mean, name="prior", error=HistogramError) for mean in means]
     if any(mean <= 0 for mean in numbers):
         raise HistogramError("prior", list(means), "holds a zero or negative mean", "give every bin a positive mean")
-    return IndependentPrior(tuple(_poisson_law(float(mean)) for mean in numbers))
+    return IndependentPrior(tuple(_poisson_law(float(mean)) for mean in numbers), tuple(numbers))
 
 
 def _poisson_law(mean: float) -> tuple[float, ...]:

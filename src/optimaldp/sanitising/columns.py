@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -80,7 +81,7 @@ class Column:
     def size(self) -> int:
         return self.named if self.closed else self.named + 1
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str | None, ...]:
         """What each cell is called; ``None`` is a value that no option lists, or none at all."""
         names = self._option_labels() if isinstance(self.reading, Options) else self._bin_labels(self.edges)
@@ -97,7 +98,7 @@ class Column:
             for place, (low, high) in enumerate(pairwise(edges))
         )
 
-    @property
+    @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """The edges of the bins; none for options."""
         if isinstance(self.reading, Options):
@@ -118,12 +119,27 @@ class Column:
     def position(self, value: Any) -> int:
         """The cell of a value as a query names it: an option, the name of a bin, or ``None`` for everybody else."""
         wanted = None if value is None else answer_text(value)
-        if wanted in self.labels:
-            return self.labels.index(wanted)
+        if wanted in self._places:
+            return self._places[wanted]
         named = ", ".join(map(str, self.labels[:8]))
         raise QuestionError(self.name, value, "is not one of its values", f"they are {named}")
 
+    @cached_property
+    def _places(self) -> dict[str | None, int]:
+        return {label: place for place, label in enumerate(self.labels)}
+
+    @property
+    def text(self) -> str:
+        """The column with its values, as a ledger remembers it: equal bins by their step, however many there are."""
+        if isinstance(self.reading, Steps):
+            ends = f"[{_edge_text(self.reading.low)}, {_edge_text(self.reading.high)}]"
+            return f"{self.name}: range={ends}, step={_edge_text(self.reading.step)}"  # type: ignore[arg-type]
+        return f"{self.name}: {list(self.labels)}"
+
     def to_document(self) -> dict[str, Any]:
+        if isinstance(self.reading, Steps):
+            low, high, step = (_edge_text(e) for e in (self.reading.low, self.reading.high, self.reading.step))  # type: ignore[arg-type]
+            return {"name": self.name, "kind": "bins", "range": [low, high], "step": step, "bins": self.reading.bins}
         return {"name": self.name, "values": list(self.labels), "kind": "bins" if self.edges else "options"}
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from optimaldp.certify.findings import Certified
 from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.histograms import HistogramNoise, LaplaceNoise
+from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
 from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_noise
+from optimaldp.histograms.noise.sums import QueryError
+from optimaldp.histograms.priors import Prior, read_prior
 from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
 from optimaldp.histograms.remaps.naming import apply_remap
 from optimaldp.histograms.remaps.sparse import mapped_values
@@ -67,12 +71,23 @@ def check_sizes(sizes: Sequence[int], epsilon: Epsilon, neighbours: Neighbours, 
         raise HistogramError("epsilon", str(epsilon), rule, "use a larger epsilon, fewer cells, or substitution")
 
 
-def read_remap(name: str, neighbours: Neighbours) -> str:
-    """A remap that gives counts of people, checked before anything is read."""
+def read_mapping(
+    remap: str, prior: Any, sizes: Sequence[int], neighbours: Neighbours, *, joint: bool
+) -> tuple[str, Prior | IndependentPrior | None]:
+    """A remap that gives counts of people, and the public prior that it needs, checked before anything is read."""
     known = [*_REMAPS, *(["top-fill"] if neighbours is Neighbours.SUBSTITUTION else [])]
-    if name not in known:
-        raise HistogramError("remap", name, "is not a remap of a sanitised table", f"use one of {', '.join(known)}")
-    return name
+    if prior is None:
+        if remap not in known:
+            remedy = f"use one of {', '.join(known)}, or bayes with a prior"
+            raise HistogramError("remap", remap, "is not a remap of a sanitised table", remedy)
+        return remap, None
+    if not joint or sizes[0] > MOST_DENSE:
+        rule = "is for a joint table in which every cell is drawn"
+        raise HistogramError("prior", str(prior), rule, "leave it out: the noisy table teaches its own")
+    if remap not in ("automatic", "bayes"):
+        raise HistogramError("remap", remap, "makes no use of a prior", "leave one of the two out")
+    read = read_prior if neighbours is Neighbours.SUBSTITUTION else read_independent_prior
+    return "bayes", read(prior, sizes[0])
 
 
 def draw_table(
@@ -80,28 +95,36 @@ def draw_table(
     columns: Sequence[Column],
     certified: Certified[TableNoise],
     source: BitSource,
-    *,
-    remap: str = "automatic",
-) -> Drawn:
-    """Add certified noise to every cell, then map back. *cells* are true counts; nothing else of them leaves."""
+) -> NoisyTable:
+    """Add certified noise to every cell. *cells* are true counts; nothing else of them leaves."""
     if not isinstance(certified, Certified):
         raise NotCertifiedError("The noise was not certified. Nothing was sampled and nothing was spent.")
     noise = certified.mechanism
     if isinstance(noise, SparseNoise):
-        return _sparsely(cells, tuple(columns), noise, source)
-    import numpy as np
-
-    public_total = isinstance(noise, HistogramNoise)
+        kept = noise.sample(cells, source)
+        return NoisyTable(tuple(columns), noise.epsilon, Neighbours.ADD_REMOVE, kept=kept, least=noise.least)
     table = noise.sample(source)
     for cell, people in cells.items():
         table[cell] += people
-    neighbours = Neighbours.SUBSTITUTION if public_total else Neighbours.ADD_REMOVE
-    noisy = NoisyTable(tuple(columns), noise.epsilon, neighbours, dense=table)
+    neighbours = Neighbours.SUBSTITUTION if isinstance(noise, HistogramNoise) else Neighbours.ADD_REMOVE
+    return NoisyTable(tuple(columns), noise.epsilon, neighbours, dense=table)
+
+
+def map_back(
+    noisy: NoisyTable, noise: TableNoise, *, remap: str = "automatic", prior: Prior | IndependentPrior | None = None
+) -> Drawn:
+    """Counts of people from a noisy table, which is private already: this costs nothing and may be done again."""
+    import numpy as np
+
+    if isinstance(noise, SparseNoise):
+        return _sparsely(noisy, noise)
+    table, columns = noisy.dense, noisy.columns
+    public_total = noisy.neighbours is Neighbours.SUBSTITUTION
     # With several columns whoever is left out follows the margins, which a projection would pull towards each other
     # (100 × 100 cells, 10,000 people: the largest row came out 205 too low in the rows, and so only 26).
     left_out = False if len(columns) > 1 else None
     mapped = apply_remap(
-        remap, table, epsilon=noise.epsilon, prior=None, public_total=public_total, keep_total=left_out
+        remap, table, epsilon=noisy.epsilon, prior=prior, public_total=public_total, keep_total=left_out
     )
     occupied = np.flatnonzero(mapped.counts)
     counts = dict(zip(occupied.tolist(), mapped.counts[occupied].tolist()))
@@ -113,11 +136,11 @@ def draw_table(
     return Drawn(noisy, counts, mapped.remap, mapped.reason, error, total)
 
 
-def _sparsely(cells: Mapping[int, int], columns: tuple[Column, ...], noise: SparseNoise, source: BitSource) -> Drawn:
+def _sparsely(noisy: NoisyTable, noise: SparseNoise) -> Drawn:
     import numpy as np
 
-    kept = noise.sample(cells, source)
-    noisy = NoisyTable(columns, noise.epsilon, Neighbours.ADD_REMOVE, kept=kept, least=noise.least)
+    kept = noisy.kept
+    assert kept is not None
     values, places, times = np.unique(
         np.array(list(kept.values()), dtype=np.int64), return_inverse=True, return_counts=True
     )
@@ -129,3 +152,13 @@ def _sparsely(cells: Mapping[int, int], columns: tuple[Column, ...], noise: Spar
     error = float(law.mean_distances(values[places.reshape(-1)][shown], counts[shown]).sum())
     reason = f"a table of {noise.cells:,} cells is drawn sparsely, from {noise.least} people on"
     return Drawn(noisy, released, "empirical-bayes", reason, error, None)
+
+
+def noisy_total(tables: Sequence[Drawn]) -> int:
+    """The number of people where it is private: the sums of the measured tables, each by how well it is known."""
+    weighed = weights = 0.0
+    for one in tables:
+        size, epsilon = one.noisy.size, one.noisy.epsilon
+        weight = QueryError(size, size, epsilon, Neighbours.ADD_REMOVE).standard_deviation ** -2
+        weighed, weights = weighed + weight * int(one.noisy.dense.sum()), weights + weight
+    return max(0, round(weighed / weights))

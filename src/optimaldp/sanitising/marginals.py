@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from optimaldp.extras import requiring
+from optimaldp.errors import MissingExtraError
+from optimaldp.extras import EXTRAS, requiring
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 
@@ -18,8 +20,9 @@ _STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3
 
 def require_mbi() -> None:
     """Refuse before anything is read or spent where the part is not installed."""
-    with requiring("mbi"):
-        _import_mbi()
+    if find_spec("mbi") is None:  # before its own parts are imported, whose names would tell less
+        raise MissingExtraError("mbi", EXTRAS["mbi"])
+    _import_mbi()
 
 
 def _import_mbi() -> Any:

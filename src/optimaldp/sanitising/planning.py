@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.certify.findings import Certified
 from optimaldp.certify.noise import certify_noise
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.histograms.independent import IndependentPrior
+from optimaldp.histograms.prior_text import write_prior
+from optimaldp.histograms.priors import Prior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.questions.literals import check_among
 from optimaldp.sanitising.columns import Column, read_columns, settle_columns
 from optimaldp.sanitising.counting import check_table
-from optimaldp.sanitising.drawing import TableNoise, check_sizes, noise_for, read_remap
+from optimaldp.sanitising.drawing import MOST_DENSE, TableNoise, check_sizes, noise_for, read_mapping
 from optimaldp.sanitising.marginals import require_mbi
-from optimaldp.sanitising.splitting import read_marginals, split_epsilon
+from optimaldp.sanitising.splitting import read_marginals, read_margins, split_beside, split_epsilon
 from optimaldp.tables import People, Source
 
 if TYPE_CHECKING:
@@ -36,15 +41,28 @@ class Plan:
     method: str
     remap: str
     noises: tuple[Certified[TableNoise], ...]
+    among: str | None = None
+    prior: Prior | IndependentPrior | None = None
+
+    @property
+    def sizes(self) -> list[int]:
+        return _sizes(self.tables)
+
+    def shares(self, epsilon: Epsilon) -> tuple[Epsilon, ...]:
+        """What each table may cost somebody who loses *epsilon* in all of them."""
+        return _shares(self.method, epsilon, self.sizes)
 
     @property
     def text(self) -> str:
         """What a ledger remembers: every column with its values, and all that changes the meaning."""
-        columns = "; ".join(f"{column.name}: {list(column.labels)}" for column in self.columns)
+        columns = "; ".join(column.text for column in self.columns)
         named = [[column.name for column in table] for table in self.tables]
         more = {
             "method": self.method if self.method == "joint" else named,
+            "margins": named[1:] if self.method == "joint" and named[1:] else None,
             "remap": self.remap,
+            "prior": None if self.prior is None else write_prior(self.prior),
+            "among": self.among,
             "where": self.people.where,
         }
         more |= {"reduce": self.people.reduce, "order": self.people.reduce_order, "levels": self.people.levels}
@@ -64,6 +82,9 @@ class Asked:
     part: Any
     marginals: Any
     remap: str
+    among: str | None = None
+    margins: Any = None
+    prior: Any = None
 
     def without_ledger(self) -> Asked:
         if self.part is not None:
@@ -86,29 +107,50 @@ class Asked:
 
 def make_plan(opened: Source, asked: Asked) -> Plan:
     """Settle everything public, and have the noise certified."""
-    people, bound, neighbours, marginals = asked.people, asked.bound, asked.neighbours, asked.marginals
+    people, bound, neighbours = asked.people, asked.bound, asked.neighbours
     if bound.epsilon.is_zero:
         raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
-    own_rows = people.unit is None and people.where is None and people.levels is None
+    among = check_among(asked.among)
+    own_rows = people.unit is None and people.where is None and people.levels is None and among is None
     settled = settle_columns(read_columns(asked.columns), opened, everybody_has_a_row=own_rows)
-    by_name = {column.name: column for column in settled}
-    named = [tuple(by_name)] if marginals is None else read_marginals(marginals, settled)
-    tables = tuple(tuple(by_name[name] for name in table) for table in named)
-    sizes = [math.prod(column.size for column in table) for table in tables]
+    method = "joint" if asked.marginals is None else "marginals"
+    tables = _tables(asked, settled)
+    sizes = _sizes(tables)
     if min(sizes) < 2:
-        raise QuestionError("columns", list(by_name), "have one cell", "name at least two values")
-    check_sizes(sizes, bound.epsilon, neighbours, joint=marginals is None)
-    read_remap(asked.remap, neighbours)
-    if marginals is not None:
+        raise QuestionError("columns", [c.name for c in settled], "have one cell", "name at least two values")
+    check_sizes(sizes, bound.epsilon, neighbours, joint=method == "joint")
+    remap, prior = read_mapping(asked.remap, asked.prior, sizes, neighbours, joint=method == "joint")
+    if method == "marginals":
         require_mbi()
-    method = "joint" if marginals is None else "marginals"
-    shares = split_epsilon(bound.epsilon, sizes)
+    shares = _shares(method, bound.epsilon, sizes)
     # Certified here, once, before anything is read or reserved; only this is drawn from.
     noises = tuple(
         certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
         for size, share in zip(sizes, shares)
     )
-    plan = Plan(settled, tables, shares, bound, neighbours, people, method, asked.remap, noises)
+    plan = Plan(settled, tables, shares, bound, neighbours, people, method, remap, noises, among, prior)
     for table in tables:
-        check_table(opened, table, people)
+        check_table(opened, table, people, among)
     return plan
+
+
+def _tables(asked: Asked, columns: Sequence[Column]) -> tuple[tuple[Column, ...], ...]:
+    """The tables that are measured; the joint one first, with its margins behind it where it is drawn sparsely."""
+    by_name = {column.name: column for column in columns}
+    if asked.marginals is None:
+        cells = math.prod(column.size for column in columns)
+        beside = read_margins(asked.margins, columns, sparse=cells > MOST_DENSE, most=MOST_DENSE)
+        named: Sequence[tuple[str, ...]] = (tuple(by_name), *beside)
+    else:
+        if asked.margins is not None:
+            raise QuestionError("margins", asked.margins, "goes with the joint table", "name it in marginals, too")
+        named = read_marginals(asked.marginals, columns)
+    return tuple(tuple(by_name[name] for name in table) for table in named)
+
+
+def _sizes(tables: Sequence[Sequence[Column]]) -> list[int]:
+    return [math.prod(column.size for column in table) for table in tables]
+
+
+def _shares(method: str, epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]:
+    return (split_beside if method == "joint" else split_epsilon)(epsilon, sizes)

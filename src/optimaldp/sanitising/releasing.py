@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.preparing import withhold_details
@@ -13,17 +15,18 @@ from optimaldp.asking.promise import read_level
 from optimaldp.errors import LevelError, TableError
 from optimaldp.histograms.keeping import thinned
 from optimaldp.privacy import level as level_of
-from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sampling import SystemBits
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.counting import count_table
-from optimaldp.sanitising.drawing import Drawn, draw_table
+from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noisy_total
 from optimaldp.sanitising.marginals import fitted_codes
+from optimaldp.sanitising.noisy import NoisyTable
 from optimaldp.sanitising.planning import Asked, Plan, make_plan
+from optimaldp.sanitising.replaying import packed_release, too_large, unpacked_release
 from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised
-from optimaldp.sanitising.splitting import split_epsilon
 from optimaldp.sanitising.statements import statement_of
 from optimaldp.tables import Counted, People, Source, open_source
 
@@ -42,10 +45,13 @@ def sanitise(
     reduce: str | None = None,
     reduce_order: str | None = None,
     where: str | None = None,
+    among: str | None = None,
     levels: str | None = None,
     part: Any = None,
     marginals: str | Sequence[Sequence[str]] | None = None,
+    margins: str | Sequence[Sequence[str]] | None = None,
     remap: str = "automatic",
+    prior: Any = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     types: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -55,7 +61,13 @@ def sanitise(
 
     *columns* maps each name to its public options, to :func:`bins`, or to ``None`` where the column's type lists its values.
     Without *marginals* the joint table of all columns gets noise; with them a public list of tables, fitted by a model (the
-    optional part ``sanitise``). *levels* names a column with each person's own epsilon.
+    optional part ``sanitise``). *levels* names a column with each person's own epsilon. *among* asks only the people for whom a
+    condition holds; the others, whoever they are, have a row without values. A joint table of more cells than fit in memory
+    (add-remove) is drawn sparsely, and *margins*, each column if not given, are measured beside it with a quarter of epsilon.
+    *prior* is a public belief about the cells of the joint table, as in :func:`~optimaldp.histograms.private_histogram`.
+
+    With a *ledger* the table is kept there: asking the same of unchanged data gives it again and costs nothing. Tables too large
+    to be kept are announced by a warning before anything is spent.
 
     **Guarantee.** The rows, and everything else in the result, are epsilon-differentially private for the stated neighbours
     and people; *delta* is never used, so none is charged. The noise has passed the referee before data is read. Under
@@ -71,7 +83,8 @@ def sanitise(
     declared = None if types is None else dict(types)
     opened = open_source(source, types=declared, delimiter=delimiter, encoding=encoding)
     people = People(unit, reduce, reduce_order, where, None, levels)
-    asked = Asked(columns, read_level(epsilon, delta), neighbours, people, part, marginals, remap)
+    bound = read_level(epsilon, delta)
+    asked = Asked(columns, bound, neighbours, people, part, marginals, remap, among, margins, prior)
     if ledger is None:
         plan = make_plan(opened, asked.without_ledger())
         return _finish(plan, opened, withhold_details(lambda: _counted(opened, plan)))
@@ -79,46 +92,75 @@ def sanitise(
 
 
 def _counted(opened: Source, plan: Plan) -> list[Counted]:
-    return [count_table(opened, table, plan.people) for table in plan.tables]
+    return [count_table(opened, table, plan.people, plan.among) for table in plan.tables]
 
 
-def _finish(plan: Plan, opened: Source, counted: list[Counted], dataset: str | None = None) -> Sanitised:
-    drawn, codes = withhold_details(lambda: _draw(plan, counted))
-    whole = {column.name: opened.schema[column.name].kind != "real" for column in plan.columns}
+def _finish(
+    plan: Plan,
+    opened: Source,
+    counted: list[Counted],
+    dataset: str | None = None,
+    unasked: frozenset[Epsilon] = frozenset(),
+) -> Sanitised:
+    drawn, codes, seed = withhold_details(lambda: _draw(plan, counted, unasked))
     statement = statement_of(plan, drawn, dataset, datetime.datetime.now(datetime.UTC))
-    return Sanitised(plan.columns, codes, drawn, plan.level.epsilon, plan.neighbours, plan.method, statement, whole)
+    return _made(plan, opened, drawn, codes, seed, statement)
 
 
-def _draw(plan: Plan, counted: list[Counted]) -> tuple[tuple[Drawn, ...], Any]:
+def _made(
+    plan: Plan,
+    opened: Source,
+    drawn: tuple[Drawn, ...],
+    codes: Any,
+    seed: int,
+    statement: dict[str, Any],
+    recorded: bool = False,
+) -> Sanitised:
+    whole = {column.name: opened.schema[column.name].kind != "real" for column in plan.columns}
+    promise = plan.level.epsilon, plan.neighbours, plan.method
+    return Sanitised(plan.columns, codes, drawn, *promise, statement, whole, seed, recorded)
+
+
+def _draw(plan: Plan, counted: list[Counted], unasked: frozenset[Epsilon]) -> tuple[tuple[Drawn, ...], Any, int]:
     bits = SystemBits()
-    drawn = tuple(
-        draw_table(_cells(one, table, epsilon, plan), table, noise, bits, remap=plan.remap)
-        for one, table, epsilon, noise in zip(counted, plan.tables, plan.levels, plan.noises)
-    )
+    noisy = [
+        draw_table(_cells(one, table, plan, unasked), table, noise, bits)
+        for one, table, noise in zip(counted, plan.tables, plan.noises)
+    ]
+    drawn, seed = _mapped(plan, noisy), bits.take(128)
     if plan.method == "joint":
-        return drawn, placed_codes(drawn[0], generator(bits))
-    total = drawn[0].total
-    people = (
-        total if total is not None else max(1, round(sum(int(one.noisy.dense.sum()) for one in drawn) / len(drawn)))
-    )
-    return drawn, fitted_codes(plan.columns, drawn, people)
+        return drawn, placed_codes(drawn[0], generator(seed), drawn[1:]), seed
+    people = drawn[0].total
+    return drawn, fitted_codes(plan.columns, drawn, noisy_total(drawn) if people is None else people), seed
 
 
-def _cells(counted: Counted, columns: Sequence[Column], epsilon: Epsilon, plan: Plan) -> dict[int, int]:
+def _mapped(plan: Plan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:
+    """What follows the noise, for each table."""
+    drawn = [
+        map_back(table, noise.mechanism, remap=plan.remap, prior=plan.prior) for table, noise in zip(noisy, plan.noises)
+    ]
+    if plan.method == "joint" and drawn[1:]:
+        # The margins say how many people there are, and so how many the cells hide that are never drawn.
+        joint = replace(drawn[0], total=noisy_total(drawn[1:]))
+        drawn[0] = replace(joint, expected_error=joint.expected_error + joint.unplaced)
+    return tuple(drawn)
+
+
+def _cells(counted: Counted, columns: Sequence[Column], plan: Plan, unasked: frozenset[Epsilon]) -> dict[int, int]:
     """True cells of the table as it is released: closed columns have no cell for everybody else."""
     if counted.by_level is None:
         return _without_closed(counted.cells, counted.shape, columns)
     last = math.prod(counted.shape) - 1 if plan.neighbours is Neighbours.SUBSTITUTION else None
     place = plan.tables.index(tuple(columns))
-    groups = [(_own_level(text, plan, place), cells) for text, cells in counted.by_level]
-    return thinned(groups, epsilon, everybody_else=last)
+    groups = [(_own_level(_read_own(text), plan, place, unasked), cells) for text, cells in counted.by_level]
+    return thinned(groups, plan.levels[place], everybody_else=last)
 
 
-def _own_level(text: str, plan: Plan, place: int) -> Epsilon:
+def _own_level(own: Epsilon, plan: Plan, place: int, unasked: frozenset[Epsilon]) -> Epsilon:
     """A person's own level in one of the tables: the same person is in all of them, so it is divided as epsilon is."""
-    own = min(_read_own(text), plan.level.epsilon)
-    sizes = [math.prod(column.size for column in table) for table in plan.tables]
-    return plan.levels[place] if own == plan.level.epsilon else split_epsilon(own, sizes)[place]
+    if own in unasked or own.is_zero:
+        return ZERO
+    return plan.levels[place] if own >= plan.level.epsilon else plan.shares(own)[place]
 
 
 def _read_own(text: str) -> Epsilon:
@@ -162,22 +204,49 @@ def _on_ledger(opened: Source, asked: Asked, ledger: Ledger | str | os.PathLike[
 def _spend_and_draw(opened: Source, asked: Asked, book: Ledger) -> Sanitised:
     """Spend first, then draw: a crash may lose budget, never privacy. No delta is spent: none is used."""
     plan = make_plan(opened, asked)
-    people = plan.people
-    charged: dict[str, Any] = {"question": plan.text, "level": level_of(plan.level.epsilon), "levels": people.levels}
-    charged |= {"neighbours": plan.neighbours, "unit": people.unit}
-    charged |= {"part": None if people.part is None else people.part[1]}
+    people, version = plan.people, opened.version()
+    part = None if people.part is None else people.part[1]
+    level = level_of(plan.level.epsilon)
+    known = _recorded(book, plan, opened, version, part)
+    if known is not None:
+        return known
+    if too_large(plan.sizes, float(plan.level.epsilon)):
+        cells = f"a table of {sum(plan.sizes):,} cells is too large to be kept in the ledger"
+        warnings.warn(f"{cells}: save it, since asking for it again will be paid again.", stacklevel=4)
+    charged: dict[str, Any] = {"question": plan.text, "level": level, "levels": people.levels}
+    charged |= {"neighbours": plan.neighbours, "unit": people.unit, "part": part}
     book.require(**charged)
     counted = withhold_details(lambda: _counted(opened, plan))
-    personal = withhold_details(lambda: _personal_costs(plan, counted[0]))
-    reservation = book.reserve(**charged, data_version=opened.version(), personal=personal)
-    made = _finish(plan, opened, counted, book.opening.dataset)
-    reservation.record({"rows": made.rows, "unplaced": made.unplaced}, made.statement)
+    personal = withhold_details(lambda: _personal_costs(book, plan, counted[0], part))
+    unasked = frozenset(own for own, cost in (personal or {}).items() if cost.epsilon.is_zero)
+    reservation = book.reserve(**charged, data_version=version, personal=personal)
+    made = _finish(plan, opened, counted, book.opening.dataset, unasked)
+    kept = packed_release([one.noisy for one in made.tables], made.codes, made.seed)
+    reservation.record({"rows": made.rows, "unplaced": made.unplaced}, made.statement | {"kept": kept})
     return made
 
 
-def _personal_costs(plan: Plan, counted: Counted) -> dict[Epsilon, Any] | None:
-    """What the people of each level lose."""
-    if counted.by_level is None:
+def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, part: Any) -> Sanitised | None:
+    """The table that the ledger already holds for the same columns, level, people and data: it costs nothing."""
+    same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
+    found = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
+    if found is None:
+        return None
+    statement = dict(found.statement or {})
+    leasts = [getattr(noise.mechanism, "least", 0) for noise in plan.noises]
+    kept = unpacked_release(statement.pop("kept", None), plan.tables, plan.levels, plan.neighbours, leasts)
+    if kept is None:
+        return None
+    noisy, codes, seed = kept
+    return _made(plan, opened, _mapped(plan, noisy), codes, seed, statement, recorded=True)
+
+
+def _personal_costs(book: Ledger, plan: Plan, counted: Counted, part: Any) -> dict[Epsilon, Any] | None:
+    """What the people of each level lose: nothing where their own budget is used up, since they are not asked any more."""
+    column = plan.people.levels
+    if counted.by_level is None or column is None:
         return None
     own = [_read_own(text) for text, _ in counted.by_level]
-    return {epsilon: level_of(min(epsilon, plan.level.epsilon)) for epsilon in own}
+    askable = book.askable(column, own, level=level_of(plan.level.epsilon), part=part)
+    costs = {one: level_of(min(one, plan.level.epsilon)) for one in own}
+    return costs | {one: level_of(ZERO) for one, may in askable.items() if not may}

@@ -8,23 +8,23 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.sampling import BitSource
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 
 
-def generator(source: BitSource) -> Any:
-    """A generator for values inside bins and the order of rows: nobody's secret, seeded by the system's bits."""
+def generator(seed: int) -> Any:
+    """A generator for values inside bins and the order of rows: nobody's secret. A ledger keeps the seed."""
     import numpy as np
 
-    return np.random.default_rng(source.take(128))
+    return np.random.default_rng(seed)
 
 
-def placed_codes(drawn: Drawn, random: Any) -> Any:
+def placed_codes(drawn: Drawn, random: Any, beside: Sequence[Drawn] = ()) -> Any:
     """One row of positions for each person: an array of people times columns.
 
     People whose cell could not be told follow the margins: for each column by itself, what its unbiased margin has more than
-    the rows so far. With one column there is nothing else to follow: they get no value.
+    the rows so far. With one column there is nothing else to follow: they get no value. *beside* are the margins of a table
+    that is drawn sparsely; without one for each column there is nothing to follow.
     """
     import numpy as np
 
@@ -37,22 +37,31 @@ def placed_codes(drawn: Drawn, random: Any) -> Any:
         return codes
     if len(columns) == 1:
         return np.concatenate((codes, np.full((missing, 1), columns[0].named)))
-    more = np.stack([_from_margin(drawn, codes, place, missing, random) for place in range(len(columns))], axis=1)
-    return np.concatenate((codes, more))
+    margins = [_margin(column, drawn, beside) for column in columns]
+    if any(margin is None for margin in margins):
+        return codes
+    following = [_following(margin, codes[:, place], missing, random) for place, margin in enumerate(margins)]
+    return np.concatenate((codes, np.stack(following, axis=1)))
 
 
-def _from_margin(drawn: Drawn, codes: Any, place: int, missing: int, random: Any) -> Any:
+def _margin(column: Column, drawn: Drawn, beside: Sequence[Drawn]) -> Any:
+    """The unbiased counts of one column, or ``None`` where nothing that was measured tells them."""
+    able = [one.noisy for one in (drawn, *beside) if one.noisy.dense is not None and column in one.noisy.columns]
+    return min(able, key=lambda noisy: noisy.size).margin([column.name]).counts if able else None
+
+
+def _following(margin: Any, codes: Any, missing: int, random: Any) -> Any:
+    """Positions of the missing people in one column: what the margin has more than the rows so far."""
     import numpy as np
 
-    column = drawn.noisy.columns[place]
-    margin = drawn.noisy.margin([column.name]).counts
-    left = np.maximum(margin - np.bincount(codes[:, place], minlength=column.size), 0)
-    shares = left / left.sum() if left.sum() else np.full(column.size, 1 / column.size)
+    size = len(margin)
+    lacking = np.maximum(margin - np.bincount(codes, minlength=size), 0)
+    shares = lacking / lacking.sum() if lacking.sum() else np.full(size, 1 / size)
     exact = shares * missing
     counts = np.floor(exact).astype(np.int64)
     # The rest by largest remainders: the margin is met as closely as whole people allow.
     counts[np.argsort(counts - exact, kind="stable")[: missing - int(counts.sum())]] += 1
-    return random.permutation(np.repeat(np.arange(column.size), counts))
+    return random.permutation(np.repeat(np.arange(size), counts))
 
 
 def frame_columns(

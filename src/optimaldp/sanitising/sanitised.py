@@ -16,7 +16,6 @@ from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
-from optimaldp.sampling import SystemBits
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 from optimaldp.sanitising.noisy import Margin
@@ -44,6 +43,10 @@ class Sanitised(Result):
     statement: dict[str, Any]
     whole: Mapping[str, bool]
     """Which binned columns may hold whole numbers: all but those of a type with fractions."""
+    seed: int = 0
+    """Where the values inside bins come from: nobody's secret."""
+    recorded: bool = False
+    """Whether the ledger had it already, so that it cost nothing."""
 
     @property
     def rows(self) -> int:
@@ -69,7 +72,8 @@ class Sanitised(Result):
 
     def expected_error(self) -> float:
         """The sum of errors to expect over all cells of the joint table, or over all cells of the measured tables."""
-        return sum(drawn.expected_error for drawn in self.tables)
+        released = self.tables[:1] if self.method == "joint" else self.tables
+        return sum(drawn.expected_error for drawn in released)
 
     def margin(self, columns: str | Sequence[str]) -> Margin:
         """The table of some of the columns, from noisy cells: unbiased, with intervals."""
@@ -91,6 +95,11 @@ class Sanitised(Result):
             known = ", ".join(column.name for column in self.columns)
             raise QuestionError("column", name, "is not in the table", f"the columns are {known}")
         able = [drawn for drawn in self.tables if wanted <= {column.name for column in drawn.noisy.columns}]
+        if able and all(drawn.noisy.dense is None for drawn in able):
+            beside = f"measure them beside it: margins=[{sorted(wanted)}]"
+            rule = f"cannot be summed: cells below {able[0].noisy.least} people were never drawn"
+            raise QuestionError("columns", sorted(wanted), rule, beside)
+        able = [drawn for drawn in able if drawn.noisy.dense is not None]
         if not able:
             rule = "were not measured together"
             raise QuestionError(
@@ -105,7 +114,7 @@ class Sanitised(Result):
 
     @cached_property
     def _frame(self) -> dict[str, list[Any]]:
-        return frame_columns(self.columns, self.codes, generator(SystemBits()), labels=False, whole=self.whole)
+        return frame_columns(self.columns, self.codes, generator(self.seed + 1), labels=False, whole=self.whole)
 
     def to_frame(self, kind: str = "pandas", *, labels: bool = False) -> Any:
         """The rows as a pandas, polars or Arrow table. Binned columns hold a number inside the bin, or with *labels* its name."""
@@ -124,7 +133,7 @@ class Sanitised(Result):
             return polars.DataFrame(data, strict=False)
 
     def _labelled(self) -> dict[str, list[Any]]:
-        return frame_columns(self.columns, self.codes, generator(SystemBits()), labels=True, whole=self.whole)
+        return frame_columns(self.columns, self.codes, generator(self.seed + 1), labels=True, whole=self.whole)
 
     def save(self, path: str | os.PathLike[str], *, labels: bool = False) -> Path:
         """Write the rows (``.csv``, ``.parquet``) and the statement beside them, or that alone (``.json``, ``.html``)."""

@@ -19,6 +19,9 @@ _OPTIMAL = (
     "for large tables of independent people no epsilon-DP mechanism has a smaller expected sum of errors, over the cells that "
     "are possible; what follows the noise is post-processing"
 )
+_MARGINS = (
+    "measured beside the joint table, with a quarter of epsilon; unbiased, and they say how many people there are"
+)
 _SPARSE_TIME = "the time it took tells about how many cells are occupied"
 
 
@@ -37,22 +40,26 @@ def statement_of(plan: Plan, drawn: Sequence[Drawn], dataset: str | None, time: 
         "columns": [column.to_document() for column in plan.columns],
         "cells": math.prod(column.size for column in plan.columns),
         "tables": [_table(one, noise) for one, noise in zip(drawn, plan.noises)],
-        "expected_error": sum(one.expected_error for one in drawn),
+        "expected_error": sum(one.expected_error for one in ([joint] if joint else drawn)),
         "one_way_error_95": {column.name: _one_way(column.name, drawn) for column in plan.columns},
         "optimal": _OPTIMAL if joint and plan.neighbours is Neighbours.SUBSTITUTION else "not claimed",
         "unit": plan.people.unit,
         "where": plan.people.where,
+        "among": plan.among,
         "levels": plan.people.levels,
         "dataset": dataset,
         "time": time.isoformat(timespec="seconds"),
         "version": __version__,
     }
+    if plan.among is not None:
+        said["not_among"] = "people who are not among those asked have a row without values, like people who gave none"
     if joint:
         said |= {"remap": joint.remap, "reason": joint.reason, "unplaced": joint.unplaced}
         if joint.unplaced:
             said["unplaced_rows"] = _unplaced_words(len(plan.columns))
         if joint.noisy.kept is not None:
             said["caution"] = _SPARSE_TIME
+            said["margins"] = _MARGINS if drawn[1:] else "not measured"
     return said
 
 

@@ -23,10 +23,13 @@ _HEAVY = (
     "numpy",
     "scipy.optimize",
     "flint",
+    "scipy.stats",
     "ibis",
+    "ibis.backends.duckdb",
     "duckdb",
     "pyarrow",
     "sqlglot",
+    "dp_accounting.pld.privacy_loss_distribution",
     "rich",
     "typer",
 )

@@ -9,6 +9,7 @@ import pytest
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import histogram_noise, laplace_noise, query_error
 from optimaldp.histograms.noise.quantiles import _bin_tail, bin_quantile, error_quantile, least_size
+from optimaldp.histograms.noise.sparse import sparse_noise
 from optimaldp.histograms.noise.sums import epsilon_for_query
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball, precision
@@ -120,3 +121,15 @@ def test_lattice_noise_of_two_bins_is_one_number() -> None:
     least = next(size for size, tail in enumerate(tails) if tail <= 0.05)
     assert noise.bin_quantile() == least
     assert noise.error_quantile() == 2 * least
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.3", "ln(2)", "ln(3/2)", "2.5"])
+def test_the_mode_of_how_many_empty_cells_survive(epsilon: str) -> None:
+    """Of a binomial law: the least k with (N + 1) p <= k + 1, for hundreds of sizes, so that many are near a turn."""
+    theta = math.exp(-float(Epsilon.read(epsilon)))
+    for cells in [*range(1, 120), *range(1000, 1040)]:
+        noise = sparse_noise(cells, epsilon=epsilon, survivors=max(1, cells // 3))
+        chance = theta**noise.least / (1 + theta)
+        turn = (cells + 1) * chance - 1
+        expected = max(0, math.ceil(turn - 1e-9))
+        assert noise.survivors.mode == min(expected, cells), cells

@@ -91,9 +91,10 @@ def _reach(order: Order, items: list[Any], functions: Functions) -> Reach | None
     reach, limit = Reach({}, {}, []), time.monotonic() + order.reach_seconds
     order.notes.mkdir(parents=True, exist_ok=True)
     for path in sorted({item.path for item in items}):
-        kept = order.notes / f"{order.target.name}-{path.stem}-{_digest(order, path)}.json"
+        own = [item for item in items if item.path == path]
+        kept = order.notes / f"{order.target.name}-{path.stem}-{_digest(order, path, own)}.json"
         if not kept.exists():
-            measured = _measured([item for item in items if item.path == path], order, functions, limit)
+            measured = _measured(own, order, functions, limit)
             if measured is None:
                 return None
             kept.with_suffix(".new").write_text(json.dumps(measured), encoding="utf-8")
@@ -134,10 +135,13 @@ def _measure(item: Any, order: Order, functions: Functions, result: Path, say: C
     measure(item, order.target.sources, order.tree, result)
 
 
-def _digest(order: Order, path: Path) -> str:
-    """Of the target's files, a file of tests, and how long a test may take."""
+def _digest(order: Order, path: Path, items: list[Any]) -> str:
+    """Of the target's files, a file of tests, which of them are run, and how long a test may take."""
     paths = [*(order.tree / source for source in order.target.sources), path]
-    whole = b"\0".join(one.read_bytes() for one in paths) + repr(order.most_seconds).encode()
+    whole = (
+        b"\0".join(one.read_bytes() for one in paths)
+        + repr((order.most_seconds, [item.nodeid for item in items])).encode()
+    )
     return sha256(whole).hexdigest()[:12]
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
+from optimaldp.questions.kinds import compare
 
 COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 Person = tuple[int, ...]
@@ -162,3 +164,34 @@ def test_differences_of_shares(comparison: str, margin: str) -> None:
         return bool(compare(*sides))
 
     check(f"share(p among a) {comparison} share(p among b) + {margin}", [2, 2, 2], larger, most=3)
+
+
+PROTECTED = {
+    "share(p) >= 0.5": ('NULL counts as "no" and is protected',),
+    "share(p among q) >= 0.5": ("is protected", "everybody is protected, inside or outside"),
+    "compare(v, 'a', 'b')": ("a tie goes to b", "are protected"),
+    "winner(v, ['a', 'b'])": ("a tie goes to the option named first", "are protected"),
+    "top(v, 2, ['a', 'b', 'c'])": ("a tie goes to the option named first", "are protected"),
+    "median(x, bins=[0, 1, 2])": ("above the last into the last", "are protected"),
+    "quantiles(x, [0.25, 0.5], bins=[0, 1, 2])": ("above the last into the last", "are protected"),
+    "mean(x, range=[0, 1]) >= 0.5": ("clipped to [0, 1] and rounded to multiples of 1", "are protected"),
+    "count(p) >= 1 and any(q)": ("is protected", "can only protect more"),
+    "share(p among a) > share(p among b)": ("is protected", "in both groups counts as in neither"),
+    "histogram(v, ['a', 'b'])": ("are protected",),
+}
+
+
+@pytest.mark.parametrize("text", PROTECTED)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_who_is_counted_and_protected_is_said(text: str, neighbours: Neighbours) -> None:
+    notes = parse(text).notes(neighbours)
+    assert len(notes) == len(PROTECTED[text])
+    assert all(said in note for said, note in zip(PROTECTED[text], notes))
+
+
+def test_the_form_says_who_wins_a_tie() -> None:
+    [sheet] = compare.SHEETS
+    assert {blank.name: "tie" in blank.hint for blank in sheet.blanks if blank.role == "option"} == {
+        "first": False,
+        "second": True,
+    }

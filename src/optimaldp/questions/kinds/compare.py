@@ -120,8 +120,8 @@ SHEETS = [
         "compare({column}, {first}, {second}{among})",
         (
             COLUMN,
-            Blank("first", "option", "First option", "a tie is its", sample="'a'"),
-            Blank("second", "option", "Second option", sample="'b'"),
+            Blank("first", "option", "First option", sample="'a'"),
+            Blank("second", "option", "Second option", "a tie is its", sample="'b'"),
             AMONG,
         ),
         order=21,

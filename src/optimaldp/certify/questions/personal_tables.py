@@ -10,6 +10,7 @@ from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions.laws_compared import close, exact_row, is_distribution
+from optimaldp.certify.questions.personal_forms import examine_form
 from optimaldp.certify.questions.personal_lines import check_personal_lines
 from optimaldp.certify.questions.scripted import draws_follow
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
@@ -37,6 +38,8 @@ def examine_personal(mechanism: Any) -> Finding:
                     return Finding(False, (), failure)
         if failure := check_personal_lines(mechanism):
             return Finding(False, (), failure)
+        if not (form := examine_form(mechanism)).private:
+            return form
         small = _resized(mechanism, pair, (2, 1))
         states = (({cells[0]: 2}, {cells[-1]: 1}), ({cells[-1]: 2}, {cells[0]: 1}))
         if not all(draws_follow(small, _table(state, pair)) for state in states):
@@ -48,6 +51,7 @@ def examine_personal(mechanism: Any) -> Finding:
             "change: all events at that person's own level",
             "tables of the public sizes, the strictest or the loosest people first, near every place where the answer "
             "changes: all events at that person's own level",
+            *form.checks,
             "the sampler gives each answer exactly where its law says so, by scripted bits",
             f"for all other tables, by theorem: {mechanism.proof}",
         ),

@@ -13,6 +13,7 @@ from typing import Any
 
 from optimaldp.certify.findings import same
 from optimaldp.certify.questions.meanings import cell_values, sum_needed
+from optimaldp.certify.questions.personal_forms import confirms_form
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -24,6 +25,8 @@ _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells a
 
 def confirms(mechanism: Any, table: Table) -> bool:
     """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
+    if mechanism.setting.personal and mechanism.listed:
+        return confirms_form(mechanism, table)
     if not _has_second(mechanism):
         return True
     with precision(_bits(mechanism)):

@@ -44,7 +44,7 @@ def examine_balanced(
     tried = 0
     for votes in probes(sizes, least):
         tried += 1
-        if not _agrees(shown, levels, votes, least, delta):
+        if not agrees_balanced(shown, levels, votes, least, delta):
             return Finding(False, (), "the error at a table of the public sizes is not the balanced form")
     return Finding(
         True,
@@ -56,11 +56,11 @@ def examine_balanced(
 
 
 def probes(sizes: Sequence[int], least: int) -> Iterator[Votes]:
-    """Tables whose k-th cheapest change is the u-th person of level g, u in {1, 2, all}; yes for sure, and no."""
+    """Everybody on one side; then tables whose k-th cheapest change is person u of level g, u in {1, 2, all}, both ways."""
     people = sum(sizes)
+    yield [(size, 0) for size in sizes]
+    yield [(0, size) for size in sizes]
     if not 1 <= least <= people:
-        yield [(size, 0) for size in sizes]
-        yield [(0, size) for size in sizes]
         return
     for level in range(len(sizes)):
         for u in {1, 2, sizes[level]}:
@@ -87,7 +87,8 @@ def _placed(sizes: Sequence[int], level: int, u: int, total: int, strict: int) -
     return could
 
 
-def _agrees(shown: Shown, levels: Sequence[Epsilon], votes: Votes, least: int, delta: Fraction) -> bool:
+def agrees_balanced(shown: Shown, levels: Sequence[Epsilon], votes: Votes, least: int, delta: Fraction) -> bool:
+    """Whether *shown* is the balanced form at this one table, derived by a second routine."""
     yes = sum(own for own, _ in votes)
     people = sum(own + other for own, other in votes)
     true = yes >= least
@@ -96,8 +97,8 @@ def _agrees(shown: Shown, levels: Sequence[Epsilon], votes: Votes, least: int, d
         return bool(sides[0 if true else 1] == 1) and bool(sides[1 if true else 0] == 0)
     moves = yes - least + 1 if true else least - yes
     could = [own if true else other for own, other in votes]
-    bits = _BITS + math.ceil(3 * sum(float(e) * c for e, c in zip(levels, could)))
-    with precision(min(bits, 1 << 16)):
+    size = sum(float(epsilon) * people for epsilon, people in zip(levels, could))
+    with precision(_BITS + 2 * math.ceil(math.log2(2 + size))):  # the error is not subtracted from anything
         sides = shown(votes)
         wrong, right = (to_ball(side) for side in (sides[::-1] if true else sides))
         derived = _stretched(_error(levels, could, moves), max(levels), delta)

@@ -52,6 +52,20 @@ def examine_weighted(
     )
 
 
+def agrees_weighted(
+    shown: Shown,
+    question: Inequality,
+    levels: Sequence[Epsilon],
+    table: list[Table],
+    *,
+    centred: bool,
+    delta: Fraction = Fraction(0),
+) -> bool:
+    """Whether *shown* weighs every record by its level at this one table."""
+    weights = _weights(question, sum(map(sum, table)), centred=centred)
+    return _agrees(shown, weights, levels, table, question, delta)
+
+
 def _weights(question: Inequality, people: int, *, centred: bool) -> tuple[Fraction, ...] | None:
     """What a record of each cell adds to the exponent, in units of its own level; ``None``: the answer is always the same."""
     span = max(question.adds) - min(question.adds)
@@ -80,7 +94,7 @@ def probes(question: Inequality, sizes: Sequence[int]) -> Iterator[list[Table]]:
             if near == other:
                 continue
             for level, size in enumerate(sizes):
-                for moved in sorted({0, 1, size // 3, size // 2, size - 1, size} & set(range(size + 1))):
+                for moved in sorted({m for m in (0, 1, size // 3, size // 2, size - 1, size) if 0 <= m <= size}):
                     yield [
                         _row(cells, near, other, moved if g == level else (n // 2 if (g + level) % 2 else 0), n)
                         for g, n in enumerate(sizes)
@@ -104,7 +118,7 @@ def _agrees(
         return bool(shown(table)[0 if question.holds(everybody) else 1] == 1)
     sums = [sum((w * people for w, people in zip(weights, row)), Fraction(0)) for row in table]
     size = sum(float(epsilon) * abs(float(c)) for epsilon, c in zip(levels, sums))
-    with precision(_BITS + min(math.ceil(3 * size), 1 << 16)):
+    with precision(_BITS + 2 * math.ceil(math.log2(2 + size))):  # e^-W is not subtracted from anything
         exponent = sum((epsilon.ball() * ball(c) for epsilon, c in zip(levels, sums)), Ball(0))
         wrong = _stretched((-abs(exponent)).exp() / 2, max(levels), delta)
         yes, no = (to_ball(side) for side in shown(table))

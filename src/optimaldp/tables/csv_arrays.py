@@ -10,6 +10,7 @@ from optimaldp.errors import TableError
 if TYPE_CHECKING:
     from optimaldp.tables.csv_lines import Cells
 
+_FEW = 64  # cells that are looked at one by one
 _UTF_8 = codecs.lookup("utf-8").name
 
 
@@ -58,13 +59,24 @@ def decoded(array: Any, encoding: str) -> Any:
     import pyarrow as pa
 
     if encoding == _UTF_8:
-        try:
-            return array.cast(pa.string())
-        except pa.ArrowInvalid:
-            pass  # some cell is not UTF-8: look at each different one
+        return _valid_text(array)
     dictionary = array.dictionary_encode()
     words = pa.array([_decode(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
     return words.take(dictionary.indices)
+
+
+def _valid_text(array: Any) -> Any:
+    """UTF-8, checked by halves: one cell that is none costs a few looks more, whatever the others are."""
+    import pyarrow as pa
+
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass
+    if len(array) <= _FEW:
+        return pa.array([None if cell is None else _decode(cell, _UTF_8) for cell in array.to_pylist()], pa.string())
+    middle = len(array) // 2
+    return pa.concat_arrays([_valid_text(array[:middle]), _valid_text(array[middle:])])
 
 
 def _decode(cell: bytes, encoding: str) -> str | None:

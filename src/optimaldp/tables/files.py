@@ -11,7 +11,7 @@ from optimaldp.errors import TableError
 from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times, safe_schema
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import open_csv
-from optimaldp.tables.engines import embedded, fed_table
+from optimaldp.tables.engines import embedded, fed_table, forgives_bad_text
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import of_cell
 from optimaldp.tables.source import Source, wrap
@@ -53,15 +53,15 @@ def _open_parquet(paths: list[str], words: str) -> Source:
     token = version_of(paths)
     remedy = "check that every file is Parquet and that all have the same columns"
     dataset = without_engine_message(words, "opened", lambda: _dataset(paths), remedy=remedy)
-    if has_unsafe_times(dataset.schema):
+    # By the schema alone: what the engine reads by itself without failing on any value, and quicker.
+    if has_unsafe_times(dataset.schema) or not forgives_bad_text():
         return open_dataset(dataset, words, token=lambda: token)
     exactly = [_unpatterned(path) for path in paths]
     return wrap(
-        lambda: embedded().read_parquet(exactly),
+        lambda: embedded().read_parquet(exactly, utf8_validation="replace"),
         words,
         token=lambda: token,
         options={},
-        second_feed=DatasetFeed(dataset),
         remedy=remedy,
     )
 

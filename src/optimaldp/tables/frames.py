@@ -7,9 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times
 from optimaldp.tables.celltext import Cell, cell_text
-from optimaldp.tables.engines import embedded
 from optimaldp.tables.files import open_dataset
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import ColumnType, of_cell, unique_names
@@ -97,17 +95,7 @@ def _open_arrow(
 
     import pyarrow.dataset as datasets
 
-    dataset = datasets.dataset(table)
-    if has_unsafe_times(table.schema):
-        return open_dataset(dataset, words, token=token, options=options, columns=columns)
-
-    def opened() -> Any:
-        connection = embedded()
-        connection.con.register("frame", table)
-        return connection.table("frame")
-
-    feed = DatasetFeed(dataset)
-    return wrap(opened, words, token=token, options=options or {}, columns=columns, second_feed=feed)
+    return open_dataset(datasets.dataset(table), words, token=token, options=options, columns=columns)
 
 
 def _open_spark(frame: Any) -> Source:

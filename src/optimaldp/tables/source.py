@@ -26,8 +26,6 @@ class Source:
     token: Callable[[], str | None] = field(default=lambda: None, compare=False)
     feed: Feed | None = field(default=None, compare=False)
     """What streams the records into the engine, where they are not there already."""
-    second_feed: Feed | None = field(default=None, compare=False)
-    """What streams them in once more, made safe, where the engine failed on one of them."""
 
     def describe(self) -> str:
         """What this is, in public words: where it lives and how many columns it has."""
@@ -40,9 +38,7 @@ class Source:
 
     def fetch(self, expression: Any) -> list[tuple[Any, ...]]:
         """Run one Ibis expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
-        return without_engine_message(
-            self.words, "counted", lambda: fetch(self.table, expression, self.feed, self.second_feed)
-        )
+        return without_engine_message(self.words, "counted", lambda: fetch(self.table, expression, self.feed))
 
     def __repr__(self) -> str:
         return f"Source({self.describe()})"
@@ -56,7 +52,6 @@ def wrap(
     options: dict[str, tuple[Option, ...]] | None = None,
     columns: Mapping[str, ColumnType] | None = None,
     feed: Feed | None = None,
-    second_feed: Feed | None = None,
     remedy: str = "",
 ) -> Source:
     """A source from a function that opens an Ibis table, with its public schema; *columns* replaces some of its types."""
@@ -72,7 +67,7 @@ def wrap(
     table, schema = without_engine_message(words, "opened", opened, remedy=remedy)
     if not len(schema):
         raise TableError("data", words, "has no columns")
-    return Source(table, schema, words, token, feed, second_feed)
+    return Source(table, schema, words, token, feed)
 
 
 def of_ibis(open_table: Callable[[], Any], words: str) -> Source:

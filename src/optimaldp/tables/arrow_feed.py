@@ -13,20 +13,19 @@ from typing import Any
 from optimaldp.tables.csv_arrays import decoded
 
 _PER_UNIT = {"s": 10**6, "ms": 10**3}
+_US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
 
 
 def has_unsafe_times(schema: Any) -> bool:
-    """Whether the engine could fail on a point in time of an Arrow schema, or does not know its type."""
+    """Whether the engine could fail on a point in time of an Arrow schema: any that is not in microseconds."""
     return any(_is_unsafe(field.type) for field in schema)
 
 
 def _is_unsafe(dtype: Any) -> bool:
     import pyarrow.types as types
 
-    if not types.is_timestamp(dtype):
-        return False
-    return dtype.unit in _PER_UNIT or (dtype.unit == "ns" and dtype.tz is not None)
+    return bool(types.is_timestamp(dtype) and dtype.unit != _US)
 
 
 def safe_schema(schema: Any) -> Any:
@@ -42,7 +41,9 @@ def _safe_type(dtype: Any) -> Any:
 
     if types.is_dictionary(dtype):
         return _safe_type(dtype.value_type)
-    return pa.timestamp("us", tz=dtype.tz) if _is_unsafe(dtype) else dtype
+    if types.is_float16(dtype):
+        return pa.float32()
+    return pa.timestamp(_US, tz=dtype.tz) if _is_unsafe(dtype) else dtype
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,16 @@ class DatasetFeed:
         import pyarrow as pa
 
         for batch in self.dataset.scanner(columns=names).to_batches():
-            columns = [safe_text(safe_times(column)) for column in batch.columns]
+            columns = [_safe(column) for column in batch.columns]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _safe(column: Any) -> Any:
+    import pyarrow.types as types
+
+    if types.is_float16(column.type):
+        return column.cast(_safe_type(column.type))
+    return safe_text(safe_times(column))
 
 
 def safe_text(column: Any) -> Any:

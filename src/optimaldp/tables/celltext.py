@@ -173,7 +173,8 @@ def cell_text(value: Any) -> str | None:
         if value is None or value != value:
             return None
         if isinstance(value, str):
-            return str.__str__(value)
+            text = str.__str__(value)
+            return text if text.isascii() or text.encode() else None  # half of a pair of characters is no text
         if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return "true" if value else "false"
         if isinstance(value, datetime.datetime):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, Protocol
@@ -18,8 +21,23 @@ def embedded(path: str | None = None) -> Any:
     import ibis
 
     connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
-    connection.raw_sql(_QUIET)
+    for setting in settings():
+        connection.raw_sql(setting)
     return connection
+
+
+@cache
+def _spill_folder() -> str:
+    """Where the engine puts what does not fit into memory: a folder of our own that nobody else can read."""
+    folder = tempfile.mkdtemp(prefix="optimaldp-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def settings() -> tuple[str, str]:
+    """What every embedded engine is told: to print nothing, and to leave no row in the working folder."""
+    folder = _spill_folder().replace("'", "''")
+    return _QUIET, f"SET temp_directory = '{folder}'"
 
 
 SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}
@@ -92,7 +110,8 @@ def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, 
     wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
     # A database of its own: what is registered there is seen by this query alone, and a failure before has not damaged it.
     with duckdb.connect() as own:
-        own.execute(_QUIET)
+        for setting in settings():
+            own.execute(setting)
         _register_functions(connection, node, own)
         own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
         return list(own.execute(connection.compile(expression)).fetchall())

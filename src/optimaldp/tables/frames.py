@@ -32,7 +32,9 @@ def _open_pandas(frame: Any) -> Source:
 
 
 def _is_object(series: Any) -> bool:
-    return str(series.dtype) == "object"
+    """Python objects, or categories that are: one odd category must not change the type of the others."""
+    categories = getattr(series.dtype, "categories", None)
+    return str(series.dtype if categories is None else categories.dtype) == "object"
 
 
 def _arrow_table(series: dict[str, Any]) -> Any:

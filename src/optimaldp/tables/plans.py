@@ -20,6 +20,7 @@ from optimaldp.tables.terms import Build, literal_term
 MOST_READINGS = 20
 MOST_CELLS = 2**62
 _MOST_FILTERED = 3  # conditions: beyond, the filtered counts of all combinations cost more than grouping
+_NESTED = ("struct", "array", "map", "interval", "json")  # some values of them make engines fail, which would show
 _ORDERED: tuple[Kind, ...] = ("text", "whole", "real", "truth", "date", "time")
 
 
@@ -107,7 +108,7 @@ def _column(schema: Schema, name: str | None, field: str, kinds: tuple[Kind, ...
         return None
     own = schema.find(name, field=field)
     column = schema[own]
-    if column.kind not in kinds:
+    if column.kind not in kinds or column.name.startswith(_NESTED):
         raise QuestionError(field, own, f"holds {column.words}", f"it cannot serve as {field}")
     if field == "reduce_order" and column.open:
         return lambda table: _ordered_text(table[own])

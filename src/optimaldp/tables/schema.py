@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -54,11 +55,15 @@ class ColumnType:
 
     def value(self, table: Any, name: str) -> Any:
         """The column of this type on an Ibis table."""
-        return table[name] if self.cell is None else self.cell.value(table[name])
+        if self.cell is not None:
+            return self.cell.value(table[name])
+        return _in_microseconds(table[name]) if self.kind == "time" else table[name]
 
     @property
     def largest_whole(self) -> float:
         """What bounds the size of every value of a whole-number type before any is read."""
+        if self.kind != "whole":
+            return math.inf
         bits = int("".join(letter for letter in self.name if letter.isdigit()) or 64)
         return 2.0**bits if self.name.startswith("u") else 2.0 ** (bits - 1)
 
@@ -109,6 +114,13 @@ class Schema:
             return f"did you mean {close[0]}? (text goes into single quotes)"
         listed = f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
         return f"{listed}; text goes into single quotes: '{name}'"
+
+
+def _in_microseconds(value: Any) -> Any:
+    """Points in time in DuckDB's usual unit; NULL where it cannot hold one, on which a comparison would fail."""
+    if value.get_backend().name != "duckdb" or value.type().scale not in (0, 3, 9):
+        return value
+    return value.try_cast("timestamp")
 
 
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:

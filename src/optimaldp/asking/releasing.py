@@ -132,9 +132,13 @@ def release_each(
     if not drafts:
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
     opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
-    made = _release(opened, drafts) if ledger is None else _with_ledger(opened, drafts, ledger)
-    clock.wait()
-    return made
+    try:
+        return _release(opened, drafts) if ledger is None else _with_ledger(opened, drafts, ledger)
+    except QuestionError:
+        clock = Clock(None)  # refused before anything was read: nothing to hide, and somebody wants to correct it
+        raise
+    finally:
+        clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
 
 
 def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:

@@ -12,7 +12,9 @@ class Clock:
     """Starts with the question. :meth:`wait` returns at the next whole multiple of *seconds*."""
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not (isinstance(seconds, (int, float)) and 0 < seconds <= 3600):
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds <= 3600
+        ):
             raise InputError("answer_after", seconds, "is not a number of seconds", "give a number up to 3600")
         self._seconds = seconds
         self._start = time.monotonic()

@@ -23,6 +23,7 @@ from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball
 from optimaldp.questions import electing, parse
 from optimaldp.questions.base import Question, Spec
+from optimaldp.questions.kinds.histogram import KeptCounts
 from optimaldp.questions.kinds.top import Leading
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.tables.tally import Options
@@ -319,3 +320,14 @@ def test_several_quantiles_that_are_drawn_wrongly(name: str, monkeypatch: Patch)
         assert not examine_release(mechanism(text)).private
     finally:
         quartiles._moves_problem.cache_clear()
+
+
+def everybody_kept(self: Any, table: Table, source: Any) -> Any:
+    return self._noisy(self.question.fold(table.cells), source)
+
+
+def test_a_histogram_that_is_drawn_without_regard_to_levels(monkeypatch: Patch) -> None:
+    text = "histogram(vote, ['a', 'b'])"
+    assert examine_release(mechanism(text, levels=LEVELS)).private
+    monkeypatch.setattr(KeptCounts, "draw", everybody_kept)
+    assert not examine_release(mechanism(text, levels=LEVELS)).private

@@ -64,7 +64,18 @@ def examine_kept(mechanism: Any) -> Finding:
     for epsilon, _ in mechanism.setting.levels:
         if not _keeps_enough(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
             return Finding(False, own.checks, "people are not kept as often as their own level says")
+    if not _draws_by_level(mechanism.small_twin()):
+        return Finding(False, own.checks, "the sampler does not keep people by their own levels")
     return Finding(True, (*own.checks, f"how often people of each level are kept: {_TRIED:,} made-up people each"))
+
+
+def _draws_by_level(twin: Any) -> bool:
+    """The draw itself: of two million people half have level 0, of whom nobody is kept, and half the loosest."""
+    cells = {0: _LARGE}
+    levels = ((Epsilon.read(0), cells), (twin.setting.level.epsilon, cells))
+    drawn = list(twin.draw(Table({0: 2 * _LARGE}, levels), FixedBits(_SEED)).values())
+    far = _LARGE // 10
+    return abs(drawn[0] - _LARGE) <= far and abs(drawn[-1] - _LARGE) <= far and sum(drawn) == 2 * _LARGE
 
 
 @lru_cache(maxsize=64)

@@ -26,6 +26,7 @@ from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
 from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
+from optimaldp.errors import OptimalDPError
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Neighbours
@@ -83,7 +84,9 @@ def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
         return _examined(mechanism)
-    except (ArithmeticError, LookupError, TypeError) as error:
+    except OptimalDPError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # A law that is none, a division by nothing, a row that is too short: nothing here has seen data.
         return Finding(False, (), f"its law cannot be examined: {error}")
 

@@ -71,8 +71,8 @@ CLAIMS = (
     Claim(
         questions.PURE,
         False,
-        "A threshold on a count at pure ε: nothing is gained. Integer Laplace noise on the count is already optimal, "
-        "and OpenDP and diffprivlib have it.",
+        "A threshold on a count at pure ε: nothing is gained. Integer Laplace noise on the count has the least "
+        "error that ε-DP allows at every margin (the worse of the two true answers counted), and OpenDP and diffprivlib have it.",
         _equal,
         _about("on the count"),
     ),

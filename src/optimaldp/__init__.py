@@ -1,4 +1,4 @@
-"""optimaldp: the best possible differentially private answer to a discrete question, with proofs.
+"""optimaldp: private answers to bounded questions, each by the best mechanism that is known or proven for it.
 
 Names load on first use, so that ``import optimaldp`` costs next to nothing.
 """

@@ -32,7 +32,8 @@ class InputError(OptimalDPError, ValueError):
         self.rule = rule
         self.remedy = remedy
         way_out = f"; {remedy.rstrip('.')}" if remedy else ""
-        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}.")
+        end = "" if way_out.endswith("?") else "."
+        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}{end}")
 
 
 class LevelError(InputError):

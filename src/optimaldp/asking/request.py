@@ -134,7 +134,7 @@ def read_request(
 
 def _read_groups(by: str | None, groups: Iterable[Option] | None, public: bool) -> Groups | None:
     if (by is None) != (groups is None):
-        remedy = "write by='ward', groups=['a', 'b']: the groups are public"
+        remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
         raise QuestionError("by", by, "goes with groups, the list of its public values", remedy)
     if by is None:
         return None

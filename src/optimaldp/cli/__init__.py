@@ -35,7 +35,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="optimaldp",
-    help="The best possible differentially private answer to a discrete question, with proofs.",
+    help="Private answers to bounded questions about a table, each by the best mechanism that is known or proven for it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,

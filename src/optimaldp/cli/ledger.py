@@ -135,7 +135,7 @@ def remaining(
 @ledger_app.command("history")
 def history(
     location: Location,
-    output: Annotated[str, typer.Option(help="A file to write: .csv, .json, or a picture .png, .svg, .pdf.")],
+    output: Annotated[str, typer.Option(help="A file to write: .csv, .json, .html, or a picture .png, .svg, .pdf.")],
 ) -> None:
     """Write every question with its level, answer and time as a file, or the budget used over time as a picture."""
     with _read(location) as ledger:

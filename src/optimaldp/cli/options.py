@@ -10,7 +10,11 @@ import typer
 from optimaldp.errors import InputError
 
 Data = Annotated[
-    str, typer.Option("--data", help="A CSV or Parquet path, duckdb:///file.db?table=t, or any Ibis URL with a table.")
+    str,
+    typer.Option(
+        "--data",
+        help="A CSV or Parquet path, or a table in a database: duckdb:///file.db?table=t, postgres://host/base?table=t.",
+    ),
 ]
 Asked = Annotated[
     list[str], typer.Option("--question", help="For example \"share(smokes = 'yes') >= 0.3\"; may be repeated.")

@@ -119,7 +119,14 @@ def needed(value: Any, name: str) -> Any:
     """An option that may be left out only when there is a plan."""
     if value:
         return value
-    raise InputError(name, value, "is missing", f"name it with --{name}, or name a --plan")
+    raise InputError(name, f"--{name}", "is missing", f"{_MISSING[name]}, or name a --plan")
+
+
+_MISSING = {
+    "data": "name a table: --data survey.csv",
+    "question": "ask something: --question \"share(smokes = 'yes') >= 0.3\"",
+    "epsilon": "there is no default: --epsilon 0.5 for example",
+}
 
 
 def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, several: bool) -> None:

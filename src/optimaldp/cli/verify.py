@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 def verify_command(
     mechanism: Annotated[
         str,
-        typer.Argument(help="A file that design wrote, or one like it; - is standard input.", metavar="MECHANISM"),
+        typer.Argument(
+            help="A file that design or release --json wrote, or one like it; - is standard input.", metavar="MECHANISM"
+        ),
     ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, as is always done when the output is not a terminal.")
     ] = False,
 ) -> None:
-    """Check a mechanism: privacy on every edge, and optimality from its certificate. Exit code 0 if private, else 1."""
+    """Check a mechanism (privacy on every edge, optimality from its certificate) or a release. Exit code 0 if private, else 1."""
     from optimaldp.asking.verifying import verify_document as verify_release
     from optimaldp.certify.graphs.files import verify_document
     from optimaldp.cli.files import read_json

@@ -176,4 +176,4 @@ def refuse_options(question: Question) -> None:
     """Refuse a question whose options only a table could tell; one that never has options says itself what it has not."""
     if question.answers is None and hasattr(question, "options"):
         remedy = "a preview reads no table: write the options out"
-        raise QuestionError("options", None, f"is needed by {question}", remedy)
+        raise QuestionError("options", str(question), "names no options", remedy)

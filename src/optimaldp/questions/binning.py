@@ -122,7 +122,9 @@ def read_binning(bins: Iterable[Any] | None, ends: Any, step: Any) -> Binning:
     """Bins from ``bins=`` or from ``range=`` and ``step=``."""
     if (bins is None) == (ends is None) or (ends is None) != (step is None):
         remedy = "write bins=[0, 18, 65, 100], or range=[0, 100], step=5"
-        raise QuestionError("bins", bins if bins is not None else ends, "is not one way to name the bins", remedy)
+        if bins is ends is None:
+            raise QuestionError("bins", "bins", "are missing", remedy)
+        raise QuestionError("bins", ends if bins is None else bins, "is not one whole way to name the bins", remedy)
     if bins is not None:
         return Binning(check_edges(bins))
     low, high = read_range(ends)

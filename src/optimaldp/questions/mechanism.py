@@ -53,7 +53,7 @@ class Mechanism(ABC):
         listed = self.question.answers
         if listed is None:
             remedy = "write the options out: they are public"
-            raise QuestionError("options", None, f"is needed by {self.question}", remedy)
+            raise QuestionError("options", str(self.question), "names no options", remedy)
         return listed
 
     @property

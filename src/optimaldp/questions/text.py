@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import Any
 
 from optimaldp.errors import QuestionError
@@ -76,8 +77,9 @@ def _head(text: str, start: int) -> tuple[Any, int]:
     head = _HEAD.match(text, start)
     form = form_of(head[1].lower()) if head else None
     if head is None or form is None:
-        known = ", ".join(forms())
-        raise QuestionError("question", text, "does not begin with a known question", f"known are: {known}")
+        close = get_close_matches(head[1].lower(), forms(), n=1) if head else []
+        remedy = f"did you mean {close[0]}?" if close else f"known are: {', '.join(forms())}"
+        raise QuestionError("question", text, "does not begin with a known question", remedy)
     end = end_of_group(text, head.end() - 1)
     return form.read(read_call(text, form, text[head.end() : end - 1])), end
 

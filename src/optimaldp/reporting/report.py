@@ -60,7 +60,7 @@ def _page(ledger: Ledger | Location | None, documents: Sequence[Release | Mappin
         raise InputError("ledger", str(getattr(ledger, "location", ledger)), rule, "name the ledger or the documents")
     if ledger is None and not documents:
         remedy = "name a ledger, or files that release --json wrote"
-        raise InputError("ledger", None, "is missing, and no documents are named", remedy)
+        raise InputError("ledger", "--ledger", "is missing, and no documents are named", remedy)
     return report_html(ledger) if ledger is not None else documents_html(documents)
 
 

@@ -33,7 +33,8 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
     if left.is_number and right.is_number:
         return real(left), real(right)
     mixed = f"compares {kind_words(left.kind)} with {kind_words(right.kind)}"
-    remedy = "text goes into single quotes, numbers do not"
+    declared = "--type age=number, or types={'age': 'number'}"
+    remedy = f"text goes into single quotes, numbers do not; text that holds numbers is declared: {declared}"
     if {left.kind, right.kind} == {"text", "truth"}:
         remedy = "text goes into single quotes, and true and false in a CSV are text"
     raise QuestionError("predicate", text, mixed, remedy)

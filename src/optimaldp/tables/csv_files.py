@@ -94,7 +94,12 @@ def _header(path: str, codec: str) -> str:
         return line.decode(codec)
     except UnicodeError:
         pass
-    raise TableError("data", path, f"has a first line that is not {codec}", "declare the encoding, for example latin-1")
+    raise TableError(
+        "data",
+        path,
+        f"has a first line that is not {codec}",
+        "declare its encoding, for example --encoding latin-1, or encoding='latin-1'",
+    )
 
 
 def _most_used(header: str) -> str:

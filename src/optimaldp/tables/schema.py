@@ -104,16 +104,16 @@ class Schema:
         if len(similar) == 1:
             return similar[0]
         rule = "could be several columns" if similar else "is not a column of the table"
-        raise QuestionError(field, name, rule, self._way_out(name, similar))
+        raise QuestionError(field, name, rule, self._way_out(name, similar, in_a_condition=field == "predicate"))
 
-    def _way_out(self, name: str, similar: list[str]) -> str:
+    def _way_out(self, name: str, similar: list[str], *, in_a_condition: bool) -> str:
         if similar:
             return f"write it exactly and in double quotes: {', '.join(similar)}"
         close = difflib.get_close_matches(name, self.names, n=1)
         if close:
-            return f"did you mean {close[0]}? (text goes into single quotes)"
+            return f"did you mean {close[0]}?{' (text goes into single quotes)' if in_a_condition else ''}"
         listed = f"the columns are {', '.join(self.names[:20])}{' …' if len(self) > 20 else ''}"
-        return f"{listed}; text goes into single quotes: '{name}'"
+        return f"if it is text, put it into single quotes: '{name}'; {listed}" if in_a_condition else listed
 
 
 def _in_microseconds(value: Any) -> Any:

@@ -48,7 +48,7 @@ class OfOptions(Question):
 
     def known_options(self) -> tuple[Option, ...]:
         if self.options is None:
-            raise QuestionError("options", None, f"is needed by {self}", "write the options out: they are public")
+            raise QuestionError("options", str(self), "names no options", "write the options out: they are public")
         return self.options
 
     def _text(self, word: str, *more: str) -> str:

@@ -1,0 +1,58 @@
+"""What goes wrong most often is said in a whole sentence with the way out; exit code 2, one line, nothing read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from command_line import run_cli
+
+ASKED = "share(smokes = 'yes') >= 0.3"
+COLUMNS = "the columns are person, smokes, age."
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "people.csv").write_text("person,smokes,age\n1,yes,40\n2,no,50\n", "utf-8")
+    (tmp_path / "latin.csv").write_text("größe,smokes\n3,yes\n", "latin-1")
+    pyarrow.parquet.write_table(pyarrow.table({"age": ["40", "50"]}), tmp_path / "text.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--question", "share(smokes = yes) >= 0.3"), f"put it into single quotes: 'yes'; {COLUMNS}"),
+        (("--question", 'share(smokes = "yes") >= 0.3'), "put it into single quotes: 'yes'"),
+        (("--question", "share(smoke = 'yes') >= 0.3"), "did you mean smokes?"),
+        (("--question", ASKED, "--unit", "persson"), "'persson' is not a column of the table; did you mean person?\n"),
+        (("--question", ASKED, "--unit", "zzz"), f"'zzz' is not a column of the table; {COLUMNS}\n"),
+        (("--question", "shares(smokes = 'yes') >= 0.3"), "did you mean share?\n"),
+        (("--question", "median(age)"), "bins: 'bins' are missing; write bins=[0, 18, 65, 100]"),
+        (("--question", ASKED, "--data", "latin.csv"), "for example --encoding latin-1"),
+        (("--question", "share(age >= 45) >= 0.3", "--data", "text.parquet"), "--type age=number"),
+        (("--question", ASKED, "--by", "smokes"), "--by ward --groups a,b"),
+        ((), "question: '--question' is missing; ask something"),
+    ],
+)
+def test_the_way_out_is_named(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    data = () if "--data" in arguments else ("--data", "people.csv")
+    ran = run_cli("release", *data, *arguments, "--epsilon", "1")
+    assert (ran.code, ran.stdout) == (2, "")
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_what_was_declared_is_read(folder: Path) -> None:
+    numbers = ("--data", "text.parquet", "--question", "any(age >= 45)", "--type", "age=number")
+    assert run_cli("release", *numbers, "--epsilon", "20").code == 0
+    latin = ("--data", "latin.csv", "--question", ASKED, "--encoding", "latin-1")
+    assert run_cli("release", *latin, "--epsilon", "1").code == 0
+
+
+def test_without_an_epsilon_there_is_no_default(folder: Path) -> None:
+    ran = run_cli("release", "--data", "people.csv", "--question", ASKED)
+    assert "there is no default: --epsilon 0.5 for example" in ran.stderr

@@ -12,7 +12,7 @@ from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prep
 from optimaldp.asking.repeats import warn_of_paid_repeats
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release, now
-from optimaldp.asking.statements import meaning_of_answer, statement
+from optimaldp.asking.statements import details_of, meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import AimLike
@@ -159,7 +159,7 @@ def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) 
         str(prepared.question),
         request.level,
         request.neighbours,
-        statement(prepared),
+        statement(prepared) | details_of(answer),
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),

@@ -19,6 +19,8 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optimaldp.histograms.release import HistogramRelease
+
 Statement = dict[str, Any]
 
 
@@ -70,13 +72,14 @@ class Release(Result):
             "epsilon": str(self.level.epsilon),
             "delta": fraction_text(self.level.delta),
             "neighbours": str(self.neighbours),
-            "certificate": {name: value for name, value in self.statement.items() if name != "mechanism_document"},
+            "certificate": {name: value for name, value in self.statement.items() if name not in _APART},
             **{name: self.meaning.get(name) for name in ("where", "among", "unit", "reduce", "by", "dataset")},
             **{name: value for name, value in self.meaning.items() if name in _MORE and value is not None},
             "time": self.time,
             "version": __version__,
             "spent": {"epsilon": str(spent.epsilon), "delta": fraction_text(spent.delta)},
             "mechanism": self.statement.get("mechanism_document"),
+            **{name: self.statement[name] for name in ("histogram",) if name in self.statement},
         }
 
     def sentences(self) -> list[str]:
@@ -90,7 +93,7 @@ class Release(Result):
 
     def proof(self) -> list[tuple[str, str]]:
         """What was checked exactly, and what rests on which theorem."""
-        skip = ("protected", "epsilon_means", "reliable", "mechanism_document")
+        skip = ("protected", "epsilon_means", "reliable", *_APART)
         return [(name, _in_words(value)) for name, value in self.statement.items() if name not in skip]
 
     def details(self) -> list[tuple[str, str]]:
@@ -102,6 +105,18 @@ class Release(Result):
         from optimaldp.plots.style import drawn
 
         return drawn(draw_release(self), path)
+
+    def histogram(self, group: str | None = None) -> HistogramRelease:
+        """The counts of a histogram with all that is private already: noisy table, intervals, expected error, sums of bins.
+
+        What :func:`optimaldp.histograms.private_histogram` gives, for a table, a ledger and a unit. *group* names one of several.
+        """
+        from optimaldp.questions.counted import restored_histogram
+
+        details = self.statement.get("histogram")
+        if group is None:
+            return restored_histogram(self.answer, details)
+        return restored_histogram(self.answer[group], (details or {}).get("groups", {}).get(group))
 
     def answers(self) -> dict[str, Any]:
         """The answers by name: one for each group, option or rank; of a list by place; a single answer is called "answer"."""
@@ -136,6 +151,7 @@ class Release(Result):
         return f"<table>{rows}</table>{super()._repr_html_()}"
 
 
+_APART = ("mechanism_document", "histogram")  # written beside the certificate
 _MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")
 _HEADS = ("answer", "protected", "what epsilon means", "reliable")
 

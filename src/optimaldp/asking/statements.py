@@ -10,6 +10,7 @@ from optimaldp.asking.request import Request
 from optimaldp.asking.result import Statement, epsilon_means
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.counted import ReleasedCounts
 from optimaldp.questions.mechanism import Mechanism
 
 
@@ -30,6 +31,16 @@ def statement(prepared: Prepared) -> Statement:
         **_personal(prepared),
         "mechanism_document": mechanism_document(mechanism, request, _group_sizes(prepared)),
     }
+
+
+def details_of(answer: Any) -> dict[str, Any]:
+    """What counts bring along that is private already: the noisy table, the remap, what is expected to be off."""
+    if isinstance(answer, ReleasedCounts):
+        return {"histogram": answer.details}
+    if isinstance(answer, dict):
+        inside = {name: one.details for name, one in answer.items() if isinstance(one, ReleasedCounts)}
+        return {"histogram": {"groups": inside}} if inside else {}
+    return {}
 
 
 def _personal(prepared: Prepared) -> dict[str, Any]:

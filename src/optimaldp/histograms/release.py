@@ -207,6 +207,12 @@ def private_histogram(
     )
 
 
+def check_mapping(bins: int, prior: Any, remap: str | None, neighbours: Neighbours) -> None:
+    """Refuse a prior or a remap that does not fit this many bins, before any count is known."""
+    public_total = neighbours is Neighbours.SUBSTITUTION
+    read_remap(remap, _read_belief(prior, bins, public_total), public_total=public_total)
+
+
 def _read_belief(prior: Any, bins: int, public_total: bool) -> Prior | IndependentPrior | None:
     if prior is None or public_total:
         return read_prior(prior, bins)

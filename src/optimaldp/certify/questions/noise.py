@@ -15,7 +15,8 @@ from itertools import product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
-from optimaldp.certify.noise import check_recipe
+from optimaldp.certify.noise import certify_rows, check_recipe
+from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, level
 
@@ -54,6 +55,27 @@ def examine_noise(mechanism: Any) -> Finding:
             f"for all tables, by theorem: {mechanism.proof}",
         ),
     )
+
+
+def examine_rows(mechanism: Any) -> Finding:
+    """A table of probabilities from histograms to histograms: every pair of neighbours, which are found here anew."""
+    vertices, values, places = mechanism.rows()
+    bins, people = len(mechanism.answers), mechanism.setting.people
+    whole = {tuple(one) for one in vertices}
+    if len(whole) != len(vertices) or len(whole) != math.comb(people + bins - 1, bins - 1):
+        return Finding(False, (), "the table does not have a row for every histogram of this many people")
+    if any(len(one) != bins or sum(one) != people or min(one) < 0 for one in whole):
+        return Finding(False, (), "a row is for no histogram of this many people")
+    edges = [
+        (i, j)
+        for i, here in enumerate(vertices)
+        for j, there in enumerate(vertices[:i])
+        if sum(abs(a - b) for a, b in zip(here, there)) == 2
+    ]
+    try:
+        return certify_rows(values, places, edges, epsilon=mechanism.setting.level.epsilon).finding
+    except NotCertifiedError as error:
+        return Finding(False, (), str(error))
 
 
 def examine_kept(mechanism: Any) -> Finding:

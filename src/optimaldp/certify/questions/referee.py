@@ -19,7 +19,7 @@ from optimaldp.certify.questions.laws_compared import bits_for, close, exact_row
 from optimaldp.certify.questions.leaders import leaders_are_drawn
 from optimaldp.certify.questions.lines import check_lines, own_meaning
 from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, is_known, meaning_of, public_group
-from optimaldp.certify.questions.noise import examine_kept, examine_noise
+from optimaldp.certify.questions.noise import examine_kept, examine_noise, examine_rows
 from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import flips_its_coins, follows_its_law
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
@@ -265,6 +265,7 @@ _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "lattice noise": examine_noise,
     "independent noise": examine_noise,
     "kept counts": examine_kept,
+    "finite optimum": examine_rows,
     "kept keys": examine_keys,
     "several ranks": examine_several_ranks,
     "quartiles jointly": examine_several_ranks,

@@ -13,6 +13,7 @@ import optimaldp as odp
 from optimaldp.asking.promise import read_level
 from optimaldp.certify import verify
 from optimaldp.mechanisms.documents import read_mechanism, read_problem
+from optimaldp.questions.sheets import sheets
 from optimaldp.studio.api_calls import CALLS
 from optimaldp.studio.calls import Calls
 from optimaldp.studio.exploring import attacker
@@ -234,3 +235,22 @@ def test_an_unforeseen_error_tells_its_kind_only(monkeypatch: pytest.MonkeyPatch
     assert error["status"] == 500
     assert "KeyError" in error["message"]
     assert "Zyzzyva" not in json.dumps(error)
+
+
+@pytest.mark.parametrize("question", [sheet.sample() for sheet in sheets() if sheet.name != "everybody"])
+@pytest.mark.parametrize("sizes", [None, {"0.1": 20, "1": 980}])
+def test_every_kind_has_something_to_expect(question: str, sizes: dict[str, int] | None) -> None:
+    """A curve, or sentences where the error does not depend on a margin; never a mistake of the studio."""
+    body = {"question": question, "epsilon": "1", "delta": "1e-6", "n": 1000, "public_groups": "mean" in question}
+    status, text = Calls({}).run("preview", json.dumps(body | ({} if sizes is None else {"level_sizes": sizes})))
+    shown = json.loads(text)
+    if status != 200:  # not every kind honours people's own levels; it says so
+        assert (status, sizes is None, shown["error"]["field"] in ("levels", "question", "level_sizes")) == (
+            400,
+            False,
+            True,
+        )
+        return
+    assert shown["error"] is None or all(len(curve) == len(shown["margin"]) > 0 for curve in shown["error"].values())
+    assert shown["sentences"] or shown["notes"]
+    assert shown["attacker"]["words"]

@@ -8,11 +8,13 @@ from typing import Any
 
 import optimaldp as odp
 from optimaldp.asking.checking import check_request
+from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.previewing import Preview, preview_of
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means, percent_up
 from optimaldp.errors import InputError, NoMarginError
-from optimaldp.privacy import ApproximateDP
+from optimaldp.laws.setting import Setting
+from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.questions.base import Question
 from optimaldp.questions.kinds.threshold import Threshold
@@ -41,8 +43,8 @@ def preview(body: Mapping[str, Any]) -> dict[str, Any]:
     request, sizes = _read(fields)
     try:
         made = preview_of(request, n=fields.get("n"), margins=fields.get("margins"), level_sizes=sizes)
-    except NoMarginError as error:
-        return without_margin(request, error)
+    except NoMarginError:
+        return without_margin(request, fields.get("n"))
     return shown_preview(request, made) | {"snippet": _snippet(fields)}
 
 
@@ -52,15 +54,18 @@ def sheets(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"sheets": [sheet.to_document() for sheet in question_sheets()]}
 
 
-def without_margin(request: Request, error: NoMarginError) -> dict[str, Any]:
-    """What can be said of a question whose error does not depend on a margin."""
+def without_margin(request: Request, n: Any) -> dict[str, Any]:
+    """What can be said of a question whose error does not depend on a margin: what its mechanism says of itself."""
+    known = n if isinstance(n, int) and request.neighbours is Neighbours.SUBSTITUTION else None
+    whole = Setting(request.level, request.neighbours, known, public_groups=request.public_groups)
+    mechanism = request.question.mechanism(whole if request.groups is None else setting_inside(request))
     return {
         "question": str(request.question),
         "level": str(request.level),
         "neighbours_words": request.neighbours.words,
         "error": None,
-        "sentences": [],
-        "notes": [str(error), *request.notes()],
+        "sentences": [mechanism.reliability()],
+        "notes": list(request.notes()),
         "attacker": attacker(request.level),
         "phases": {"tau": [], "exact_from": None, "words": []},
     }
@@ -68,7 +73,9 @@ def without_margin(request: Request, error: NoMarginError) -> dict[str, Any]:
 
 def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
     """A preview as the pages draw it."""
-    return made.to_document() | {
+    document = made.to_document()
+    return document | {
+        "error": document["error"] if made.margins else None,
         "level": str(made.level),
         "neighbours_words": made.neighbours.words,
         "answers": list(request.question.answers or ()),
@@ -146,7 +153,9 @@ def attacker(bound: ApproximateDP) -> dict[str, Any]:
 
 def phases(question: Question, bound: ApproximateDP, made: Preview) -> dict[str, Any]:
     """tau of every prefix of the answers, and the steps of growth, decay and certainty in words."""
-    exact = dict(made.reliable)["0"]
+    exact = dict(made.reliable).get("0")
+    if not made.margins:
+        return {"tau": [], "exact_from": None, "words": []}
     if not isinstance(question, Threshold):
         return {"tau": [], "exact_from": exact, "words": [_end_words(exact)]}
     answers = 2

@@ -123,5 +123,5 @@ def preview_document(request: Request, n: Any, sizes: Any = None) -> dict[str, A
 
     try:
         return shown_preview(request, preview_of(request, n=n, level_sizes=level_sizes_of(sizes)))
-    except NoMarginError as error:
-        return without_margin(request, error)
+    except NoMarginError:
+        return without_margin(request, n)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from optimaldp.certify.channels import verify_channel
 from optimaldp.channels import AnswerGraph, Channel, OptimalMechanism, least_epsilon, optimal_mechanism
-from optimaldp.channels.optimal import first_order
+from optimaldp.channels.optimal import closed_forms, first_order
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.proofs import CliquePotentialProof
-from optimaldp.errors import ChannelError
+from optimaldp.errors import ChannelError, NotCertifiedError
 from optimaldp.privacy.epsilon import Epsilon
 
 
@@ -164,3 +166,46 @@ def test_few_outputs_come_near_the_optimum(
     assert (0.94 if by_steps else 0.97) * float(best.utility) <= rough.utility <= best.upper_bound
     level = least_epsilon(Channel(rough.rows, graph.vertices), graph)
     assert level.ratio <= Epsilon.read(epsilon).ratio_above(bits=64)
+
+
+@pytest.mark.parametrize("epsilon", ["ln(1.2)", "ln(2)"])
+def test_a_ring_is_bounded_by_the_line_that_it_becomes_without_an_edge(epsilon):
+    prior = np.random.default_rng(11).dirichlet(np.ones(600))
+    best = optimal_mechanism(AnswerGraph.ring(600), epsilon, prior=prior)
+    assert float(best.utility) >= 0.99 * float(best.upper_bound)
+    assert best.verdict().bound is not None
+    assert best.verdict().bound <= Fraction(best.upper_bound) * (1 + Fraction(1, 10**9))
+
+
+def test_the_cut_ring_bounds_what_the_linear_program_finds():
+    weights = [1 + (7 * k) % 11 for k in range(9)]
+    prior = [Fraction(w, sum(weights)) for w in weights]
+    ring = AnswerGraph.ring(9)
+    best = optimal_mechanism(ring, "ln(2)", prior=prior)
+    for cut in ([[0, 1]], [[8, 0]], [[4, 3]]):
+        proof = {"kind": "theorem", "cut": cut}
+        verdict = verify_channel(best.channel, ring, epsilon="ln(2)", prior=prior, certificate=proof)
+        assert verdict.bound >= best.utility
+    for cut in ([], [[0, 2]], [[0, 1], [4, 5]], "01", [[0]], [["0", "1"]]):
+        proof = {"kind": "theorem", "cut": cut}
+        verdict = verify_channel(best.channel, ring, epsilon="ln(2)", prior=prior, certificate=proof)
+        assert verdict.bound is None
+        assert verdict.optimal is False
+
+
+def test_what_the_referee_does_not_confirm_is_not_handed_out(monkeypatch):
+    form = closed_forms.constant_sum
+
+    def truthful(kernel, prior):
+        size = len(prior)
+        rows = tuple(tuple(Fraction(int(y == z)) for z in range(size)) for y in range(size))
+        return replace(form(kernel, prior), rows=rows)
+
+    monkeypatch.setattr(closed_forms, "constant_sum", truthful)
+    with pytest.raises(NotCertifiedError):
+        optimal_mechanism(AnswerGraph.ring(6), "ln(2)")
+
+
+def test_a_gain_of_your_own_on_many_answers_is_refused_rather_than_endless():
+    with pytest.raises(ChannelError, match="patience"):
+        optimal_mechanism(AnswerGraph.grid(20, 20), "ln(2)", gain="negdist")

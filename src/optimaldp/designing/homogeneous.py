@@ -23,7 +23,9 @@ from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Level
 
-_FAINTEST = Fraction(1, 2**4000)
+_FAINTEST = Fraction(1, 2**4000)  # about 10^-1200
+_FAINTEST_OF_MANY = Fraction(1, 2**1000)  # about 10^-300, where floats end
+_MANY_NUMBERS = 20_000  # probabilities along all chains, from which on the second one holds
 
 _STATEMENT = "greatest among the private mechanisms with the same boundary values (dominance order)"
 
@@ -62,12 +64,13 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     distance, tree = breadth_first_tree(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
     rows: list[Row] = []
     start, last = np.zeros((2, len(preferences.orders)), dtype=np.int32)
+    farthest = np.full(len(preferences.orders), -1, dtype=np.int64)
+    np.maximum.at(farthest, preferences.of, distance)
+    chains = _Chains(graph.levels[:1], _faintest(int(farthest.sum()) * len(problem.answers) ** 2))
     for number, order in enumerate(preferences.orders):
-        reached = distance[preferences.of == number]
-        farthest = int(reached.max()) if reached.size else -1
         start[number] = len(rows) + 1
         rows.append(_certain(order))
-        chain = _chain(boundary_rows.get(number), order, farthest, graph.levels[:1])
+        chain = chains.rows(boundary_rows.get(number), order, int(farthest[number]))
         last[number] = max(0, len(chain) - 1)
         rows += chain
     # A chain ends where nothing moves any more: all datasets beyond have its last row.
@@ -82,28 +85,49 @@ def _certain(order: tuple[int, ...]) -> Row:
     return tuple(Fraction(int(answer == order[0])) for answer in range(len(order)))
 
 
-def _chain(row: Row | None, order: tuple[int, ...], farthest: int, level: tuple[Level, ...]) -> list[Row]:
-    """The rows at distances 0, 1, ..., *farthest* from a boundary with distribution *row*, up to where nothing moves any more.
+def _faintest(numbers: int) -> Fraction:
+    """The error below which a chain stands still, which is private: a million rows of a thousand digits would not fit."""
+    return _FAINTEST if numbers < _MANY_NUMBERS else _FAINTEST_OF_MANY
 
-    An error below 10^-1200 stands still, which is private: a hundred thousand rows of a hundred thousand bits would not fit.
+
+class _Chains:
+    """The rows at distances 0, 1, … from boundaries, up to where nothing moves any more.
+
+    Preferences that have the same prefix sums on their boundary share them all along: a balanced boundary is walked once,
+    however many answers there are.
     """
-    if row is None:
-        return []
-    step = exact = Stepper(level)
-    sums = list(accumulate(row[answer] for answer in order))
-    chain = [row]
-    for _ in range(farthest):
-        following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
-        if step is exact and exact.rounded:
-            # From here on steps at a tightened level, rounded: the slack of each step covers its own rounding, and all
-            # prefix sums are rounded from the same step on, so that they stay in order.
-            step = Stepper(level, tight=True)
+
+    def __init__(self, level: tuple[Level, ...], faintest: Fraction) -> None:
+        self._level, self._faintest = level, faintest
+        self._walked: dict[Row, list[list[Fraction]]] = {}
+
+    def rows(self, row: Row | None, order: tuple[int, ...], farthest: int) -> list[Row]:
+        """The rows of one preference at distances 0, 1, ..., *farthest*."""
+        if row is None or farthest < 0:
+            return []
+        wanted = tuple(row[answer] for answer in order)
+        walked = self._walked.get(wanted)
+        if walked is None or len(walked) <= farthest:
+            walked = self._walked[wanted] = self._walk(wanted, farthest)
+        return [row, *(_row_of(sums, order) for sums in walked[1 : farthest + 1])]
+
+    def _walk(self, wanted: Row, farthest: int) -> list[list[Fraction]]:
+        """Prefix sums at each distance."""
+        step = exact = Stepper(self._level)
+        sums = list(accumulate(wanted))
+        walked = [sums]
+        for _ in range(farthest):
             following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
-        if following == sums or 0 < 1 - following[0] < _FAINTEST:
-            break
-        sums = following
-        chain.append(_row_of(sums, order))
-    return chain[: farthest + 1]
+            if step is exact and exact.rounded:
+                # From here on steps at a tightened level, rounded: the slack of each step covers its own rounding, and all
+                # prefix sums are rounded from the same step on, so that they stay in order.
+                step = Stepper(self._level, tight=True)
+                following = [step(0, s) for s in sums[:-1]] + [Fraction(1)]
+            if following == sums or 0 < 1 - following[0] < self._faintest:
+                break
+            sums = following
+            walked.append(sums)
+        return walked
 
 
 def _row_of(sums: list[Fraction], order: tuple[int, ...]) -> Row:

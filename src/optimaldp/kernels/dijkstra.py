@@ -3,7 +3,7 @@
 Labels are sides (see :mod:`optimaldp.kernels.steps`). It is sound because every step is monotone and never lowers a label.
 The heap has four children a node and is lazy: a vertex enters it whenever its label falls, and old entries are passed
 over when they come up. That costs a little memory and saves the bookkeeping of positions, which is most of the time of an indexed
-heap. A key is a float that orders sides (see ``_key``); below 1/2 it is rounded, so labels may tie in the wrong order: a
+heap. A key is a float that orders sides (see ``heap_key``); below 1/2 it is rounded, so labels may tie in the wrong order: a
 vertex may then be settled twice, and the result is exact all the same.
 """
 
@@ -15,14 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.kernels.compiled import Kernel
+from optimaldp.kernels.heaps import as_heap, heap_key
 from optimaldp.kernels.steps import SURE, _from_complement, _step_high, _step_low, below, step
-
-
-def _key(side: float) -> float:
-    """A float that grows with the probability: exact above 1/2, where most of the work is."""
-    if side < 0.0:
-        return side
-    return -1.0 / side if side > 0.0 else -np.inf
 
 
 def _propagate(
@@ -68,7 +62,7 @@ def _propagate(
         keys[at] = last
         heap[at] = moved
         current = label[u]
-        if key > _key(current):
+        if key > heap_key(current):
             continue  # an old entry: u has been settled with a lower label
         known = -1
         reached = current
@@ -94,7 +88,7 @@ def _propagate(
             predecessor[v] = u
             if size == len(keys):
                 return False
-            key = _key(reached)
+            key = heap_key(reached)
             at = size
             size += 1
             while at > 0:
@@ -109,7 +103,7 @@ def _propagate(
     return True
 
 
-_PROPAGATE = Kernel(_propagate, below, _from_complement, _step_low, _step_high, step, _key)
+_PROPAGATE = Kernel(_propagate, below, _from_complement, _step_low, _step_high, step, heap_key)
 
 
 def _keep_inside(first: Any, heads: Any, levels: Any, region: Any, kept: Any) -> None:
@@ -153,21 +147,6 @@ def propagate(
     while not finished:
         sources = np.flatnonzero(label != SURE).astype(np.int32)
         room = max(2 * room, 2 * len(sources))
-        keys, heap = _as_heap(label, sources, room)
+        keys, heap = as_heap(label, sources, room)
         # A heap that overflowed left labels behind that are all true bounds: they are the sources of the next round.
         finished = _PROPAGATE(len(heads), first, heads, levels, *table, label, predecessor, keys, heap, len(sources))
-
-
-def _as_heap(
-    label: npt.NDArray[np.float64], sources: npt.NDArray[np.int32], room: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-    """Arrays with *room* for a heap that starts with the *sources*, sorted: a sorted array is a heap."""
-    sides = label[sources]
-    with np.errstate(divide="ignore"):
-        found = np.where(sides < 0.0, sides, -1.0 / np.abs(sides))
-    order = np.argsort(found, kind="stable")
-    keys = np.empty(room, dtype=np.float64)
-    heap = np.empty(room, dtype=np.int32)
-    keys[: len(sources)] = found[order]
-    heap[: len(sources)] = sources[order]
-    return keys, heap

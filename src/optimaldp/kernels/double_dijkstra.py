@@ -14,17 +14,11 @@ import numpy.typing as npt
 
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.double_steps import CALLS, SURE, below, double_step
+from optimaldp.kernels.heaps import as_heap, heap_key
 
 Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-9  # a given value that a path allows up to this (relative to its small side) is not forbidden
-
-
-def _double_key(side: float) -> float:
-    """A float that grows with the probability."""
-    if side < 0.0:
-        return side
-    return -1.0 / side if side > 0.0 else -np.inf
 
 
 def _propagate_double(
@@ -68,7 +62,7 @@ def _propagate_double(
         heap[at] = moved
         current = label[u]
         current_low = label_low[u]
-        if key > _double_key(current):
+        if key > heap_key(current):
             continue  # an old entry: u has been settled with a lower label
         known = -1
         reached = current
@@ -114,7 +108,7 @@ def _propagate_double(
             predecessor[v] = u
             if size == len(keys):
                 return False
-            key = _double_key(reached)
+            key = heap_key(reached)
             at = size
             size += 1
             while at > 0:
@@ -129,7 +123,7 @@ def _propagate_double(
     return True
 
 
-_PROPAGATE = Kernel(_propagate_double, *CALLS, _double_key, inline=False)
+_PROPAGATE = Kernel(_propagate_double, *CALLS, heap_key, inline=False)
 
 
 def propagate_double(
@@ -153,23 +147,10 @@ def propagate_double(
     while not finished:
         sources = np.flatnonzero(label != SURE).astype(np.int32)
         room = max(2 * room, 2 * len(sources))
-        keys, heap = _as_heap(label, sources, room)
+        keys, heap = as_heap(label, sources, room)
         # A heap that overflowed left labels behind that are all true bounds: they are the sources of the next round.
         finished = _PROPAGATE(
             len(heads), first, heads, levels, spans, table, given, label, label_low, predecessor, keys, heap,
             len(sources), conflict,
         )  # fmt: skip
     return (int(conflict[0]), int(conflict[1])) if conflict[0] >= 0 else None
-
-
-def _as_heap(label: Floats, sources: npt.NDArray[np.int32], room: int) -> tuple[Floats, npt.NDArray[np.int32]]:
-    """Arrays with *room* for a heap that starts with the *sources*, sorted: a sorted array is a heap."""
-    sides = label[sources]
-    with np.errstate(divide="ignore"):
-        key = np.where(sides < 0.0, sides, -1.0 / np.abs(sides))
-    order = np.argsort(key, kind="stable")
-    keys = np.empty(room, dtype=np.float64)
-    heap = np.empty(room, dtype=np.int32)
-    keys[: len(sources)] = key[order]
-    heap[: len(sources)] = sources[order]
-    return keys, heap

@@ -7,7 +7,7 @@ A certificate is a document. It cannot lie: whatever numbers it holds, what is c
 - *flows* w ≥ 0 on (neighbour y, neighbour y', guess z): ``Σ w (M[y,z] − e^epsilon M[y',z]) ≤ 0`` is added to the
   objective, and every row then gives at most the largest of its coefficients.
 - *theorem*: on a line, for a gain that only falls with the distance, the geometric mechanism read by Bayes guesses
-  (Ghosh, Roughgarden and Sundararajan 2009). Its value is computed here again.
+  (Ghosh, Roughgarden and Sundararajan 2009). Its value is computed here again. Edges may be cut first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def proven_bound(
     if kind == "linear-program dual":
         return by_flows(certificate.get("flows"), edges, factors, masses, worth)
     if kind == "theorem":
-        return by_theorem(edges, factors, masses, worth)
+        return by_theorem(edges, factors, masses, worth, cut=certificate.get("cut"))
     raise CertificateError(
         "certificate", kind, "is no kind of proof for this problem", "potential, linear-program dual or theorem"
     )

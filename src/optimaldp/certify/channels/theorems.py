@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,16 @@ from optimaldp.certify.channels.reading import Neighbours
 from optimaldp.errors import CertificateError
 
 
-def by_theorem(edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:
+def by_theorem(
+    edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth, *, cut: Any = None
+) -> UtilityBound:
     """A line: the geometric mechanism with Bayes guesses, at an ``e^epsilon`` rounded up. Without privacy between
     different answers, or with nothing else: one guess for each part of the graph that must answer alike.
+
+    *cut* names edges ``[y, neighbour]`` to be dropped first: fewer constraints allow more channels, so a bound for what
+    is left is a bound for the whole. A ring becomes a line in this way.
     """
+    edges = _without(edges, cut)
     if factors.epsilon.infinite or factors.epsilon.is_zero or not edges:
         return _by_parts([] if factors.epsilon.infinite else edges, masses, worth)
     order = _line(len(masses), edges)
@@ -30,6 +37,17 @@ def by_theorem(edges: list[Neighbours], factors: Factors, masses: tuple[Fraction
     table = None if worth is None else [[worth[y][z] for z in order] for y in order]
     value = _geometric_value([masses[y] for y in order], t, table)
     return UtilityBound(value, "the theorem of Ghosh, Roughgarden and Sundararajan on lines")
+
+
+def _without(edges: list[Neighbours], cut: Any) -> list[Neighbours]:
+    if cut is None:
+        return edges
+    if not isinstance(cut, (list, tuple)) or not all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in cut
+    ):
+        raise CertificateError("cut", cut, "is not a list of [answer, neighbour]")
+    dropped = {frozenset(pair) for pair in cut if all(type(end) is int for end in pair)}
+    return [edge for edge in edges if frozenset((edge.one, edge.other)) not in dropped]
 
 
 def _by_parts(edges: list[Neighbours], masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:

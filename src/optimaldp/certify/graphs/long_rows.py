@@ -30,6 +30,7 @@ class LongRows:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
         self._known: dict[int, list[Ball]] = {}
+        self._most = 0.0  # the largest epsilon measured so far
 
     @staticmethod
     def pays(rows: Sequence[Row], levels: Sequence[Level]) -> bool:
@@ -47,7 +48,11 @@ class LongRows:
         return known
 
     def used(self, level: Level, tail: int, head: int) -> float | None:
-        """If the edge certainly keeps its promises: an upper bound of the epsilon that it uses. Else ``None``."""
+        """If the edge certainly keeps its promises: an upper bound of the epsilon that it uses. Else ``None``.
+
+        A promise that is no larger than what another edge was measured to use is not measured: 0 stands for it, because
+        only the largest is reported.
+        """
         assert isinstance(level, ApproximateDP)
         with precision(_BITS):
             most = 0.0
@@ -55,7 +60,9 @@ class LongRows:
                 for bound in bounds:
                     if not _certainly_kept(bound, self.row(above), self.row(below)):
                         return None
-                    most = max(most, _epsilon(bound, self.row(above), self.row(below)))
+                    if _promised(bound.epsilon) > self._most:
+                        most = max(most, _epsilon(bound, self.row(above), self.row(below)))
+            self._most = max(self._most, most)
             return most
 
     def gap(self, walks: Sequence[Walk], event: Event, tail: int, head: int) -> tuple[Fraction, Fraction] | None:

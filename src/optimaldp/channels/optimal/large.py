@@ -20,12 +20,19 @@ from optimaldp.channels.optimal.floats import (
     powers_not_steeper,
     without_noise,
 )
-from optimaldp.channels.optimal.proofs import Proof, RoundedPotentialProof, TheoremProof, UniformPotentialProof
+from optimaldp.channels.optimal.proofs import (
+    CutTheoremProof,
+    Proof,
+    RoundedPotentialProof,
+    TheoremProof,
+    UniformPotentialProof,
+)
 from optimaldp.channels.optimal.support import channel_on_support, small_program
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 
 _LARGEST_PROGRAM = 2000  # answers up to which the small program takes seconds
+_CUTS = 24  # places at which a ring is cut, to bound it by a line
 _CLOSE = 1e-6  # relative gap below which nothing better is looked for
 _WORTH_A_SEARCH = 1e-3  # relative gap to the sharper bound above which another channel is tried
 
@@ -115,6 +122,40 @@ def _line(order: list[int], epsilon: Epsilon, masses: FloatArray, gain: FloatArr
     return LargeForm(rows, utility - rounding, proof.value, "line", proof)
 
 
+def _ring_order(graph: AnswerGraph) -> IntArray | None:
+    """The answers around a ring, if the graph is one."""
+    ends, size = graph.edge_indices, len(graph.vertices)
+    degrees = np.bincount(ends.ravel(), minlength=size)
+    if len(ends) != size or (degrees != 2).any() or not graph.connected or size < 3:
+        return None
+    neighbours: list[list[int]] = [[] for _ in range(size)]
+    for one, other in ends.tolist():
+        neighbours[one].append(other)
+        neighbours[other].append(one)
+    order, before = [0], -1
+    while len(order) < size:
+        onward = next(y for y in neighbours[order[-1]] if y != before)
+        before = order[-1]
+        order.append(onward)
+    return np.array(order)
+
+
+def _ring_proof(order: IntArray, epsilon: Epsilon, masses: FloatArray) -> CutTheoremProof:
+    """Without one of its edges a ring is a line, whose optimum is known and not smaller: the least over some of the edges."""
+    size = len(order)
+    powers = powers_not_larger(epsilon.ratio_above(bits=64), size)
+    t, place = float(powers[1]), np.arange(size)
+    weights = np.where((place == 0) | (place == size - 1), 1 / (1 + t), (1 - t) / (1 + t))
+    channel = powers[np.abs(place[:, None] - place[None, :])] * weights
+    values = {}
+    for first in np.unique(np.linspace(0, size - 1, _CUTS).astype(np.int64)).tolist():
+        along = masses[np.roll(order, -first)]
+        values[first] = float((channel * along[:, None]).max(axis=0).sum())
+    first = min(values, key=values.__getitem__)
+    cut = (int(order[first - 1]), int(order[first]))
+    return CutTheoremProof(LINE_THEOREM, cut, Fraction(values[first] + 8 * (size + 4) * UNIT))
+
+
 def _clique(epsilon: Epsilon, prior: tuple[Fraction, ...], masses: FloatArray) -> LargeForm:
     """Randomised response among the k likeliest answers; the others are spread evenly over those (erratum F19)."""
     size = len(prior)
@@ -169,5 +210,7 @@ def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsil
             merged, worth = (best, utility) if other is None else _read_by_guesses(other, masses)
             if worth > utility:
                 best, utility, route = merged, worth, "small-program"
-    proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
-    return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.value, route, proof)
+    proof: Proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
+    if (around := _ring_order(graph)) is not None:
+        proof = min(proof, _ring_proof(around, epsilon, masses), key=lambda one: one.bound())
+    return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.bound(), route, proof)

@@ -25,11 +25,12 @@ from optimaldp.channels.optimal.program import build_program
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof, TheoremProof
 from optimaldp.channels.optimal.result import OptimalMechanism
 from optimaldp.channels.optimal.symmetry import cell_orbits
-from optimaldp.errors import ChannelError
+from optimaldp.errors import ChannelError, NotCertifiedError
 from optimaldp.privacy.epsilon import Epsilon
 
 _LARGEST_KNOWN = 400  # answers on a line or clique, whose closed forms need no solve
 _MOST_CONSTRAINTS = 40_000  # of the linear program over all cells, and its unknowns: some ten seconds
+_MOST_GAIN_CONSTRAINTS = 100_000  # of a program that nobody asked for by its name
 _MOST_BITS = 4e6  # in a matrix of rationals: a second of work
 _LARGEST_MATRIX = 4000  # answers beyond which a matrix does not fit into memory with room to work
 
@@ -51,10 +52,24 @@ def optimal_mechanism(
     graph, prior and gain make the program smaller. *route* forces one of ``constant-sum``, ``clique``, ``line``,
     ``closed-form``, ``linear-program``.
 
+    **Guarantee.** The referee has confirmed privacy, utility and bound of what is returned.
+
     >>> optimal_mechanism(AnswerGraph.ring(6), "ln(2)")
     OptimalMechanism(6 answers, ln(2)-DP, utility 0.380952, constant-sum)
     """
     problem = read_problem(graph, Epsilon.read(epsilon), prior, gain, guesses)
+    return _passed(_best(problem, [tuple(s) for s in symmetries], route))
+
+
+def _passed(found: OptimalMechanism) -> OptimalMechanism:
+    """The last gate: nothing is handed out that the referee does not confirm."""
+    if not found.check():
+        raise NotCertifiedError(f"the referee does not pass what was found: {found.verdict().reason}")
+    return found
+
+
+def _best(problem: UtilityProblem, symmetries: list[tuple[int, ...]], route: str | None) -> OptimalMechanism:
+    graph = problem.graph
     if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
         return _finish(problem, _trivial(problem))
     if route is None and _is_large(problem):
@@ -67,7 +82,21 @@ def optimal_mechanism(
         )
     if form is not None:
         return _finish(problem, form)
-    return _by_program(problem, kernel, [tuple(s) for s in symmetries])
+    if route is None and not symmetries:
+        _refuse_endless(problem)
+    return _by_program(problem, kernel, symmetries)
+
+
+def _refuse_endless(problem: UtilityProblem) -> None:
+    constraints = 2 * len(problem.graph.lengths) * len(problem.guesses)
+    if constraints > _MOST_GAIN_CONSTRAINTS and not problem.graph.is_clique:
+        raise ChannelError(
+            "graph",
+            f"{len(problem.prior)} answers",
+            f"with this gain make a linear program of {constraints} constraints, more than the {_MOST_GAIN_CONSTRAINTS} that "
+            "are solved in minutes",
+            "use fewer answers, name symmetries, or use route='linear-program' and patience",
+        )
 
 
 def _trivial(problem: UtilityProblem) -> Form:

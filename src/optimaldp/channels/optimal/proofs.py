@@ -133,3 +133,18 @@ class TheoremProof(Proof):
 
     def to_document(self) -> dict[str, Any]:
         return {"kind": "theorem", "statement": self.statement}
+
+
+@dataclass(frozen=True)
+class CutTheoremProof(Proof):
+    """The same theorem after an edge was dropped, which allows only more: the optimum of a ring is at most that of its line."""
+
+    statement: str
+    cut: tuple[int, int]
+    value: Fraction
+
+    def bound(self) -> Fraction:
+        return self.value
+
+    def to_document(self) -> dict[str, Any]:
+        return {"kind": "theorem", "statement": self.statement, "cut": [list(self.cut)]}

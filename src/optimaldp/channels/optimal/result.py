@@ -75,12 +75,20 @@ class OptimalMechanism(Result):
     def check(self) -> bool:
         """Whether the referee confirms privacy, the utility and the bound."""
         verdict = self.verdict()
-        size = abs(verdict.utility) + abs(Fraction(0) if verdict.bound is None else verdict.bound)
+        size = (
+            abs(verdict.utility) + abs(Fraction(0) if verdict.bound is None else verdict.bound) + self._largest_gain()
+        )
         rounding = size / 10**10  # large sums are taken in floats, by the referee as well
         useful = verdict.utility >= Fraction(self.utility) - (0 if self.channel.exact else rounding)
         limit = Fraction(self.upper_bound) + rounding
         proven = self.proof is None or (verdict.bound is not None and verdict.bound <= limit)
         return verdict.private and useful and proven
+
+    def _largest_gain(self) -> Fraction:
+        """What the terms of the utility add up to at most, without their signs: rounding is relative to that."""
+        if self.gain is None:
+            return Fraction(1)
+        return Fraction(sum(float(mass) * max(abs(float(g)) for g in row) for mass, row in zip(self.prior, self.gain)))
 
     def plot(self, axes: Any = None) -> Any:
         return self.channel.plot(axes)

@@ -222,3 +222,13 @@ def test_a_real_browser_prints_the_report(ledger: Path, tmp_path: Path) -> None:
     printed = (tmp_path / "report.pdf").read_bytes()
     assert printed.startswith(b"%PDF-")
     assert len(printed) > 10_000
+
+
+def test_a_browser_is_asked_for_no_user_where_there_are_none(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On Windows: no effective user, so no word about a sandbox, and programs are found by their full path."""
+    monkeypatch.delattr(printing.os, "geteuid", raising=False)
+    script = f"{_BROWSES}\nassert '--no-sandbox' not in sys.argv"
+    _only(monkeypatch, tmp_path / "bin", {"chrome": script})
+    assert write_report(ledger, tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")

@@ -117,8 +117,8 @@ def _no_constant(name: str) -> Any:
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise InputError("file", twice, "appears twice in one object", "names are unique")
-    return found
+    return content

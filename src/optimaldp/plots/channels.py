@@ -74,11 +74,11 @@ def utility_against_epsilon(
 ) -> Any:
     """The best utility on a graph of answers as epsilon grows."""
     chosen = _axes(axes)
-    found = [
+    utilities = [
         float(optimal_mechanism(graph, e, prior=prior, gain=gain).utility)
         for e in track(epsilons, "utility", total=len(epsilons))
     ]
-    chosen.plot(epsilons, found, **style.look(0).line_style())
+    chosen.plot(epsilons, utilities, **style.look(0).line_style())
     label = "chance of the right answer" if gain == "binary" else "expected gain"
     style.describe(chosen, title=graph.summary(), x="epsilon", y=label)
     return chosen

@@ -71,10 +71,10 @@ def _walk(graph: DatasetGraph) -> list[int] | None:
     for u, v in pairs.tolist():
         near[u].append(v)
         near[v].append(u)
-    order, seen = [int(np.argmin(degrees))], {int(np.argmin(degrees))}
-    while following := [v for v in near[order[-1]] if v not in seen]:
+    order, placed = [int(np.argmin(degrees))], {int(np.argmin(degrees))}
+    while following := [v for v in near[order[-1]] if v not in placed]:
         order.append(following[0])
-        seen.add(following[0])
+        placed.add(following[0])
     return order if len(order) == count else None
 
 

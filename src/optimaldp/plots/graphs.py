@@ -178,13 +178,13 @@ def plot_line(
     t, table = np.asarray(steps, dtype=float), np.asarray(probabilities, dtype=float)
     if t.ndim != 1 or table.ndim != 2 or len(table) != len(t) or not table.size:
         raise MechanismError("probabilities", table.shape, f"do not fit {t.shape} steps", "one row per step")
-    words = [f"answer {k + 1}" for k in range(table.shape[1])] if answers is None else list(answers)
-    if len(words) != table.shape[1] or (transitions is not None and len(transitions) > table.shape[1]):
-        raise MechanismError("answers", words, f"do not fit {table.shape[1]} columns", "name each answer once")
+    names = [f"answer {k + 1}" for k in range(table.shape[1])] if answers is None else list(answers)
+    if len(names) != table.shape[1] or (transitions is not None and len(transitions) > table.shape[1]):
+        raise MechanismError("answers", names, f"do not fit {table.shape[1]} columns", "name each answer once")
     picture, axes = style.figure(6.8, 4.2, title=title, x="distance t from the boundary", y="probability of the answer")
-    for k, word in enumerate(words):
+    for k, name in enumerate(names):
         options = {**style.look(k).line_style(), "markevery": max(1, len(t) // 12)}
-        axes.plot(t, table[:, k], label=word, **options)
+        axes.plot(t, table[:, k], label=name, **options)
     _mark_transitions(axes, t, table, transitions or ())
     axes.set_ylim(-0.02, max(1.02, float(table.max()) + 0.02))
     style.legend(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -34,9 +34,9 @@ def draw_errors(axes: Axes, preview: Preview) -> None:
             {"linewidth": 2.6, "zorder": 5} if index == 0 else {"linewidth": 1.3}
         )
         axes.plot([m for m, _ in shown], [e for _, e in shown], **style, label=name)
-    for limit, words in ((0.05, "5 %"), (0.01, "1 %")):
+    for limit, label in ((0.05, "5 %"), (0.01, "1 %")):
         axes.axhline(limit, color=FAINT, linewidth=0.8)
-        axes.annotate(words, (preview.margins[-1], limit), ha="right", va="bottom", fontsize=8)
+        axes.annotate(label, (preview.margins[-1], limit), ha="right", va="bottom", fontsize=8)
     axes.set_yscale("log")
     if preview.margins[-1] > 200:
         axes.set_xscale("log")

@@ -61,13 +61,13 @@ def answer_bars(answer: Mapping[str, Any]) -> str:
     return f'<table class="answers">{"".join(rows)}</table>'
 
 
-def budget_gauge(share: float, words: str) -> str:
+def budget_gauge(share: float, text: str) -> str:
     """How much of the budget is used."""
     parts = [
         f'<rect x="1" y="1" width="{_WIDTH - 2}" height="22" rx="5" fill="#fff" stroke="#888"/>',
         f'<rect x="1" y="1" width="{max(0.0, min(1.0, share)) * (_WIDTH - 2):.1f}" height="22" rx="5" fill="{PALETTE[0]}"/>',
     ]
-    return _svg(_WIDTH, 24, words, parts)
+    return _svg(_WIDTH, 24, text, parts)
 
 
 def _grid(up: Any) -> str:
@@ -84,12 +84,12 @@ def _ticks(margins: tuple[int, ...], across: Any) -> list[str]:
     return [_text(across(margin), _HEIGHT - _BOTTOM + 16, f"{margin:,}", "middle") for margin in wanted]
 
 
-def _mark(x: float, words: str) -> str:
+def _mark(x: float, text: str) -> str:
     line = (
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}" stroke="#555" stroke-dasharray="3 4"/>'
     )
     end = x > _WIDTH - 110
-    return line + _text(x + (-6 if end else 6), _HEIGHT - _BOTTOM - 8, words, "end" if end else "start")
+    return line + _text(x + (-6 if end else 6), _HEIGHT - _BOTTOM - 8, text, "end" if end else "start")
 
 
 def _bar(share: float) -> str:
@@ -103,8 +103,8 @@ def _legend(index: int, name: str) -> str:
     return f'<li><svg width="34" height="12" aria-hidden="true">{line}</svg> {html.escape(name)}</li>'
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{html.escape(words)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12">{html.escape(text)}</text>'
 
 
 def _svg(width: int, height: int, label: str, parts: list[str]) -> str:

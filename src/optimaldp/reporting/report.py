@@ -151,11 +151,11 @@ def _minute(time: str) -> str:
 
 def _budget(ledger: Ledger) -> str:
     remaining = ledger.remaining()
-    words = remaining.summary().removeprefix("Remaining(").removesuffix(")")
-    shown = [f"<p>For everybody: {html.escape(words)}; composition: {html.escape(remaining.composition)}.</p>"]
+    account = remaining.summary().removeprefix("Remaining(").removesuffix(")")
+    shown = [f"<p>For everybody: {html.escape(account)}; composition: {html.escape(remaining.composition)}.</p>"]
     total = float(remaining.budget.epsilon) if not remaining.budget.unlimited else 0.0
     if total:
-        shown.insert(0, budget_gauge(float(remaining.spent.epsilon) / total, f"remaining: {words}"))
+        shown.insert(0, budget_gauge(float(remaining.spent.epsilon) / total, f"remaining: {account}"))
     shown.append(_meaning_of_all(approximate(remaining.spent.epsilon, remaining.spent.delta)))
     for part in ledger.opening.parts:
         own = ledger.remaining(part=part).summary().removeprefix("Remaining(").removesuffix(")")

@@ -62,8 +62,12 @@ def _measured(name: str) -> tuple[float, float]:
 def _examine(name: str) -> None:
     import time
 
+    import numpy  # noqa: F401  # imports are not what is measured
+
+    import optimaldp.certify.noise
     import optimaldp.certify.quantile
-    import optimaldp.histograms  # noqa: F401  # imports are not what is measured
+    import optimaldp.histograms.release
+    import optimaldp.laws.quantile  # noqa: F401
     from optimaldp.asking.promise import read_level
     from optimaldp.certify.questions import examine_release
     from optimaldp.laws.setting import Setting
@@ -71,7 +75,7 @@ def _examine(name: str) -> None:
     from optimaldp.questions import parse
 
     text, options = _QUESTIONS[name]
-    for epsilon, people in (("1", 944), ("0.8", 951)):
+    for epsilon, people in (("1", 944), ("1.25", 951)):
         known = options.get("people", people)
         relation = Neighbours.ADD_REMOVE if known is None else Neighbours.SUBSTITUTION
         levels = ((Epsilon.read("0.1"), 20), (Epsilon.read(epsilon), people - 20)) if "levels" in options else ()

@@ -97,7 +97,7 @@ def _draws_by_level(twin: Any) -> bool:
     levels = ((Epsilon.read(0), cells), (twin.setting.level.epsilon, cells))
     drawn = list(twin.draw(Table({0: 2 * _LARGE}, levels), FixedBits(_SEED)).values())
     far = _LARGE // 10
-    return abs(drawn[0] - _LARGE) <= far and abs(drawn[-1] - _LARGE) <= far and sum(drawn) == 2 * _LARGE
+    return bool(abs(drawn[0] - _LARGE) <= far and abs(drawn[-1] - _LARGE) <= far and sum(drawn) == 2 * _LARGE)
 
 
 @lru_cache(maxsize=64)

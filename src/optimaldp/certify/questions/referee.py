@@ -87,8 +87,9 @@ def examine_release(mechanism: Any) -> Finding:
     except OptimalDPError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # A law that is none, a division by nothing, a row that is too short: nothing here has seen data.
-        return Finding(False, (), f"its law cannot be examined: {error}")
+        # A law that is none, a division by nothing, a row that is too short. Its words are the law's own: they stay here.
+        said = str(error) if type(error) is ArithmeticError else type(error).__name__
+    return Finding(False, (), f"its law cannot be examined: {said}")
 
 
 def _examined(mechanism: Any) -> Finding:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def _next(receiving: Connection) -> Any:
 def _outcomes(chosen: list[Target], options: argparse.Namespace, known: dict[str, Outcome]) -> Iterator[Outcome]:
     begin = time.monotonic()
     for place, target in enumerate(chosen):
-        mutants = _chosen_mutants(target, options, random.Random(options.seed), known)
+        mutants = _chosen_mutants(target, options, known)
         # Every target of a sample has its share of the time that is left, so that none eats it all.
         share = (begin + options.seconds - time.monotonic()) / (len(chosen) - place)
         with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
@@ -127,12 +128,15 @@ def _mutants(target: Target) -> list[Mutant]:
     return [one for path in target.sources for one in mutants_of(target.name, ROOT, path)]
 
 
-def _chosen_mutants(
-    target: Target, options: argparse.Namespace, generator: random.Random, known: dict[str, Outcome]
-) -> list[Mutant]:
+def _drawn(mutant: Mutant, seed: str) -> bytes:
+    """A place in a random order that stays when other files change."""
+    return sha256(f"{seed} {mutant.path} {mutant.operator} {mutant.occurrence}".encode()).digest()
+
+
+def _chosen_mutants(target: Target, options: argparse.Namespace, known: dict[str, Outcome]) -> list[Mutant]:
     mutants = [one for one in _mutants(target) if one.path.startswith(tuple(options.only) or "")]
     if options.seconds or options.draw:
-        generator.shuffle(mutants)
+        mutants.sort(key=lambda one: _drawn(one, options.seed))
         mutants = mutants[: options.draw]  # a larger draw with the same seed holds the smaller one
     if options.survivors:
         return [one for one in mutants if one.key in known and known[one.key].alive]

@@ -37,7 +37,7 @@ def row_after(level: Level, row: Sequence[Fraction], steps: Steps) -> list[Numbe
 
 def transitions(level: ApproximateDP, row: Sequence[Fraction]) -> list[int | float]:
     """tau_k for each prefix sum of *row*, non-increasing in k; infinite where a prefix has probability 0 and delta is 0."""
-    return [level.transition(min(s, Fraction(1))) for s in accumulate(row)]
+    return [level.transition(s) for s in accumulate(row)]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from browser_views import CHROMIUM, OPTIONS, VIEWS
 from studio_server import running_studio
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """One for each module: while it runs, no other event loop can run in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
     with playwright.sync_playwright() as driver:
         made = driver.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
@@ -19,7 +20,7 @@ def browser() -> Iterator[Any]:
         made.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def studio() -> Iterator[str]:
     """A studio without a table, for tests that open none."""
     with running_studio() as address:

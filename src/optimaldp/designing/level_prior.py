@@ -4,8 +4,9 @@ A point of the grid says how many people of each level say yes; an edge changes 
 of one level are alike, so averaging a mechanism over their exchanges loses nothing, and the grid decides it for all mechanisms.
 For small tables, with the multipliers that prove that nothing does better.
 
-Where every ``e^epsilon`` is rational everything is exact. Elsewhere all levels are first made stricter by a relative 2^-48, which
-leaves room to round the probabilities: then they are private exactly, and no farther from the least average than 1e-9.
+Where every ``e^epsilon`` is rational and the grid has at most 100 points everything is exact. Elsewhere the program is solved in
+floating point, and a fair coin is mixed in, as little as makes every privacy constraint hold exactly; the multipliers then prove
+how far from the least average that is: no farther than 1e-6.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from math import prod
 from typing import Any
 
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.rational import round_down
+from optimaldp.designing.exact_lp import Solution, solve_floats
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
@@ -26,10 +27,10 @@ from optimaldp.laws.prior import Counts, Prior, grid
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.numbers import read_probability
 
-MOST_POINTS = 400  # of a grid that is solved exactly in a few seconds
+MOST_POINTS = 400  # of a grid that is solved in a second
 
-_SLACK = 48  # bits by which an irrational level is made stricter
-_ROUNDED = 96  # bits of a probability that are kept then, counted from the smaller side
+_EXACT_POINTS = 100  # of a grid that is solved exactly: where many tables are very unlikely, that takes long
+_GRID = 2**64  # what was found in floating point is rounded to multiples of 1/_GRID
 
 
 def prior_optimum(
@@ -44,7 +45,8 @@ def prior_optimum(
     """The least average error of "at least *least* of them say yes" among all mechanisms that keep everybody's own level.
 
     The prior: everybody says yes independently with *chance*, or *prior* by point. **Guarantee.** The law is private on
-    every edge exactly, and no private one has a smaller average error (levels other than ln(p/q): smaller by more than 1e-9).
+    every edge exactly, and no private one has a smaller average error; with levels other than ln(p/q), or more than 100 points,
+    none is smaller by more than 1e-6.
 
     >>> prior_optimum(2, ["ln(2)", "ln(3)"], [1, 2]).average_error
     Fraction(1, 4)
@@ -87,44 +89,69 @@ def _solved(
     delta: Fraction,
 ) -> GridLaw:
     points = list(grid(sizes))
-    exact = all(epsilon.exact_ratio is not None for epsilon in levels)
-    graph = _graph(points, levels if exact else [_stricter(epsilon) for epsilon in levels], sizes, delta)
     right = {point: 0 if truth(sum(point)) else 1 for point in points}
+    graph = _graph(points, levels, sizes, delta)
     preferences = Preferences.read(graph, {_name(p): ("yes", "no")[a] for p, a in right.items()}, ["yes", "no"])
     program = EventProgram(Problem(graph, preferences))
     objective: dict[int, Fraction] = {}
     for number, point in enumerate(points):
         for column, factor in program.prefix(number, (right[point],))[0].items():
             objective[column] = factor * weights[point]
-    best = program.maximise(objective)
-    if best is None or not best.exact:
+    exact = len(points) <= _EXACT_POINTS and all(epsilon.exact_ratio is not None for epsilon in levels)
+    best = program.maximise(objective) if exact else _nearly(program, objective)
+    if best is None:
         raise ProblemError("level sizes", list(sizes), "make a program that was not decided", "use a smaller table")
-    rows = program.rows(best.point)
-    yes = tuple((point, row[0] if exact else _rounded(row[0])) for point, row in zip(points, rows))
+    yes = {point: row[0] for point, row in zip(points, program.rows(best.point))}
+    if not best.exact:
+        yes = _repaired(yes, levels, delta)
     multipliers = tuple(
-        Multiplier(points[one.tail], points[one.head], one.event[0], weight if exact else round_down(weight, _ROUNDED))
+        Multiplier(points[one.tail], points[one.head], one.event[0], weight)
         for one, weight in program.event_multipliers(best)
     )
-    error = sum((weights[point] * (1 - p if right[point] == 0 else p) for point, p in yes), Fraction(0))
-    return GridLaw(yes, multipliers, error)
+    error = sum((weights[point] * (1 - p if right[point] == 0 else p) for point, p in yes.items()), Fraction(0))
+    return GridLaw(tuple(yes.items()), multipliers, error)
+
+
+def _nearly(program: EventProgram, objective: dict[int, Fraction]) -> Solution | None:
+    """What floating point finds, on a grid of short fractions; multipliers are never negative."""
+    found = solve_floats(objective, program.constraints(), program.columns)
+    if found is None:
+        return None
+    point = [Fraction(round(min(1.0, max(0.0, x)) * _GRID), _GRID) for x in found.point.tolist()]
+    multipliers = {i: Fraction(round(m * _GRID), _GRID) for i, m in enumerate(found.multipliers.tolist()) if m > 0}
+    return Solution(point, Fraction(0), multipliers, exact=False)
+
+
+def _repaired(yes: Mapping[Counts, Fraction], levels: Sequence[Epsilon], delta: Fraction) -> dict[Counts, Fraction]:
+    """Mix in a fair coin until everything is private: at the coin each constraint has room of (ratio - 1)/2 + delta.
+
+    Whoever weighs nothing must not show at all: there the probabilities are averaged first.
+    """
+    chances = dict(yes)
+    for place in (g for g, epsilon in enumerate(levels) if epsilon.is_zero):
+        lines: dict[Counts, list[Counts]] = {}
+        for point in chances:
+            lines.setdefault((*point[:place], *point[place + 1 :]), []).append(point)
+        for line in lines.values():
+            mean = sum((chances[point] for point in line), Fraction(0)) / len(line)
+            chances |= dict.fromkeys(line, Fraction(round(mean * _GRID), _GRID))
+    share = Fraction(0)
+    for g, epsilon in enumerate(levels):
+        ratio = epsilon.ratio_below(bits=64)
+        if epsilon.is_zero:
+            continue
+        for at, here in chances.items():
+            above = chances.get((*at[:g], at[g] + 1, *at[g + 1 :]))
+            if above is not None:
+                over = max(max(a - ratio * b, b - ratio * a) for a, b in ((here, above), (1 - here, 1 - above))) - delta
+                room = (ratio - 1) / 2 + delta
+                share = max(share, over / (over + room) if over > 0 else share)
+    share = Fraction(-(-share * _GRID // 1), _GRID)
+    return {point: (1 - share) * chance + share / 2 for point, chance in chances.items()}
 
 
 def _name(point: Counts) -> str:
     return ",".join(map(str, point))
-
-
-def _stricter(epsilon: Epsilon) -> Epsilon:
-    if epsilon.is_zero:
-        return epsilon
-    ratio = epsilon.ratio_below(bits=2 * _SLACK) * (1 - Fraction(1, 2**_SLACK))
-    return Epsilon(Fraction(0), max(Fraction(1), round_down(ratio, _SLACK + 8)))
-
-
-def _rounded(chance: Fraction) -> Fraction:
-    """The smaller side loses a relative 2^-96, the other one gains it: far less than the level was made stricter by."""
-    if chance in (0, 1):
-        return chance
-    return round_down(chance, _ROUNDED) if 2 * chance <= 1 else 1 - round_down(1 - chance, _ROUNDED)
 
 
 def _graph(points: Sequence[Counts], levels: Sequence[Epsilon], sizes: Sequence[int], delta: Fraction) -> DatasetGraph:

@@ -52,7 +52,7 @@ class PriorVotes(Mechanism):
     @property
     def optimality(self) -> str:
         return (
-            f"the least average error over {self._votes} among all mechanisms that keep everybody's own level, by the "
+            f"the least average error (to 1e-6) over {self._votes} among all mechanisms that keep everybody's own level, by the "
             "multipliers in the document"
         )
 

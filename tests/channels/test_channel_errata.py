@@ -29,8 +29,8 @@ from optimaldp.channels import (
     shannon_entropy,
     square,
 )
-from optimaldp.channels.measures import conditional_min_entropy, min_entropy
 from optimaldp.channels.measures.bounds import border_utility_bound, proposition_2
+from optimaldp.channels.measures.vulnerability import conditional_min_entropy, min_entropy
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
 from optimaldp.channels.optimal.ring import ring_profile
 

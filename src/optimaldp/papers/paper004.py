@@ -18,7 +18,7 @@ from optimaldp.channels import (
     proposition_2,
     range_bound,
 )
-from optimaldp.channels.measures import column_maxima_sum, posterior_vulnerability
+from optimaldp.channels.measures.vulnerability import column_maxima_sum, posterior_vulnerability
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 

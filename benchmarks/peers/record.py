@@ -80,7 +80,7 @@ class Comparison:
         """Plain values. Times depend on the machine, so of those only the ratio is kept."""
         found: dict[str, Any] = {"study": self.study, "task": self.task, "peer": self.peer}
         if self.missing:
-            return found | {"ratio": "–", "verdict": "not measured", "note": self.note}
+            return found | {"ratio": "–", "verdict": f"not measured: {self.note}", "note": self.note}
         if not self.timed:
             found |= {"ours": _number(self.ours), "theirs": _number(self.theirs)}
         digits = 2 if self.timed else 4

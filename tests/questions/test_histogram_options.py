@@ -151,3 +151,23 @@ def test_what_does_not_fit_is_refused_and_costs_nothing(question, options, words
 def test_unknown_words_are_refused(text):
     with pytest.raises((QuestionError, HistogramError)):
         parse(f"histogram(vote, ['a', 'b'], {text})")
+
+
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+def test_a_preview_says_by_how_much_the_counts_are_off(neighbours):
+    asked = "histogram(vote, ['a', 'b', 'c'])"
+    shown = odp.preview(asked, epsilon=1, n=1000, neighbours=neighbours)
+    document = shown.to_document()
+    noise = odp.histograms.expected_error(4, epsilon=1, neighbours=neighbours, people=1000)
+    assert document["expected_error"]["optimaldp"] == pytest.approx(noise)
+    reach = odp.histograms.query_error(4, 1, epsilon=1, neighbours=neighbours).quantile()
+    assert any(f"off by at most {reach} people" in sentence for sentence in shown.sentences())
+    assert "error" in repr(shown)
+    assert shown._repr_html_()
+
+
+def test_a_preview_of_the_finite_optimum():
+    shown = odp.preview("histogram(vote, ['a', 'b'], optimum=true)", epsilon="ln(2)", n=3)
+    assert shown.to_document()["expected_error"]["optimaldp"] == pytest.approx(
+        float(finite_optimum(3, 3, epsilon="ln(2)"))
+    )

@@ -218,6 +218,8 @@ def preview_of(
         reliable = request.question.mechanism(setting).reliability()
         raise NoMarginError("question", str(request.question), "has no margin to show", reliable)
     refuse_options(request.question)
+    if (counts_off := request.question.expected_errors(setting)) is not None:
+        return _counts_shown(request, setting, counts_off, persons)
     made = _shown(request, request.question.accuracy(setting), setting, persons, margins)
     return made if level_sizes is None else with_levels(made, request, sizes, margins)
 
@@ -251,6 +253,15 @@ def _shown(
         off,
         more,
     )
+
+
+def _counts_shown(request: Request, setting: Setting, errors: Mapping[str, float], persons: int | None) -> Preview:
+    """Counts have no margin: by how much all of them together, one of them and a sum of them are expected to be off."""
+    together = f"all counts together are expected to be off by at most {next(iter(errors.values())):.3g} people"
+    off = (together, *request.question.query_sentences(setting))
+    more = {"epsilon_means": epsilon_means(request.level), "expected_error": dict(errors)}
+    known = (str(request.question), request.level, request.neighbours, persons)
+    return Preview(*known, (), (), (), tuple(_group_note(request)), off, more)
 
 
 def _group_note(request: Request) -> list[str]:

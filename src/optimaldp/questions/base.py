@@ -113,9 +113,12 @@ class Question(ABC):
         return None
 
     def expected_errors(self, setting: Setting) -> dict[str, float] | None:
-        """By how much counts are expected to be off, for people with levels of their own and for what one would do without;
-        ``None`` for questions with a margin."""
+        """By how much counts are expected to be off, by mechanism, ours first; ``None`` for questions with a margin."""
         return None
+
+    def query_sentences(self, setting: Setting) -> tuple[str, ...]:
+        """How far off a single count and a sum of counts are, in sentences, for previews of counts."""
+        return ()
 
     aims_agree = False
     """Whether one law for people's own levels serves both aims."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
 from optimaldp.histograms.keeping import Kept, keep_chance, thinned
+from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.release import check_mapping, private_histogram
 from optimaldp.histograms.remaps.naming import REMAPS
@@ -93,6 +94,8 @@ class Histogram(OfOptions):
         """Whoever is not kept is missing in one bin and too many in the last; then the noise at the loosest level."""
         from optimaldp.histograms.public_error import expected_error
 
+        if not setting.levels:
+            return self._errors_at_one_level(setting)
         people = sum(size for _, size in setting.levels)
         loosest = setting.level.epsilon
 
@@ -109,6 +112,26 @@ class Histogram(OfOptions):
             "strictest for all": off(setting.levels[0][0], 0),
             "strict left out": off(loosest, sum(size for own, size in setting.levels if own < loosest)),
         }
+
+    def _errors_at_one_level(self, setting: Setting) -> dict[str, float]:
+        from optimaldp.histograms.error import many_bins_error
+        from optimaldp.histograms.public_error import expected_error
+
+        bins, epsilon, people = self._size(), setting.level.epsilon, setting.people
+        if self.optimum and people is not None:
+            return {"optimaldp": float(FiniteCounts(self, setting).found())}
+        ours = expected_error(bins, epsilon=epsilon, neighbours=setting.neighbours, people=people)
+        if setting.neighbours is not Neighbours.SUBSTITUTION:
+            return {"optimaldp": ours}
+        return {"optimaldp": ours, "independent Laplace noise": many_bins_error(bins, epsilon=epsilon)}
+
+    def query_sentences(self, setting: Setting) -> tuple[str, ...]:
+        bins, epsilon = self._size(), setting.level.epsilon
+        if self.optimum or bins < 2:
+            return ()
+        one, half = (QueryError(bins, chosen, epsilon, setting.neighbours).quantile() for chosen in (1, bins // 2))
+        sums = f"; the sum of {bins // 2} of the {bins} noisy counts by at most {half}" if bins > 3 else ""
+        return (f"with 95 % a noisy count is off by at most {one} people{sums}",)
 
     def small_twin(self) -> Self:
         # Without what follows the noise: it is post-processing, and the referee looks at the noise.

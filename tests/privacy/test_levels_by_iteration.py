@@ -77,6 +77,16 @@ def test_the_delta_of_an_infinite_epsilon_still_counts_beside_a_finite_one() -> 
     assert float(irrational.power(Fraction(0), 2)) == pytest.approx(math.e / 100 + 0.1, rel=1e-12)
 
 
+def test_a_piece_of_slope_one_is_left_when_the_next_one_is_lower() -> None:
+    """2 s up to 1/20, then s + 1/20 up to 9/10, then (1 + s)/2."""
+    both = all_of(level(0, "1/20"), level("ln(2)"))
+    value = start = Fraction(1, 100)
+    for steps in range(30):
+        assert both.power(start, steps) == value
+        value = min(2 * value, value + Fraction(1, 20), (1 + value) / 2)
+    assert value > Fraction(9, 10)
+
+
 def test_an_infinite_epsilon_both_ways() -> None:
     edge = level("inf", "1/10")
     assert edge.sides(Fraction(0), 1) == (Fraction(1, 10), Fraction(9, 10))

@@ -89,3 +89,15 @@ def test_noise_on_the_excess_over_a_third() -> None:
     tails = [x**distance / (1 + x) for distance in (1, 2)]
     assert noise_on_excess(0.6, Fraction(1, 3)).error(1) == pytest.approx(sum(tails) / 2, rel=1e-12)
     assert noise_on_excess(0.6, Fraction(2, 3)).error(1) == pytest.approx(sum(tails) / 2, rel=1e-12)
+
+
+def test_how_far_off_a_quantile_is_next_to_others() -> None:
+    question = parse("median(x, range=[0, 10], step=1)")
+    [said], figures = question.accuracy(Setting(level(1), SUBSTITUTION, people=1000)).distance()
+    names = [one["mechanism"] for one in figures["even_spread"]]
+    assert len(names) >= 2
+    assert all(f"{name} " in said for name in names[1:])
+    assert said.startswith("Were people spread evenly over the bins, it would be off by at most")
+    assert question.accuracy(Setting(level(1), SUBSTITUTION)).distance() == ((), {})
+    assert question.accuracy(Setting(level(1), SUBSTITUTION, people=9)).distance() == ((), {}), "fewer people than bins"
+    assert question.accuracy(Setting(level(21), SUBSTITUTION, people=1000)).distance() == ((), {})

@@ -254,3 +254,14 @@ def test_files_that_are_no_documents_end_with_one_sentence(text: str, code: int,
     assert done.code == code
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_document_of_a_recorded_answer_passes_too(tmp_path: Any) -> None:
+    """Also where the column's type lists the options: the question in the document names them."""
+    table = pyarrow.table({"member": [True, False, None] * 20})
+    with odp.open(table, ledger=tmp_path / "ledger", budget=odp.Budget(epsilon=3), dataset="members") as opened:
+        first, again = (opened.ask("winner(member)", epsilon=1) for _ in range(2))
+    assert again.recorded
+    assert again.question == first.question
+    assert odp.verify(first).holds
+    assert odp.verify(json.loads(again.to_json())).holds

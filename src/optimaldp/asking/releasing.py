@@ -180,7 +180,7 @@ def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str |
 def _spend_and_draw(opened: Source, requests: Sequence[Request], book: Ledger) -> list[Release]:
     plans = [check(opened, request.tally, request.people) for request in requests]
     version = opened.version()
-    known = [_recorded(book, request, version) for request in requests]
+    known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]
     fresh = [(request, plan) for request, plan, recorded in zip(requests, plans, known) if recorded is None]
     released = iter(_paid(opened, fresh, book, version) if fresh else [])
     return [recorded if recorded is not None else next(released) for recorded in known]
@@ -248,7 +248,7 @@ def _charge(request: Request) -> dict[str, Any]:
     }
 
 
-def _recorded(book: Ledger, request: Request, version: str | None) -> Release | None:
+def _recorded(book: Ledger, request: Request, plan: Plan, version: str | None) -> Release | None:
     """The answer that the ledger already holds for this very question, level, people and data: it costs nothing."""
     same = book.opening.neighbours is request.neighbours and book.opening.unit == request.people.unit
     if not same or version is None:
@@ -256,9 +256,11 @@ def _recorded(book: Ledger, request: Request, version: str | None) -> Release | 
     entry = book.answered(request.text, request.level, version, part=_part_text(request))
     if entry is None:
         return None
+    # With the options that the column's type lists, so that its document says all that it depends on.
+    question = request.question if plan.options is None else request.question.with_options(plan.options)
     return Release(
-        request.question.restored(entry.answer) if request.groups is None else entry.answer,
-        str(request.question),
+        question.restored(entry.answer) if request.groups is None else entry.answer,
+        str(question),
         request.level,
         request.neighbours,
         dict(entry.statement or {}),

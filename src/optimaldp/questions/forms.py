@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
@@ -75,15 +76,9 @@ def form_of(word: str) -> Form | None:
 
     All kinds together take a tenth of a second to load, of which one question needs a fraction.
     """
-    first = import_module(f"{kinds.__name__}.{_FIRST_LOOK.get(word, word)}") if _is_module(word) else None
-    for form in getattr(first, "FORMS", ()):
-        if form.word == word:
-            return form  # type: ignore[no-any-return]
-    return forms().get(word)
-
-
-def _is_module(word: str) -> bool:
-    return any(module.name == _FIRST_LOOK.get(word, word) for module in iter_modules(kinds.__path__))
+    name = f"{kinds.__name__}.{_FIRST_LOOK.get(word, word)}"
+    first = import_module(name).FORMS if find_spec(name) is not None else []
+    return next((form for form in first if form.word == word), None) or forms().get(word)
 
 
 def read_call(text: str, form: Form, inside: str) -> Call:

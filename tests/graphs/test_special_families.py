@@ -187,3 +187,15 @@ def test_a_metric_of_hundreds_of_points_is_checked_exactly_and_at_once():
     distance[3, 7] = distance[7, 3] = distance[3, 7] + 1
     with pytest.raises(GraphError, match="triangle"):
         metric(distance)
+
+
+def test_a_metric_of_floats_is_checked_up_to_their_rounding():
+    points = np.random.default_rng(5).random((40, 2))
+    points[20:] = points[:20] * 0.5 + points[20:21] * 0.5  # many on one line with two others
+    apart = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
+    assert metric(apart).edge_count == 780
+    shortest = min(apart[3, w] + apart[w, 9] for w in range(40) if w not in (3, 9))
+    longer = apart.copy()
+    longer[3, 9] = longer[9, 3] = shortest * (1 + 1e-9)
+    with pytest.raises(GraphError, match=r"\('3', '9'\).*triangle"):
+        metric(longer)

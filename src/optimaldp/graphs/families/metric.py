@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,14 @@ from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.families.paths import read_size
 from optimaldp.graphs.names import NumberNames
+from optimaldp.kernels.triangles import TRIANGLES
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy import level as make_level
+from optimaldp.privacy.levels import approximate
 
 Distances = Callable[[str, str], Any] | Mapping[tuple[str, str], Any] | Sequence[Sequence[Any]] | npt.NDArray[Any]
+_WAYS = 64  # ways around that are tried in one pass over all pairs
+_HAIR = 1e-12  # relative: how far three floats may miss the triangle inequality by rounding, as points on a line do
 _DOUBT = 1e-9  # relative: a float within this of equality is not trusted; doubles are right to about 1e-15
 
 
@@ -28,7 +34,7 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
     *distances* is a symmetric matrix, a mapping from pairs of names, or a function of two names.
 
     **Guarantee.** Unless *triangle* is false, ``epsilon(u, v) <= epsilon(u, w) + epsilon(w, v)`` was checked exactly for all
-    triples; the error names the first that breaks it.
+    triples (of an array of floats, up to a relative 1e-12 of rounding); the error names the first that breaks it.
 
     >>> metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]], names=["a", "b", "c"])
     DatasetGraph(3 datasets, 3 edges, 2 levels)
@@ -39,7 +45,7 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
         _check_triangles(numbered, words)
     tails, heads = np.triu_indices(len(words), 1)
     used, which = np.unique(numbered.of[tails, heads], return_inverse=True)
-    levels = [make_level(numbered.values[k]) for k in used.tolist()]
+    levels = [approximate(numbered.values[k]) for k in used.tolist()]
     return DatasetGraph(words, tails, heads, levels=levels, level_of_edge=which)
 
 
@@ -84,6 +90,7 @@ class _Numbered:
 
     values: tuple[Epsilon, ...]
     of: npt.NDArray[np.int64]
+    floats: bool = False  # whether they were floats, whose rounding is not held against them
 
 
 def _numbered_table(distances: Distances, names: Sequence[str]) -> _Numbered:
@@ -100,11 +107,20 @@ def _numbered_table(distances: Distances, names: Sequence[str]) -> _Numbered:
             i, j = uneven[0].tolist()
             rule = f"is {distances[i, j]} one way and {distances[j, i]} the other"
             raise GraphError("distances", (names[i], names[j]), rule, "a metric is symmetric")
-        return _Numbered(tuple(Epsilon.read(value.item()) for value in known), of)
+        return _Numbered(_read_numbers(known), of, floats=distances.dtype.kind == "f")
     table = _read_table(distances, names)
     number: dict[Epsilon, int] = {}
     rows = [[number.setdefault(entry, len(number)) for entry in row] for row in table]
     return _Numbered(tuple(number), np.array(rows, dtype=np.int64))
+
+
+def _read_numbers(known: npt.NDArray[Any]) -> tuple[Epsilon, ...]:
+    """Each number by its shortest decimal; a matrix of floats may have millions of different ones."""
+    plain = known.dtype == np.float64 and bool((np.isfinite(known) & ((known == 0) | (known > 1e-300))).all())
+    if not plain or (known < 0).any():
+        return tuple(Epsilon.read(value.item()) for value in known)
+    one = Fraction(1)
+    return tuple(Epsilon(Fraction(Decimal(repr(value))), one) for value in known.tolist())
 
 
 def _entry(distances: Distances, names: Sequence[str], i: int, j: int) -> Epsilon:
@@ -138,7 +154,36 @@ def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
             floyd_warshall(np.where(whole == 0.0, np.inf, whole) if (whole > 0).any() else whole) >= whole
         ).all() and not ((whole == 0.0) & ~np.eye(len(names), dtype=bool)).any():
             return
-    _check_each_triangle([[numbered.values[k] for k in row] for row in numbered.of.tolist()], names)
+        for w in range(len(names)):
+            broken = np.argwhere(whole > whole[:, w, None] + whole[None, w, :])
+            if len(broken):
+                raise _broken_triangle(numbered, names, (*broken[0].tolist(), w))
+        return
+    rough = np.array([float(epsilon) for epsilon in numbered.values])[numbered.of]
+    for u, v, w in _doubtful_triangles(rough):
+        direct, there, back = (numbered.values[int(numbered.of[pair])] for pair in ((u, v), (u, w), (w, v)))
+        if direct > there + back and not (numbered.floats and rough[u, v] <= (rough[u, w] + rough[w, v]) * (1 + _HAIR)):
+            raise _broken_triangle(numbered, names, (u, v, w))
+
+
+def _broken_triangle(numbered: _Numbered, names: Sequence[str], triple: tuple[int, ...]) -> GraphError:
+    u, v, w = triple
+    direct, there, back = (numbered.values[int(numbered.of[pair])] for pair in ((u, v), (u, w), (w, v)))
+    rule = f"is {direct}, more than {there + back} by way of {names[w]!r}"
+    return GraphError("distances", (names[u], names[v]), rule, "a metric obeys the triangle inequality")
+
+
+def _doubtful_triangles(rough: npt.NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
+    """Triples (u, v, by way of w) that floats cannot pass; a number of them at a time, so that many ties fit too."""
+    count = len(rough)
+    found = np.empty((_WAYS * count, 3), dtype=np.int64)  # all triples of one u fit
+    for w in range(0, count, _WAYS):
+        ways = np.arange(w, min(w + _WAYS, count))
+        first = 0
+        while first < count:
+            with np.errstate(invalid="ignore"):  # ∞ - ∞ is in doubt
+                filled, first = TRIANGLES(count * count * len(ways), rough, ways, first, _DOUBT, found)
+            yield from map(tuple, found[:filled].tolist())
 
 
 def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float64] | None:
@@ -151,16 +196,3 @@ def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float6
     unit = math.lcm(*(plain.denominator for plain, _ in parts))
     whole = [int(plain * unit) for plain, _ in parts]
     return np.array(whole, dtype=np.float64) if max(whole) * count < 2**53 else None
-
-
-def _check_each_triangle(table: list[list[Epsilon]], names: Sequence[str]) -> None:
-    """Floats decide where they are far from equality; near it, exact numbers do."""
-    rough = np.array([[float(epsilon) for epsilon in row] for row in table])
-    for w in range(len(names)):
-        around = rough[:, w, None] + rough[None, w, :]
-        with np.errstate(invalid="ignore"):
-            doubtful = ~(rough <= around - _DOUBT * np.maximum(1, around))
-        for u, v in np.argwhere(doubtful).tolist():
-            if u < v and w not in (u, v) and table[u][v] > table[u][w] + table[w][v]:
-                rule = f"is {table[u][v]}, more than {table[u][w] + table[w][v]} by way of {names[w]!r}"
-                raise GraphError("distances", (names[u], names[v]), rule, "a metric obeys the triangle inequality")

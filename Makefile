@@ -92,9 +92,9 @@ bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers]"
 	$(BIN)/python -m benchmarks
 
-# The peers of the comparison in docs/peers.md.
+# The peers of the comparison in docs/peers.md. Those that make synthetic rows get an environment each, under build/peers.
 bench-peers: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers,sanitise]"
 	$(BIN)/python -m benchmarks.peers
 
 clean:

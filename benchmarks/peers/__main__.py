@@ -10,11 +10,22 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.peers import channels, command, histograms, libraries, means, persons, quantiles, questions, speed
+from benchmarks.peers import (
+    channels,
+    command,
+    histograms,
+    libraries,
+    means,
+    persons,
+    quantiles,
+    questions,
+    speed,
+    synthesis,
+)
 from benchmarks.peers.claims import judged
 from benchmarks.peers.page import Document, render
 
-_STUDIES = (questions, means, quantiles, histograms, persons, channels, speed, command)
+_STUDIES = (questions, means, quantiles, histograms, persons, channels, synthesis, speed, command)
 
 
 def measure(console: Console) -> Document:

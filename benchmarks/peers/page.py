@@ -75,5 +75,6 @@ def _versions(document: Document) -> Iterator[str]:
     for name, version in document["versions"].items():
         yield f"| {name} | {version} |"
     yield ""
-    yield "diffprivlib needs a scikit-learn before 1.8."
+    yield "diffprivlib needs a scikit-learn before 1.8. The libraries that make synthetic rows have an environment each, with the"
+    yield "newest versions that their own pins allow: OpenDP 0.16 with mbi 1.1, smartnoise-synth 1.0.8, dpmm 0.1.9 (Python 3.11)."
     yield "OpenDP's import is measured without the optional packages that it would load.\n"

@@ -46,6 +46,9 @@ def test_a_sentence_that_does_not_hold_is_marked(report: dict[str, Any]) -> None
 
 def test_ratios_and_verdicts_follow_from_the_numbers(report: dict[str, Any]) -> None:
     for row in report["rows"]:
+        if row["verdict"].startswith("not measured"):
+            assert row["note"]
+            continue
         if "ours" not in row:
             assert row["verdict"] == _by_time(row["ratio"])
             continue

@@ -17,6 +17,7 @@ from optimaldp.ledger.budget import Budget, budget_words, difference, exact_text
 from optimaldp.ledger.chain import Chain, read_whole, same_question
 from optimaldp.ledger.charge import Charge
 from optimaldp.ledger.composition.basic import NOTHING, add
+from optimaldp.ledger.composition.rules import Optimal, Spending
 from optimaldp.ledger.cost import Cost
 from optimaldp.ledger.entry import BEGINNING, Answer, Opening, Spend, hash_of
 from optimaldp.ledger.naming import find_group, find_part, require_askable
@@ -445,3 +446,17 @@ def test_a_request_speaks_of_the_same_people_as_its_ledger() -> None:
     for described in ({"unit": None}, {"settings": {"types": "y"}}, {"settings": {"more": 1}}, {"parts": (NORTH,)}):
         with pytest.raises(LedgerError, match="never changes"):
             require_agreement(kept, "here", described)
+
+
+def test_equal_levels_composed_optimally() -> None:
+    rule, budget, spending = Optimal(epsilon="0.1"), Budget(1, "0.001"), Spending()
+    assert rule.spent(spending, budget) == NOTHING
+    assert rule.admits(spending, bound("0.1"), budget)
+    assert rule.admits(spending, bound("0.05"), budget)
+    for more in (bound("0.11"), bound("0.1", "0.001")):
+        with pytest.raises(LedgerError, match=r"at most epsilon 0\.1"):
+            rule.admits(spending, more, budget)
+    spending.add(bound("0.1"))
+    assert rule.spent(spending, budget).delta == Fraction(1, 1000)
+    assert rule.spent(spending, budget).epsilon <= Epsilon.read("0.1")
+    assert not rule.admits(spending, bound("0.1"), Budget("0.1"))

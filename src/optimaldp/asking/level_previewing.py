@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.level_tables import LevelTables, assumed, level_tables
+from optimaldp.asking.result import epsilon_means
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, level_sizes
 from optimaldp.laws.prior import Prior, grid
@@ -36,13 +37,17 @@ def require_levels(request: Request, sizes: Sizes) -> None:
     request.question.mechanism(request.setting(sum(size for _, size in sizes), sizes))
 
 
-def with_levels(made: Preview, request: Request, sizes: Sizes, margins: Sequence[int] | None = None) -> Preview:
-    """The preview of one level, with the curves of these levels in its place; *margins* are shown in any case."""
+def with_levels(
+    one_level: Callable[[], Preview], request: Request, sizes: Sizes, margins: Sequence[int] | None = None
+) -> Preview:
+    """The curves of these levels, *margins* in any case; where there are none to show, the preview of *one_level* with a word."""
+    from optimaldp.asking.previewing import Preview
+
     if request.question.opposite_places() is None:
-        return replace(made, notes=(*made.notes, _NO_MARGIN))
+        return _with_note(one_level(), _NO_MARGIN)
     asked = _closed_forms(request, sizes) or level_tables(request, sizes)
     if asked is None:
-        return replace(made, notes=(*made.notes, _CERTAIN))
+        return _with_note(one_level(), _CERTAIN)
     most = max(len(asked.margins(truth=truth)) for truth in (True, False))
     curves = _curves(asked, request)
     shown = _margins(margins or (), curves, asked, most)
@@ -57,16 +62,21 @@ def with_levels(made: Preview, request: Request, sizes: Sizes, margins: Sequence
     more = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}}
     if isinstance(request.aim, Prior) and isinstance(asked, LevelTables):
         more["average_error"] = over_prior(asked, request.aim)
-    return replace(
-        made,
-        persons=asked.people,
-        margins=shown,
-        series=series,
-        reliable=reliable,
-        notes=(*_kept(made.notes), *_sentences(asked, request, more)),
-        off=(),
-        more={**made.more, **more},
+    return Preview(
+        str(request.question),
+        request.level,
+        request.neighbours,
+        asked.people,
+        shown,
+        series,
+        reliable,
+        tuple(_sentences(asked, request, more)),
+        more={"epsilon_means": epsilon_means(request.level), **more},
     )
+
+
+def _with_note(made: Preview, note: str) -> Preview:
+    return replace(made, notes=(*made.notes, note))
 
 
 def of_counts(request: Request, sizes: Sizes) -> Preview | None:
@@ -180,11 +190,6 @@ def over_prior(asked: LevelTables, prior: Prior) -> dict[str, float]:
         "strict left out": asked.strict_left_out,
     }
     return {name: float(error(points) @ chances) for name, error in errors.items()}
-
-
-def _kept(notes: Sequence[str]) -> list[str]:
-    """Notes on a margin of one level that hold for these curves too: what is assumed here is said anew."""
-    return [note for note in notes if not note.startswith(("a margin of m:", "for the winner:"))]
 
 
 def _sentences(asked: LevelSizes, request: Request, more: Mapping[str, Any]) -> list[str]:

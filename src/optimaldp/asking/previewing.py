@@ -220,8 +220,11 @@ def preview_of(
     refuse_options(request.question)
     if (counts_off := request.question.expected_errors(setting)) is not None:
         return _counts_shown(request, setting, counts_off, persons)
-    made = _shown(request, request.question.accuracy(setting), setting, persons, margins)
-    return made if level_sizes is None else with_levels(made, request, sizes, margins)
+
+    def one_level() -> Preview:
+        return _shown(request, request.question.accuracy(setting), setting, persons, margins)
+
+    return one_level() if level_sizes is None else with_levels(one_level, request, sizes, margins)
 
 
 def _setting(request: Request, persons: int | None) -> Setting:

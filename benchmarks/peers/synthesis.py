@@ -32,7 +32,7 @@ _SECONDS = float(os.environ.get("SYNTHESIS_SECONDS", "1800"))
 _AGES = (30, 45, 65)
 # Library, what is installed, and its two algorithms. torch first, since the index of some machines has it by this number alone.
 _LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "opendp": ("opendp[mbi]",),
+    "opendp": ("opendp[mbi]", "pandas"),  # its rows need pandas, which its extra does not bring
     "smartnoise": ("torch==2.13.0", "smartnoise-synth"),
     "dpmm": ("dpmm",),
 }

@@ -18,8 +18,11 @@ from optimaldp.channels import (
     count,
     induced_graph,
     leakage_report,
-    measures,
+    min_capacity,
+    mutual_information,
     optimal_mechanism,
+    posterior_guessing_entropy,
+    posterior_vulnerability,
     ring_profile,
     shannon_capacity,
 )
@@ -54,16 +57,16 @@ def _measures(qif: Any) -> Iterator[Row]:
     channel, peer = Channel(rows_), qif.measure
     pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "Bayes vulnerability": (
-            lambda: measures.posterior_vulnerability(channel, prior),
+            lambda: posterior_vulnerability(channel, prior),
             lambda: peer.bayes_vuln.posterior(prior, rows_),
         ),
-        "min-capacity": (lambda: measures.min_capacity(channel), lambda: peer.bayes_vuln.mult_capacity(rows_)),
+        "min-capacity": (lambda: min_capacity(channel), lambda: peer.bayes_vuln.mult_capacity(rows_)),
         "mutual information": (
-            lambda: measures.mutual_information(channel, prior),
+            lambda: mutual_information(channel, prior),
             lambda: peer.shannon.add_leakage(prior, rows_),
         ),
         "guessing entropy": (
-            lambda: measures.posterior_guessing_entropy(channel, prior),
+            lambda: posterior_guessing_entropy(channel, prior),
             lambda: peer.guessing.posterior(prior, rows_),
         ),
     }

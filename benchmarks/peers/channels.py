@@ -13,7 +13,14 @@ from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
 from optimaldp import design, graphs
-from optimaldp.channels import AnswerGraph, Channel, measures, optimal_mechanism
+from optimaldp.channels import (
+    AnswerGraph,
+    Channel,
+    min_entropy_leakage,
+    mutual_information,
+    optimal_mechanism,
+    posterior_guessing_entropy,
+)
 from optimaldp.ledger.composition.optimal import compose_optimal
 from optimaldp.privacy import Bound, Epsilon
 
@@ -84,15 +91,15 @@ def _leakage(size: int) -> Iterator[Comparison]:
     channel, peer = Channel(rows), qif.measure
     pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "min-entropy leakage": (
-            lambda: measures.min_entropy_leakage(channel, prior),
+            lambda: min_entropy_leakage(channel, prior),
             lambda: peer.bayes_vuln.min_entropy_leakage(prior, rows),
         ),
         "mutual information": (
-            lambda: measures.mutual_information(channel, prior),
+            lambda: mutual_information(channel, prior),
             lambda: peer.shannon.add_leakage(prior, rows),
         ),
         "guessing entropy": (
-            lambda: measures.posterior_guessing_entropy(channel, prior),
+            lambda: posterior_guessing_entropy(channel, prior),
             lambda: peer.guessing.posterior(prior, rows),
         ),
     }

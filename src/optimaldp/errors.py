@@ -6,8 +6,6 @@ can build a message of its own. An error that is raised after data was read neve
 
 from __future__ import annotations
 
-from typing import Any
-
 _SHOWN = 80  # characters of a bad value that a message quotes: enough to recognise it, never a screenful
 
 
@@ -15,7 +13,7 @@ class OptimalDPError(Exception):
     """The root of the tree: catch this to catch everything that optimaldp raises on purpose."""
 
 
-def shorten(value: Any) -> str:
+def shorten(value: object) -> str:
     """Return a one-line ``repr`` of *value*, cut to a readable length."""
     text = value if isinstance(value, str) and not value else repr(value)
     text = " ".join((text or "''").split())
@@ -26,7 +24,7 @@ def shorten(value: Any) -> str:
 class InputError(OptimalDPError, ValueError):
     """Something that the caller handed in breaks a rule. Nothing was read, sampled or spent."""
 
-    def __init__(self, field: str, value: Any, rule: str, remedy: str = "") -> None:
+    def __init__(self, field: str, value: object, rule: str, remedy: str = "") -> None:
         self.field = field
         self.value = value
         self.rule = rule
@@ -107,7 +105,7 @@ class BudgetError(LedgerError):
     """A spend that the budget does not cover. Nothing was sampled and nothing was spent."""
 
     def __init__(
-        self, message: str, *, needs: Any = None, spent: Any = None, budget: Any = None, entries: int = 0
+        self, message: str, *, needs: object = None, spent: object = None, budget: object = None, entries: int = 0
     ) -> None:
         self.needs = needs
         self.spent = spent

@@ -83,7 +83,7 @@ class InducedBounds(Result):
         }
 
 
-def induced_bounds(graph: DatasetGraph, dataset: str, value: Any) -> InducedBounds:
+def induced_bounds(graph: DatasetGraph, dataset: str, value: object) -> InducedBounds:
     """The strongest condition that one value induces everywhere (003, Def. 10), and the path that each bound comes along.
 
     >>> from optimaldp import graphs
@@ -97,7 +97,7 @@ def induced_bounds(graph: DatasetGraph, dataset: str, value: Any) -> InducedBoun
     return InducedBounds(graph, dataset, probability, bounds)
 
 
-def path_transition(levels: Sequence[Any], value: Any) -> int:
+def path_transition(levels: Sequence[Any], value: object) -> int:
     """After how many edges of a path the growth gives way to the decay (003 Thm 3, erratum 003-3), delta = 0.
 
     The least i with ``value e^(eps_0 + ... + eps_(i-1)) (e^(eps_i) + 1) >= 1``; the length of the path if there is none.

@@ -112,7 +112,7 @@ def parse_plan(text: str, *, name: str = "the plan", folder: Path | None = None)
     return Plan(str(content["source"]), tuple(questions), **options, folder=folder or Path())
 
 
-def _known(table: Any, names: set[str], what: str) -> None:
+def _known(table: object, names: set[str], what: str) -> None:
     if not isinstance(table, Mapping):
         raise InputError(what, table, "is not a table of names and values", "see docs/questions.md for an example")
     if unknown := sorted(set(table) - names):

@@ -274,7 +274,7 @@ def _group_note(request: Request) -> list[str]:
     return [f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend"]
 
 
-def _read_persons(n: Any) -> int:
+def _read_persons(n: object) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= MOST_PEOPLE:
         raise InputError("n", n, "is not a number of people", "give a positive whole number")
     return n
@@ -319,10 +319,10 @@ def _margins(reliable: Sequence[tuple[str, int | None]], persons: int | None) ->
 def epsilon_for(
     question: Question | str,
     *,
-    accuracy: Any = Fraction(95, 100),
+    accuracy: object = Fraction(95, 100),
     n: int,
-    margin: Any = Fraction(1, 100),
-    delta: Any = 0,
+    margin: object = Fraction(1, 100),
+    delta: object = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> float:
     """The least epsilon that makes the answer right with probability *accuracy* when the margin is at least that share of *n*.

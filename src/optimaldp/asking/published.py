@@ -161,7 +161,7 @@ def _used_delta(request: Request, mechanism: Mechanism) -> Any:
     return request.level.delta if mechanism.spent.delta else 0
 
 
-def _spent_is_right(spent: Any, request: Request, mechanism: Mechanism) -> bool:
+def _spent_is_right(spent: object, request: Request, mechanism: Mechanism) -> bool:
     """The level without a delta that is not used; nothing at all for an answer that a ledger had already."""
     if spent is None:
         return True
@@ -171,7 +171,7 @@ def _spent_is_right(spent: Any, request: Request, mechanism: Mechanism) -> bool:
     return plain(spent) in (used, {"epsilon": "0", "delta": "0"})
 
 
-def _levels_agree(written: Any, mechanism: Mechanism) -> bool:
+def _levels_agree(written: object, mechanism: Mechanism) -> bool:
     """Levels as people wrote them: cut at the release's own, they are those of the mechanism, or 0 for who is not asked."""
     if not mechanism.setting.levels:
         return written is None
@@ -207,7 +207,7 @@ def _own_version() -> str:
     return __version__
 
 
-def possible(answer: Any, request: Request, mechanisms: Sequence[Mechanism]) -> bool:
+def possible(answer: object, request: Request, mechanisms: Sequence[Mechanism]) -> bool:
     """Whether a release of this request can give this answer: one, or one for each group."""
     if request.groups is None:
         return _possible(answer, mechanisms[0])
@@ -242,7 +242,7 @@ def _different(values: Iterable[Any], kinds: tuple[type, ...]) -> bool:
     return plain_values and len(set(listed)) == len(listed)
 
 
-def _is_histogram(answer: Any, mechanism: Mechanism) -> bool:
+def _is_histogram(answer: object, mechanism: Mechanism) -> bool:
     if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
         return False
     counts = list(answer.values())
@@ -252,7 +252,7 @@ def _is_histogram(answer: Any, mechanism: Mechanism) -> bool:
     return people is None or sum(counts) == people
 
 
-def _is_quantiles(answer: Any, mechanism: Mechanism) -> bool:
+def _is_quantiles(answer: object, mechanism: Mechanism) -> bool:
     question: Any = mechanism.question
     if not isinstance(answer, Mapping) or list(answer) != [fraction_text(rank) for rank in question.ranks]:
         return False
@@ -260,7 +260,7 @@ def _is_quantiles(answer: Any, mechanism: Mechanism) -> bool:
     return None not in places and places == sorted(places, key=lambda place: place or 0)
 
 
-def _bin(binning: Binning, name: Any) -> int | None:
+def _bin(binning: Binning, name: object) -> int | None:
     """The place of a bin from its name; of equal bins there may be too many to look through."""
     if not isinstance(name, str):
         return None
@@ -283,7 +283,7 @@ def differing_field(
     return next((name for name in names if plain(expected.get(name)) != plain(published.get(name))), "")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """As JSON writes and reads it: tuples are lists, numbers are themselves."""
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
@@ -292,6 +292,6 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, (bool, type(None))) else str(value)
 
 
-def _need(holds: bool, name: str, value: Any, rule: str) -> None:
+def _need(holds: bool, name: str, value: object, rule: str) -> None:
     if not holds:
         raise InputError(name, value, rule, "give the document as release --json wrote it")

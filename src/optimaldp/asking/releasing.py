@@ -152,7 +152,7 @@ def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
     return made
 
 
-def _made(answer: Any, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
+def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
     request, setting = prepared.request, prepared.mechanism.setting
     return Release(
         answer,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from optimaldp.asking.promise import read_level
 from optimaldp.errors import QuestionError
@@ -108,8 +107,8 @@ class Request:
 def read_request(
     question: Question | str,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: object,
+    delta: object = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
     people: People | None = None,
     by: str | None = None,
@@ -145,7 +144,7 @@ def _read_groups(by: str | None, groups: Iterable[Option] | None, public: bool) 
     return Groups(by, listed, public)
 
 
-def _check(request: Request, aim: Any) -> None:
+def _check(request: Request, aim: object) -> None:
     people, question = request.people, request.question
     if people.where is not None and people.unit is None and question.where_is_among and question.among is None:
         rule = "would not leave anybody out: whoever it does not hold for is still one of the people"

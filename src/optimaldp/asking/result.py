@@ -156,13 +156,13 @@ _MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")
 _HEADS = ("answer", "protected", "what epsilon means", "reliable")
 
 
-def _answer_sentence(answer: Any) -> str:
+def _answer_sentence(answer: object) -> str:
     if isinstance(answer, dict):
         return "; ".join(f"{name}: {value}" for name, value in answer.items())
     return str(answer)
 
 
-def _in_words(value: Any) -> str:
+def _in_words(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -108,7 +108,7 @@ class OpenTable:
 
 
 def open_table(
-    source: Any,
+    source: object,
     *,
     ledger: str | os.PathLike[str] | None = None,
     budget: Budget | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from optimaldp.asking.request import read_request
 from optimaldp.certify.questions import certify
@@ -20,8 +19,8 @@ def release_many(
     counts: Sequence[int],
     *,
     draws: int,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: object,
+    delta: object = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> dict[str, int]:
     """NOT a release: simulate *draws* answers for hypothetical *counts*, and say how often each came.

@@ -33,7 +33,7 @@ def statement(prepared: Prepared) -> Statement:
     }
 
 
-def details_of(answer: Any) -> dict[str, Any]:
+def details_of(answer: object) -> dict[str, Any]:
     """What counts bring along that is private already: the noisy table, the remap, what is expected to be off."""
     if isinstance(answer, ReleasedCounts):
         return {"histogram": answer.details}

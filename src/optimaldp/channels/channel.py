@@ -38,7 +38,7 @@ class Channel(Result):
     outputs: tuple[Label, ...]
     rows: tuple[ExactRow, ...] | FloatArray
 
-    def __init__(self, rows: Any, inputs: Sequence[Label] | None = None, *, outputs: Sequence[Label] | None = None):
+    def __init__(self, rows: object, inputs: Sequence[Label] | None = None, *, outputs: Sequence[Label] | None = None):
         names = None if inputs is None else list(inputs)
 
         def label(i: int) -> str:
@@ -114,15 +114,15 @@ class Channel(Result):
         """Without outputs that never occur, and with outputs merged that lead to the same posterior."""
         return composition.reduced(self)
 
-    def prior_vulnerability(self, prior: Any = None) -> Number:
+    def prior_vulnerability(self, prior: object = None) -> Number:
         """The chance that one guess is right before anything is seen."""
         return vulnerability.prior_vulnerability(self, prior)
 
-    def posterior_vulnerability(self, prior: Any = None) -> Number:
+    def posterior_vulnerability(self, prior: object = None) -> Number:
         """The chance that one guess is right after the output was seen."""
         return vulnerability.posterior_vulnerability(self, prior)
 
-    def min_entropy_leakage(self, prior: Any = None) -> float:
+    def min_entropy_leakage(self, prior: object = None) -> float:
         """``log2(posterior / prior vulnerability)`` in bits (004 §2.2; erratum F3)."""
         return vulnerability.min_entropy_leakage(self, prior)
 
@@ -132,7 +132,7 @@ class Channel(Result):
         """
         return vulnerability.min_capacity(self)
 
-    def mutual_information(self, prior: Any = None) -> float:
+    def mutual_information(self, prior: object = None) -> float:
         """Shannon's mutual information of input and output, in bits."""
         return entropies.mutual_information(self, prior)
 
@@ -146,7 +146,7 @@ class Channel(Result):
         """
         return refining.refinement(self, other)
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: object = None) -> Any:
         """A heat map of the channel."""
         from optimaldp.plots.channels import heat_map
 

@@ -53,7 +53,7 @@ def parallel(left: Channel, right: Channel) -> Channel:
     return type(left)(rows, left.inputs, outputs=outputs)
 
 
-def visible_choice(channels: Sequence[Channel], weights: Any = None) -> Channel:
+def visible_choice(channels: Sequence[Channel], weights: object = None) -> Channel:
     """One of several channels is used, by chance, and the attacker sees which: outputs are ``(place, output)``.
 
     >>> from optimaldp.channels import Channel
@@ -66,7 +66,7 @@ def visible_choice(channels: Sequence[Channel], weights: Any = None) -> Channel:
     return _mixed(channels, chances, names)
 
 
-def hidden_choice(channels: Sequence[Channel], weights: Any = None) -> Channel:
+def hidden_choice(channels: Sequence[Channel], weights: object = None) -> Channel:
     """One of several channels is used, by chance, and only its output is seen: outputs of the same name are one.
 
     It never leaks more than :func:`visible_choice`.
@@ -163,7 +163,7 @@ def _direction(column: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(c / total if isinstance(c, Fraction) else round(c / total, 12) for c in column)
 
 
-def posteriors(channel: Channel, prior: Any = None) -> dict[Label, tuple[Number, dict[Label, Number]]]:
+def posteriors(channel: Channel, prior: object = None) -> dict[Label, tuple[Number, dict[Label, Number]]]:
     """For each output that can occur: its probability, and the distribution of the input given that output."""
     columns = zip(*joint(channel, prior))
     after: dict[Label, tuple[Number, dict[Label, Number]]] = {}

@@ -29,7 +29,7 @@ _FAMILIES = {
 _LARGEST_FAMILY = 20_000
 
 
-def read_channel(document: Any) -> tuple[Channel, Prior]:
+def read_channel(document: object) -> tuple[Channel, Prior]:
     """Read ``{"inputs": …, "outputs": …, "rows": …, "prior": …}``; inputs, outputs and prior may be null or left out."""
     if not isinstance(document, dict):
         raise ChannelError("channel", document, "is not an object with inputs, outputs and rows")
@@ -49,7 +49,7 @@ def _names(document: dict[str, Any], field: str) -> list[Any] | None:
     return None if names is None else [_hashable(name) for name in names]
 
 
-def _hashable(name: Any) -> Any:
+def _hashable(name: object) -> Any:
     if isinstance(name, dict):
         raise ChannelError("name", name, "is an object", "names are texts, numbers or lists of them")
     return tuple(_hashable(part) for part in name) if isinstance(name, list) else name

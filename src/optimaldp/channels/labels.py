@@ -34,7 +34,7 @@ def json_labels(names: Sequence[Label]) -> list[Any]:
     return [_json_label(name) for name in names]
 
 
-def _json_label(name: Any) -> Any:
+def _json_label(name: object) -> Any:
     if name is None or isinstance(name, (str, bool, int)):
         return name
     return [_json_label(part) for part in name] if isinstance(name, (tuple, frozenset)) else str(name)

@@ -40,7 +40,7 @@ def read_distribution(values: Iterable[Any], *, size: int, name: str) -> ExactRo
     return _exact_or_float(exact, name)
 
 
-def _listed(values: Any, name: str) -> list[Any]:
+def _listed(values: object, name: str) -> list[Any]:
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise ChannelError(name, values, "is not a list of numbers")
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -106,13 +106,13 @@ def _rectangle(listed: list[list[Any]], label: Any) -> FloatArray:
     return np.array(listed, dtype=np.float64)
 
 
-def _float_matrix(rows: FloatArray, label: Any) -> FloatArray:
+def _float_matrix(rows: FloatArray, label: object) -> FloatArray:
     if rows.ndim != 2 or 0 in rows.shape:
         raise ChannelError("rows", f"shape {rows.shape}", "is not a matrix with rows and columns")
     return check_float_rows(np.array(rows, dtype=np.float64), label)
 
 
-def read_gain(gain: Any, *, secrets: int, guesses: int | None = None) -> tuple[ExactRow, ...] | FloatArray:
+def read_gain(gain: object, *, secrets: int, guesses: int | None = None) -> tuple[ExactRow, ...] | FloatArray:
     """Read a gain matrix ``gain[secret][guess]``: any finite numbers, exact unless given as an array of floats."""
     if isinstance(gain, np.ndarray) and gain.dtype.kind == "f":
         if gain.ndim != 2 or gain.shape[0] != secrets or not np.isfinite(gain).all():

@@ -38,9 +38,9 @@ def prior_optimum(
     levels: Sequence[Any],
     sizes: Sequence[int],
     *,
-    chance: Any = Fraction(1, 2),
+    chance: object = Fraction(1, 2),
     prior: Mapping[Counts, Any] | None = None,
-    delta: Any = 0,
+    delta: object = 0,
 ) -> GridLaw:
     """The least average error of "at least *least* of them say yes" among all mechanisms that keep everybody's own level.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
@@ -11,7 +9,7 @@ from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_whole_design
 
 
-def read_design(document: Any) -> Design:
+def read_design(document: object) -> Design:
     """Read what ``Design.to_json`` or ``optimaldp design`` wrote.
 
     **Guarantee.** A status of optimal is read only where the referee finds the mechanism private and, if there is a

@@ -123,7 +123,7 @@ class Design(Result):
 
         return Channel.from_mechanism(self._mechanism())
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: object) -> Any:
         """Draw the graph of datasets, each coloured by its distribution."""
         return self._mechanism().plot(**options)
 

@@ -30,11 +30,11 @@ MOST_EXACT_ARCS = 200_000  # and up to this one if floats leave no room: some mi
 
 def design(
     graph: DatasetGraph,
-    truth: Any = None,
+    truth: object = None,
     *,
     answers: Sequence[str] | None = None,
-    epsilon: Any = None,
-    delta: Any = 0,
+    epsilon: object = None,
+    delta: object = 0,
     level: Level | None = None,
     fixed: Mapping[str, Mapping[str, Any]] | None = None,
     boundary: str | Mapping[Any, Mapping[str, Any]] | None = None,
@@ -101,7 +101,7 @@ def _is_small(problem: Problem) -> bool:
     return 2 * problem.graph.edge_count <= (EXACT_ARCS if len(problem.answers) == 2 else EXACT_ARCS_OF_MANY)
 
 
-def _with_level(graph: DatasetGraph, epsilon: Any, delta: Any, level: Level | None) -> DatasetGraph:
+def _with_level(graph: DatasetGraph, epsilon: object, delta: object, level: Level | None) -> DatasetGraph:
     if level is not None:
         return graph.with_level(level)
     if epsilon is not None:

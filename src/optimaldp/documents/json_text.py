@@ -14,7 +14,7 @@ from optimaldp.errors import InputError
 from optimaldp.privacy.numbers import fraction_text
 
 
-def json_text(document: Any, *, indent: int | None = None) -> str:
+def json_text(document: object, *, indent: int | None = None) -> str:
     """Write JSON; a ``Decimal`` becomes a number with all its digits, a ``Fraction`` an exact string.
 
     >>> json_text({"yes": Decimal("0.90000000000000000001"), "no": Fraction(1, 3)})
@@ -41,7 +41,7 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
         raise InputError("file", source, "holds a number with too many digits", "write a ratio or a decimal") from None
 
 
-def _parts(value: Any, indent: int | None, newline: str) -> Iterator[str]:
+def _parts(value: object, indent: int | None, newline: str) -> Iterator[str]:
     if indent is None and isinstance(value, dict) and (rows := _rows_text(value)) is not None:
         yield rows
         return
@@ -88,13 +88,13 @@ def _begins_with_decimal(value: Any) -> bool:
     return any(type(_first_leaf(part)) in (Decimal, Fraction) for part in islice(parts, 40))
 
 
-def _first_leaf(value: Any) -> Any:
+def _first_leaf(value: object) -> Any:
     while isinstance(value, (dict, list, tuple)) and value:
         value = next(iter(value.values() if isinstance(value, dict) else value))
     return value
 
 
-def _plain_text(value: Any) -> str | None:
+def _plain_text(value: object) -> str | None:
     """What the standard library writes, many times faster, or ``None`` where there is a number that it does not know."""
     try:
         return json.dumps(value, ensure_ascii=False)

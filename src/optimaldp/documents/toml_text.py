@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """A text, number, boolean, list or table as TOML writes it."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{toml_key(name)} = {toml_value(one)}" for name, one in value.items()) + " }"

@@ -50,7 +50,13 @@ class DatasetGraph:
     """
 
     def __init__(
-        self, names: Sequence[str], tails: Any, heads: Any, *, levels: Sequence[Level] = (), level_of_edge: Any = None
+        self,
+        names: Sequence[str],
+        tails: object,
+        heads: object,
+        *,
+        levels: Sequence[Level] = (),
+        level_of_edge: object = None,
     ) -> None:
         """Make a graph from arrays of vertex numbers; see :meth:`from_edges` for names."""
         if len(names) == 0:
@@ -93,7 +99,7 @@ class DatasetGraph:
         tails, heads = [row[0] for row in rows], [row[1] for row in rows]
         return cls(vertices, tails, heads, levels=levels, level_of_edge=which if given else None)
 
-    def with_level(self, level: Any) -> DatasetGraph:
+    def with_level(self, level: object) -> DatasetGraph:
         """The same graph with one level on every edge: a :class:`Level`, an epsilon or a pair (epsilon, delta)."""
         made = self.with_levels([read_level(level)])
         if "arcs" in self.__dict__ and made.levels[0].reversed() == made.levels[0]:
@@ -101,7 +107,7 @@ class DatasetGraph:
             made.__dict__["arcs"] = Arcs(self.arcs.first, self.arcs.heads, np.zeros_like(self.arcs.heads))
         return made
 
-    def with_levels(self, levels: Sequence[Any], level_of_edge: Any = None) -> DatasetGraph:
+    def with_levels(self, levels: Sequence[Any], level_of_edge: object = None) -> DatasetGraph:
         """The same graph with other levels; *level_of_edge* says which of them each edge has (all the first if left out)."""
         read = [read_level(level) for level in levels]
         return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge)
@@ -183,7 +189,7 @@ class DatasetGraph:
         return f"DatasetGraph({len(self)} datasets, {self.edge_count} edges, {what})"
 
 
-def _numbers(values: Any, count: int, what: str) -> Indices:
+def _numbers(values: object, count: int, what: str) -> Indices:
     """Numbers of datasets or levels as 32-bit integers, checked before they are cut to that size."""
     array = np.asarray(values)
     if array.size == 0:

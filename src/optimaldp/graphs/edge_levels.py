@@ -13,7 +13,7 @@ from optimaldp.privacy import Level
 from optimaldp.privacy import level as make_level
 
 
-def read_level(value: Any) -> Level:
+def read_level(value: object) -> Level:
     """A level as it is, from an epsilon, or from a pair (epsilon, delta).
 
     >>> print(read_level("ln(2)"), read_level((1, 0.1)))
@@ -24,7 +24,7 @@ def read_level(value: Any) -> Level:
     return make_level(value)
 
 
-def levels_per_part(count: int, level: Any, levels: Sequence[Any] | None, *, part: str) -> list[Level] | None:
+def levels_per_part(count: int, level: object, levels: Sequence[Any] | None, *, part: str) -> list[Level] | None:
     """The level of each of *count* individuals, groups or axes; ``None`` if no level is known yet."""
     if levels is not None and level is not None:
         raise GraphError("levels", levels, "was given together with level", f"give one level, or one per {part}")
@@ -63,7 +63,7 @@ def levels_from_arrays(epsilon: Any, delta: Any, count: int) -> tuple[tuple[Leve
     return tuple(make_level(_plain(values[0][a]), _plain(values[1][b])) for a, b in places), number.astype(np.int32)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A numpy number as Python's own, at its own precision: a float32 of 0.1 means 0.1."""
     if isinstance(value, np.floating) and not isinstance(value, float):
         return str(value)

@@ -36,7 +36,7 @@ class Preferences:
             raise ProblemError("of", int(self.of.max()), f"is not one of {len(self.orders)} orders")
 
     @staticmethod
-    def of_truth(answers: Sequence[str], truth: Any) -> Preferences:
+    def of_truth(answers: Sequence[str], truth: object) -> Preferences:
         """Two answers: an array that holds for each dataset the number (0 or 1) of its true answer."""
         chosen = np.asarray(truth)
         if len(answers) != 2:
@@ -124,11 +124,11 @@ def _mentioned(wanted: Sequence[Any]) -> list[str]:
     return list(answers)
 
 
-def _is_word(item: Any) -> bool:
+def _is_word(item: object) -> bool:
     return isinstance(item, (str, bool, int, np.bool_))
 
 
-def _word(item: Any) -> str:
+def _word(item: object) -> str:
     if isinstance(item, (bool, np.bool_)):
         return "yes" if item else "no"
     return str(item)

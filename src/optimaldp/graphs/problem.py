@@ -59,7 +59,7 @@ def preference_text(preferences: Preferences, number: int) -> str:
     return joiner.join(preferences.answers[a] for a in preferences.orders[number])
 
 
-def read_boundary(preferences: Preferences, boundary: Any) -> str | dict[int, Row]:
+def read_boundary(preferences: Preferences, boundary: object) -> str | dict[int, Row]:
     """Read a rule, or rows by preference: ``a>b>c``, a sequence of answers, or for two answers the favourite."""
     if isinstance(boundary, str):
         return boundary
@@ -89,7 +89,7 @@ def _number(graph: DatasetGraph, name: str) -> int:
         raise ProblemError("fixed", name, "is not a dataset of this graph", "name it in prefers") from None
 
 
-def _read_row(name: str, row: Any, answers: tuple[str, ...], *, field: str = "fixed") -> Row:
+def _read_row(name: str, row: object, answers: tuple[str, ...], *, field: str = "fixed") -> Row:
     if not isinstance(row, Mapping):
         raise ProblemError(f"{field}[{name}]", row, "is not an object of answers and probabilities")
     if unknown := [answer for answer in row if answer not in answers]:

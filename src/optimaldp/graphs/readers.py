@@ -23,14 +23,14 @@ Row = tuple[int, int, Level | None]  # tail, head, level
 
 
 def from_arrays(
-    tails: Any,
-    heads: Any,
+    tails: object,
+    heads: object,
     *,
     size: int | None = None,
     names: Names = None,
-    level: Any = None,
-    epsilon: Any = None,
-    delta: Any = 0,
+    level: object = None,
+    epsilon: object = None,
+    delta: object = 0,
 ) -> DatasetGraph:
     """A graph from two arrays of dataset numbers, with one *level*, or an *epsilon* and *delta* per edge, or none yet.
 
@@ -146,7 +146,7 @@ def _refuse_gaps(rows: list[Row], names: Sequence[str]) -> None:
         raise GraphError("edges", pair, "has no privacy level", "give a default level")
 
 
-def _edge_level(u: Any, v: Any, data: Mapping[str, Any], default: Any) -> Level | None:
+def _edge_level(u: object, v: object, data: Mapping[str, Any], default: object) -> Level | None:
     if "level" in data:
         return read_level(data["level"])
     if "epsilon" in data:

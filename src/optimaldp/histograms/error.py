@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import sphere_sizes
@@ -32,7 +31,7 @@ from optimaldp.privacy.numbers import read_number
 _DIGITS_OF_INVERSE = 12
 
 
-def optimal_error(bins: int, *, epsilon: Any) -> float:
+def optimal_error(bins: int, *, epsilon: object) -> float:
     """The least expected L1 error for many people, as the nearest float or one next to it.
 
     >>> optimal_error(2, epsilon="ln(2)"), round(optimal_error(10, epsilon=0.1), 6)
@@ -41,7 +40,7 @@ def optimal_error(bins: int, *, epsilon: Any) -> float:
     return float(error_ball(bins, epsilon=epsilon, bits=64).mid())
 
 
-def exact_error(bins: int, *, epsilon: Any) -> Fraction:
+def exact_error(bins: int, *, epsilon: object) -> Fraction:
     """The least expected L1 error as an exact rational; epsilon must be the logarithm of one.
 
     >>> exact_error(3, epsilon="ln(2)")
@@ -56,7 +55,7 @@ def exact_error(bins: int, *, epsilon: Any) -> Fraction:
     return Fraction(hypergeometric_form(bins, ratio))
 
 
-def error_ball(bins: int, *, epsilon: Any, bits: int = 128) -> Ball:
+def error_ball(bins: int, *, epsilon: object, bits: int = 128) -> Ball:
     """The least expected L1 error as a ball with at least *bits* correct bits, for any number of bins and any epsilon.
 
     **Guarantee.** The true value lies in the ball.
@@ -107,7 +106,7 @@ def series_form(bins: int, ratio: Number) -> Ball:
     raise AssertionError("the series has no end")  # pragma: no cover
 
 
-def normaliser(bins: int, *, epsilon: Any) -> Number:
+def normaliser(bins: int, *, epsilon: object) -> Number:
     """``sum_z theta^(|z|_1/2)`` over the integer vectors with sum 0: ``S/(1-theta)^(K-1) = P_{K-1}(y)`` (002 (8)).
 
     >>> normaliser(5, epsilon="ln(3)")
@@ -125,7 +124,7 @@ def _exact_normaliser(bins: int, ratio: Fraction) -> Fraction:
     return Fraction(_weighted_sums(bins - 1, ratio)[0] / (1 - ratio) ** (bins - 1))
 
 
-def epsilon_for_error(bins: int, error: Any) -> Epsilon:
+def epsilon_for_error(bins: int, error: object) -> Epsilon:
     """The epsilon that buys an expected L1 error of at most *error*: the inverse of :func:`optimal_error`.
 
     **Guarantee.** The error at the epsilon returned is at most *error*; a relative ``10**-10`` less epsilon would not do.
@@ -146,7 +145,7 @@ def epsilon_for_error(bins: int, error: Any) -> Epsilon:
     return Epsilon.read(steps * unit)
 
 
-def many_bins_error(bins: int, *, epsilon: Any) -> float:
+def many_bins_error(bins: int, *, epsilon: object) -> float:
     """What the least error tends to for many bins: ``K / sinh(epsilon/2)``.
 
     That is exactly the error of independent discrete Laplace numbers that keep epsilon for a replaced record (scale
@@ -156,12 +155,12 @@ def many_bins_error(bins: int, *, epsilon: Any) -> float:
     return 2 * bins * math.exp(-level / 2) / -math.expm1(-level)  # sinh itself overflows from epsilon 1421 on
 
 
-def small_epsilon_error(bins: int, *, epsilon: Any) -> float:
+def small_epsilon_error(bins: int, *, epsilon: object) -> float:
     """What the least error tends to for small epsilon: ``2 (K-1) / epsilon``."""
     return 2 * (bins - 1) / float(read_level(epsilon))
 
 
-def large_epsilon_error(bins: int, *, epsilon: Any) -> float:
+def large_epsilon_error(bins: int, *, epsilon: object) -> float:
     """What the least error tends to for large epsilon: one person misplaced, ``2 K (K-1) e^-epsilon``."""
     return 2 * bins * (bins - 1) * math.exp(-float(read_level(epsilon)))
 

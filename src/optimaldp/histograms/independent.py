@@ -72,7 +72,7 @@ def _poisson_law(mean: float) -> tuple[float, ...]:
     return tuple(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(top + 1))
 
 
-def read_independent_prior(value: Any, bins: int) -> IndependentPrior:
+def read_independent_prior(value: object, bins: int) -> IndependentPrior:
     """Read a prior for a table with a private total."""
     if not isinstance(value, IndependentPrior):
         remedy = "use histograms.poisson([...]) or histograms.independent([...]), or neighbours='substitution'"
@@ -83,7 +83,7 @@ def read_independent_prior(value: Any, bins: int) -> IndependentPrior:
     return value
 
 
-def posterior_medians(noisy: Any, *, epsilon: Epsilon, prior: IndependentPrior) -> Any:
+def posterior_medians(noisy: object, *, epsilon: Epsilon, prior: IndependentPrior) -> Any:
     """The posterior median of each bin: with geometric noise, the least expected L1 error of all (theorem above)."""
     import numpy as np
 
@@ -101,7 +101,7 @@ def _within(value: Any, law: Sequence[float]) -> int:
     return min(int(value), len(law) - 1)
 
 
-def least_error(prior: IndependentPrior, *, epsilon: Any) -> float:
+def least_error(prior: IndependentPrior, *, epsilon: object) -> float:
     """The least expected L1 error of any epsilon-DP mechanism for one person more or less, under *prior*.
 
     >>> round(least_error(independent([[1, 1]]), epsilon="ln(3)"), 6)

@@ -37,11 +37,11 @@ class TwoWayTable(Result):
     def total(self) -> int:
         return sum(self.row_totals)
 
-    def row_reach(self, level: Any = "0.95") -> int:
+    def row_reach(self, level: object = "0.95") -> int:
         """How far off a row total is at most, with probability *level*; 0 for a table that was not released."""
         return self.error(len(self.columns)).quantile(level) if self.error else 0
 
-    def column_reach(self, level: Any = "0.95") -> int:
+    def column_reach(self, level: object = "0.95") -> int:
         """How far off a column total is at most, with probability *level*."""
         return self.error(len(self.rows)).quantile(level) if self.error else 0
 

@@ -19,7 +19,7 @@ MOST_EXACT_BINS = 5000  # the exact least error for 5000 bins has about 10,000 d
 _MOST_BINS = 10**7  # two bitmaps and a table of 64-bit integers for this many bins still fit a small machine
 
 
-def read_bins(value: Any) -> int:
+def read_bins(value: object) -> int:
     """Read a number of bins: an integer from 2 on."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise HistogramError("bins", value, "is not a number of bins", "write an integer from 2 on")
@@ -33,7 +33,7 @@ def read_bins(value: Any) -> int:
     return bins
 
 
-def read_level(epsilon: Any) -> Epsilon:
+def read_level(epsilon: object) -> Epsilon:
     """Read an epsilon that noise can keep: positive and finite."""
     level = Epsilon.read(epsilon)
     if level.infinite:

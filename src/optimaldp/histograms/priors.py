@@ -39,7 +39,7 @@ class Prior(ABC):
         """The exact probability of one histogram."""
 
     @abstractmethod
-    def draw(self, persons: int, generator: Any) -> Any:
+    def draw(self, persons: int, generator: object) -> Any:
         """One histogram from the prior, for simulations only: never part of a release."""
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from optimaldp.histograms.error import optimal_error
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.parameters import read_bins, read_level
@@ -11,7 +9,7 @@ from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 
 
 def expected_error(
-    bins: int, *, epsilon: Any, neighbours: str | Neighbours = "substitution", people: int | None = None
+    bins: int, *, epsilon: object, neighbours: str | Neighbours = "substitution", people: int | None = None
 ) -> float:
     """The expected sum of errors of a private histogram, at most: of the noise, which what follows never makes larger.
 

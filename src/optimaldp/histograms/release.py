@@ -83,11 +83,11 @@ class HistogramRelease(Result):
         noise = float(self.noise.expected_error())
         return noise if self.total is None or self.remap == "none" else min(noise, 2.0 * self.total)
 
-    def error_quantile(self, level: Any = "0.95") -> int:
+    def error_quantile(self, level: object = "0.95") -> int:
         """An L1 error that the noise exceeds with probability at most ``1 - level``."""
         return self.noise.error_quantile(level)
 
-    def intervals(self, level: Any = "0.95") -> tuple[tuple[int, int], ...]:
+    def intervals(self, level: object = "0.95") -> tuple[tuple[int, int], ...]:
         """For each bin, an interval that covers the true count with probability *level* at least (each bin by itself).
 
         It comes from the noisy table, whose error is known exactly, so it holds whatever the remap did.
@@ -139,7 +139,7 @@ class HistogramRelease(Result):
             "certificate": self.certificate,
         }
 
-    def plot(self, level: Any = "0.95") -> Any:
+    def plot(self, level: object = "0.95") -> Any:
         """A bar chart with the intervals as error bars."""
         from optimaldp.plots.histograms import draw_release
 
@@ -155,9 +155,9 @@ def _clipped(low: int, high: int, top: int | None) -> tuple[int, int]:
 def private_histogram(
     counts: Sequence[int] | Mapping[Any, int],
     *,
-    epsilon: Any,
+    epsilon: object,
     neighbours: str | Neighbours = "substitution",
-    prior: Any = None,
+    prior: object = None,
     remap: str | None = None,
     keep_total: bool | None = None,
     labels: Sequence[Any] | None = None,
@@ -207,19 +207,19 @@ def private_histogram(
     )
 
 
-def check_mapping(bins: int, prior: Any, remap: str | None, neighbours: Neighbours) -> None:
+def check_mapping(bins: int, prior: object, remap: str | None, neighbours: Neighbours) -> None:
     """Refuse a prior or a remap that does not fit this many bins, before any count is known."""
     public_total = neighbours is Neighbours.SUBSTITUTION
     read_remap(remap, _read_belief(prior, bins, public_total), public_total=public_total)
 
 
-def _read_belief(prior: Any, bins: int, public_total: bool) -> Prior | IndependentPrior | None:
+def _read_belief(prior: object, bins: int, public_total: bool) -> Prior | IndependentPrior | None:
     if prior is None or public_total:
         return read_prior(prior, bins)
     return read_independent_prior(prior, bins)
 
 
-def _check_total(table: list[int], prior: Any, remap: str) -> None:
+def _check_total(table: list[int], prior: object, remap: str) -> None:
     """What the total must allow. It is public under this relation, so this says nothing that was private."""
     people = sum(table)
     if not people:
@@ -260,7 +260,7 @@ def _read_counts(counts: Any) -> list[int]:
     return values
 
 
-def _whole(position: int, value: Any) -> int:
+def _whole(position: int, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise HistogramError("counts", f"entry {position}", "is not an integer", _REMEDY)
     return int(value)

@@ -47,7 +47,7 @@ def mechanism_measurement(mechanism: Mechanism) -> Any:
     bound = _weakest(mechanism.graph.levels)
     numbers = mechanism.graph.numbers
 
-    def member(dataset: Any) -> bool:
+    def member(dataset: object) -> bool:
         return isinstance(dataset, str) and dataset in numbers
 
     def draw(dataset: Any) -> str:
@@ -76,8 +76,8 @@ def _digest(*parts: str) -> str:
 def question_measurement(
     question: Question | str,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: object,
+    delta: object = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
     persons: int | None = None,
 ) -> Any:
@@ -143,7 +143,7 @@ def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any
     return library.user_domain(words, member), library.user_distance("persons whose record is replaced")
 
 
-def _read_persons(persons: Any) -> int:
+def _read_persons(persons: object) -> int:
     if isinstance(persons, bool) or not isinstance(persons, int) or persons < 0:
         rule = "is not the number of people, which is public when one record is replaced"
         raise InputError("persons", persons, rule, "give persons=1000, or neighbours='add-remove'")

@@ -24,7 +24,7 @@ class Kernel:
             inline  # functions of scalars alone are put in line by LLVM as well, and compile ten times sooner
         )
 
-    def __call__(self, work: int, *arguments: Any) -> Any:
+    def __call__(self, work: int, *arguments: object) -> Any:
         """Run on *arguments*; *work* is roughly the number of elementary steps."""
         return (self.compiled() if work >= COMPILE_FROM else self.plain)(*arguments)
 

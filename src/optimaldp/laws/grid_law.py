@@ -74,5 +74,5 @@ def _point(name: str) -> Counts:
     return tuple(int(part) for part in name.split(","))
 
 
-def _chance(value: Any) -> Fraction:
+def _chance(value: object) -> Fraction:
     return read_probability(value, name="yes")

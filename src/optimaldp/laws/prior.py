@@ -98,7 +98,7 @@ def _content(value: Mapping[str, Any]) -> Any:
     return value[WORD]
 
 
-def _probability(number: Any, value: Any) -> Fraction:
+def _probability(number: object, value: object) -> Fraction:
     try:
         return read_probability(number, name="aim", error=LevelError)
     except LevelError:

@@ -62,7 +62,7 @@ def _disagreement(location: str, name: str, stored: str, now: str) -> LedgerErro
     )
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     return str([str(one) for one in value]) if isinstance(value, tuple) else str(value)
 
 

@@ -28,7 +28,7 @@ class Budget(Result):
     epsilon: Epsilon
     delta: Fraction
 
-    def __init__(self, epsilon: Any, delta: Any = 0) -> None:
+    def __init__(self, epsilon: object, delta: object = 0) -> None:
         object.__setattr__(self, "epsilon", Epsilon.read(epsilon))
         object.__setattr__(self, "delta", read_probability(delta, name="delta", error=LevelError))
 

@@ -33,7 +33,7 @@ BEGINNING = "0" * 64  # what the first entry repeats in place of a hash
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def canonical(document: Any) -> str:
+def canonical(document: object) -> str:
     """The one text of a JSON value.
 
     >>> canonical({"b": 1, "a": [True, None]})

@@ -39,7 +39,7 @@ def spend_makers(spends: Sequence[Spend]) -> list[MakeEntry]:
     return [maker(offset, spend) for offset, spend in enumerate(spends)]
 
 
-def answer_maker(spend: int, answer: Any, statement: Any) -> MakeEntry:
+def answer_maker(spend: int, answer: object, statement: object) -> MakeEntry:
     """The answer of the spend of this number."""
     plain_answer, plain_statement = _plain(answer), _plain(statement)
     return lambda sequence, previous: Answer(sequence, previous, now(), spend, plain_answer, plain_statement)
@@ -52,7 +52,7 @@ def require_unanswered(chain: Chain, spends: Sequence[int]) -> None:
             raise LedgerError(f"spend #{number} already has its answer: every answer needs a spend of its own.")
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A JSON value: what the ledger can keep for ever. Answers are released already, so they may be written as they are."""
     if hasattr(value, "to_document"):
         value = value.to_document()

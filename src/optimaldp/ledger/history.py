@@ -214,7 +214,7 @@ class History(Result):
         return f"<div><strong>{html.escape(self.summary())}</strong><table><tr>{head}</tr>{body}</table></div>"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """A value for a sheet. A text that a spreadsheet would run as a formula is quoted."""
     if value is None:
         return ""

@@ -226,7 +226,7 @@ class Ledger:
         """The keyed code of a data version: equal for equal versions, and useless without the ledger's own key."""
         return hmac.new(self._log.secret, data_version.encode("utf-8"), hashlib.sha256).hexdigest()
 
-    def record(self, reservation: Reservation, answer: Any, statement: Any = None) -> Answer:
+    def record(self, reservation: Reservation, answer: object, statement: object = None) -> Answer:
         """Write the released answer of a reservation; once only."""
         return self.record_together([(reservation, answer, statement)])[0]
 

@@ -72,7 +72,7 @@ def find_group(groups: Sequence[Group], name: NamedGroup, column: str | None = N
     raise LedgerError(f"this ledger has no level group {str(name)!r}. It has the groups {known}.")
 
 
-def _level_text(name: Any) -> str:
+def _level_text(name: object) -> str:
     try:
         return str(Epsilon.read(name))
     except LevelError:

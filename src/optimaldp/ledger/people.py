@@ -68,7 +68,7 @@ class Group:
     level: str
 
     @staticmethod
-    def of(column: str, level: Any) -> Group:
+    def of(column: str, level: object) -> Group:
         """The group of a level given in any form: ``0.5``, ``"1/2"`` and ``"0.50"`` are one."""
         if not isinstance(column, str) or not column:
             raise InputError(
@@ -129,7 +129,7 @@ def read_parts(parts: Mapping[str, Sequence[PartValue]] | Sequence[Part | str]) 
     return tuple(Part(part.column, part.value) for part in listed)
 
 
-def _listed(parts: Any) -> list[Part]:
+def _listed(parts: object) -> list[Part]:
     if isinstance(parts, Mapping):
         if len(parts) != 1:
             raise InputError(
@@ -149,7 +149,7 @@ def _listed(parts: Any) -> list[Part]:
     return [part if isinstance(part, Part) else read_part(str(part)) for part in parts]
 
 
-def _value(value: Any) -> PartValue:
+def _value(value: object) -> PartValue:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InputError("parts", value, "is neither a text nor a whole number", "write {'region': ['north', 'south']}")
     return value

@@ -45,7 +45,7 @@ def read_entry(text: str) -> Entry:
     raise LedgerError("an entry is damaged: its text is not one that optimaldp writes.")
 
 
-def _is_known(version: Any) -> bool:
+def _is_known(version: object) -> bool:
     return type(version) is int and FIRST <= version <= SECOND
 
 

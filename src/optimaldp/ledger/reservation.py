@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optimaldp.ledger.entry import Answer, Spend
 
@@ -31,7 +31,7 @@ class Reservation:
     def sequence(self) -> int:
         return self.spend.sequence
 
-    def record(self, answer: Any, statement: Any = None) -> Answer:
+    def record(self, answer: object, statement: object = None) -> Answer:
         """Write the released answer, so that asking again costs nothing."""
         return self.ledger.record(self, answer, statement)
 

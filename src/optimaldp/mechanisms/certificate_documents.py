@@ -145,13 +145,13 @@ def _event(words: Any, answers: Sequence[str], field: str) -> Event:
     return tuple(sorted({list(answers).index(word) for word in words}))
 
 
-def _list(value: Any, field: str) -> list[Any]:
+def _list(value: object, field: str) -> list[Any]:
     if not isinstance(value, list):
         raise CertificateError(field, value, "is not a list")
     return value
 
 
-def _check(document: Any, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+def _check(document: object, name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     if not isinstance(document, Mapping):
         raise CertificateError(name, document, "is not an object")
     if unknown := [field for field in document if field not in required + optional]:

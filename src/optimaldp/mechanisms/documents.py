@@ -104,9 +104,9 @@ def design_document(
     problem: Problem | None = None,
     mechanism: Mechanism | None = None,
     certificate: Certificate | None = None,
-    witness: Any = None,
+    witness: object = None,
     rows: Iterable[Sequence[Any]] | None = None,
-    **more: Any,
+    **more: object,
 ) -> dict[str, Any]:
     """Write what a design found, with everything that :func:`read_mechanism` needs to check it.
 
@@ -132,7 +132,7 @@ def design_document(
     return document | more
 
 
-def _check_fields(document: Any, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:
+def _check_fields(document: object, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:
     if not isinstance(document, Mapping):
         raise ProblemError("file", document, "is not an object", "a problem or mechanism is a JSON object")
     if unknown := [field for field in document if field not in known]:
@@ -141,7 +141,7 @@ def _check_fields(document: Any, known: tuple[str, ...], *, required: tuple[str,
         raise ProblemError(missing[0], list(document), "are the fields given, and it is not among them")
 
 
-def _read_words(words: Any, name: str) -> list[str]:
+def _read_words(words: object, name: str) -> list[str]:
     if not isinstance(words, list):
         raise ProblemError(name, words, "is not a list of words")
     for word in words:
@@ -173,7 +173,7 @@ def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[Datase
     return graph, Preferences.read(graph, prefers, answers)
 
 
-def _read_prefers(prefers: Any) -> Mapping[str, Any]:
+def _read_prefers(prefers: object) -> Mapping[str, Any]:
     if not isinstance(prefers, Mapping):
         raise ProblemError("prefers", prefers, "is not an object of datasets and preferences")
     if not prefers:
@@ -216,7 +216,7 @@ def _read_edges(
     return tails, heads, tuple(levels), which
 
 
-def _end(name: Any, number: Mapping[str, int], i: int) -> int:
+def _end(name: object, number: Mapping[str, int], i: int) -> int:
     if not isinstance(name, str):
         raise ProblemError(f"edges[{i}]", name, "is not the name of a dataset", "names are strings")
     try:

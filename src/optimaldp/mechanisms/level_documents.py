@@ -12,7 +12,7 @@ from optimaldp.privacy.numbers import fraction_text
 _WAY_OUT = 'write {"epsilon": "ln(2)", "delta": "0.1"}, a list of such, {"mu": 1}, or {"forward": …, "backward": …}'
 
 
-def read_level(document: Any, *, name: str) -> Level:
+def read_level(document: object, *, name: str) -> Level:
     """Read a level; errors name the field *name* and the value.
 
     >>> print(read_level({"epsilon": "ln(2)"}, name="privacy"), read_level({"mu": 1}, name="privacy"))
@@ -39,7 +39,7 @@ def level_document(level: Level) -> Any:
     return {"forward": _bounds_document(level.forward), "backward": _bounds_document(level.backward)}
 
 
-def read_bound(document: Any, *, name: str) -> Bound:
+def read_bound(document: object, *, name: str) -> Bound:
     """Read one promise ``{"epsilon": …, "delta": …}``; delta is 0 if it is left out, epsilon has no default."""
     if not isinstance(document, Mapping):
         raise LevelError(name, document, "is not a privacy level", _WAY_OUT)
@@ -63,7 +63,7 @@ def _read_gaussian(document: Mapping[str, Any], name: str) -> GaussianDP:
     return GaussianDP(number)
 
 
-def _read_bounds(document: Any, name: str) -> tuple[Bound, ...]:
+def _read_bounds(document: object, name: str) -> tuple[Bound, ...]:
     if not isinstance(document, list):
         return (read_bound(document, name=name),)
     if not document:

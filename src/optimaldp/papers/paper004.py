@@ -68,7 +68,7 @@ def _bounds() -> list[Item]:
     ]  # fmt: skip
 
 
-def _utility(rows: Any, prior: Any = None) -> Any:
+def _utility(rows: object, prior: object = None) -> Any:
     return posterior_vulnerability(Channel(rows), prior)
 
 

@@ -18,12 +18,12 @@ from optimaldp.progress import track
 _LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 
 
-def _axes(axes: Any, *, grid: bool = True) -> Any:
+def _axes(axes: object, *, grid: bool = True) -> Any:
     """The given axes, or those of a new figure in the look of all plots."""
     return axes if axes is not None else style.figure(grid=grid)[1]
 
 
-def heat_map(channel: Channel, axes: Any = None) -> Any:
+def heat_map(channel: Channel, axes: object = None) -> Any:
     """The channel as a heat map: inputs down, outputs across."""
     chosen = _axes(axes, grid=False)
     image = chosen.imshow(channel.array, vmin=0, cmap=style.shades(), aspect="auto")
@@ -36,7 +36,7 @@ def heat_map(channel: Channel, axes: Any = None) -> Any:
 
 
 def bound_against_epsilon(
-    individuals: int = 100, values: Sequence[int] = (2, 10, 100), *, largest: float = 10, axes: Any = None
+    individuals: int = 100, values: Sequence[int] = (2, 10, 100), *, largest: float = 10, axes: object = None
 ) -> Any:
     """Figure 3 of paper 004: how Theorem 1's bound grows with epsilon, towards the ``u log2 v`` bits of the whole database."""
     chosen = _axes(axes)
@@ -55,8 +55,8 @@ def leakage_against_epsilon(
     *,
     individuals: int = 1,
     values: int = 2,
-    prior: Any = None,
-    axes: Any = None,
+    prior: object = None,
+    axes: object = None,
 ) -> Any:
     """The min-entropy leakage of a family of channels, and the bound that no epsilon-DP channel on the databases exceeds."""
     chosen = _axes(axes)
@@ -70,7 +70,7 @@ def leakage_against_epsilon(
 
 
 def utility_against_epsilon(
-    graph: AnswerGraph, epsilons: Sequence[float], *, prior: Any = None, gain: Any = "binary", axes: Any = None
+    graph: AnswerGraph, epsilons: Sequence[float], *, prior: object = None, gain: object = "binary", axes: object = None
 ) -> Any:
     """The best utility on a graph of answers as epsilon grows."""
     chosen = _axes(axes)
@@ -84,7 +84,7 @@ def utility_against_epsilon(
     return chosen
 
 
-def delta_against_epsilon(profile: PrivacyProfile, *, points: int = 121, axes: Any = None) -> Any:
+def delta_against_epsilon(profile: PrivacyProfile, *, points: int = 121, axes: object = None) -> Any:
     """The privacy profile of a channel: the delta with which it is private, for each epsilon."""
     chosen = _axes(axes)
     pure = profile.epsilon(0)

@@ -26,7 +26,7 @@ def plot_graph(
     graph: DatasetGraph,
     preferences: Preferences | None = None,
     *,
-    mechanism: Any = None,
+    mechanism: object = None,
     answer: str | None = None,
     layout: str = "auto",
     orders: bool = False,
@@ -161,8 +161,8 @@ def _write_labels(
 
 
 def plot_line(
-    steps: Any,
-    probabilities: Any,
+    steps: object,
+    probabilities: object,
     *,
     answers: Sequence[str] | None = None,
     transitions: Sequence[float] | None = None,

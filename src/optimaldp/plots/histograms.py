@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optimaldp.errors import HistogramError
 from optimaldp.plots.style import FAINT, INK, figure, legend, look, readable_on, shades
@@ -27,7 +27,7 @@ _CORNERS: Mapping[int, Sequence[tuple[float, float]]] = {
 }
 
 
-def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
+def draw_release(release: HistogramRelease, *, level: object = "0.95") -> Figure:
     """A bar for each released count, with the interval that covers the true count."""
     from optimaldp.histograms.noise.quantiles import read_confidence
 
@@ -52,7 +52,7 @@ def draw_release(release: HistogramRelease, *, level: Any = "0.95") -> Figure:
     return picture
 
 
-def draw_margin(margin: Margin, *, level: Any = "0.95") -> Figure:
+def draw_margin(margin: Margin, *, level: object = "0.95") -> Figure:
     """A bar for each count of one column's margin, with the interval that covers the true count."""
     names = ["(no value)" if label is None else label for label in margin.columns[0].labels]
     counts, reach = margin.counts.tolist(), margin.reach(level)
@@ -75,7 +75,7 @@ def draw_margin(margin: Margin, *, level: Any = "0.95") -> Figure:
     return picture
 
 
-def draw_error_curve(bins: int, *, epsilon: Any = None) -> Figure:
+def draw_error_curve(bins: int, *, epsilon: object = None) -> Figure:
     """The least expected L1 error by epsilon, with its limit and independent Laplace noise at the same level."""
     from optimaldp.histograms.error import many_bins_error, optimal_error, small_epsilon_error
     from optimaldp.histograms.parameters import read_level

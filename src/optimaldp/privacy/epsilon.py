@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import total_ordering
-from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper
@@ -32,7 +31,7 @@ class Epsilon:
     ratio: Fraction | None
 
     @staticmethod
-    def read(value: Any, *, name: str = "epsilon") -> Epsilon:
+    def read(value: object, *, name: str = "epsilon") -> Epsilon:
         """Read an epsilon from a number, a text such as ``"ln(3/2)"`` or ``"0.5+ln(2)"``, or ``"inf"``.
 
         >>> Epsilon.read("ln(2)").ratio, Epsilon.read(0.5).plain
@@ -172,7 +171,7 @@ def _read_text(text: str, name: str) -> Epsilon:
     return _plain(number, text, name)
 
 
-def _plain(number: Fraction, value: Any, name: str) -> Epsilon:
+def _plain(number: Fraction, value: object, name: str) -> Epsilon:
     if number < 0:
         raise LevelError(name, value, "is negative", "a privacy parameter is 0 or more")
     if 0 < number < TOO_SMALL:

@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import trajectory
@@ -274,7 +273,7 @@ def _normal_quantile(s: Ball, rest: Ball) -> Ball:
     return -root * (2 * s).erfcinv() if s < 0.5 else root * (2 * rest).erfcinv()
 
 
-def level(epsilon: Any = None, delta: Any = 0, *, mu: Any = None) -> Level:
+def level(epsilon: object = None, delta: object = 0, *, mu: object = None) -> Level:
     """Make a privacy level: ``level(1)``, ``level("ln(2)", 0.1)`` or ``level(mu=1)`` (Gaussian DP).
 
     There is no default epsilon.

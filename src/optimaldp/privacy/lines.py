@@ -79,7 +79,7 @@ class OrderedDistribution:
             )  # fmt: skip
         least = self.least
 
-        def moved(answer: Any) -> Number:
+        def moved(answer: object) -> Number:
             if least is not None and answer < least:
                 return Fraction(0)
             return level.power(self.cdf(answer), steps)

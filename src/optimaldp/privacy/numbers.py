@@ -11,7 +11,6 @@ import numbers
 import re
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from optimaldp.errors import InputError
 
@@ -22,7 +21,7 @@ TOO_SMALL = Fraction(1, 10**1000)  # of a privacy parameter: a mistyped exponent
 _LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
 
 
-def read_number(value: Any, *, name: str, error: type[InputError] = InputError) -> Fraction:
+def read_number(value: object, *, name: str, error: type[InputError] = InputError) -> Fraction:
     """Read one finite number exactly.
 
     >>> read_number(0.1, name="delta"), read_number("1/3", name="delta")
@@ -63,7 +62,7 @@ def _read_text(text: str, *, name: str, error: type[InputError]) -> Fraction:
         raise error(name, text, "is not a number", "a denominator cannot be 0") from None
 
 
-def read_probability(value: Any, *, name: str, error: type[InputError] = InputError) -> Fraction:
+def read_probability(value: object, *, name: str, error: type[InputError] = InputError) -> Fraction:
     """Read one number in [0, 1] exactly."""
     number = read_number(value, name=name, error=error)
     if not 0 <= number <= 1:

@@ -88,7 +88,7 @@ class Question(ABC):
         """What an expert would do with noise: on the one number that decides, where there is one. For previews."""
         return None
 
-    def restored(self, answer: Any) -> Any:
+    def restored(self, answer: object) -> Any:
         """An answer that was read from a file, as it was when it was drawn."""
         return answer
 
@@ -196,7 +196,7 @@ def among_text(among: str | None) -> str:
     return "" if among is None else f" among {among}"
 
 
-def as_question(asked: Any) -> Question:
+def as_question(asked: object) -> Question:
     """A question from itself or from its text."""
     if isinstance(asked, Question):
         return asked

@@ -118,7 +118,7 @@ class BinNames(Sequence[str]):
         return f"BinNames({self._binning})"
 
 
-def read_binning(bins: Iterable[Any] | None, ends: Any, step: Any) -> Binning:
+def read_binning(bins: Iterable[Any] | None, ends: object, step: object) -> Binning:
     """Bins from ``bins=`` or from ``range=`` and ``step=``."""
     if (bins is None) == (ends is None) or (ends is None) != (step is None):
         remedy = "write bins=[0, 18, 65, 100], or range=[0, 100], step=5"

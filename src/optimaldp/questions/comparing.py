@@ -13,22 +13,22 @@ class Quantity(ABC):
     """A private number. Comparing it makes a question; the number itself is never released."""
 
     @abstractmethod
-    def compared(self, comparison: str, bound: Any) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question:
         """The question ``quantity <comparison> bound``; *bound* is a number, another quantity, or one plus a margin."""
 
-    def __ge__(self, bound: Any) -> Question:
+    def __ge__(self, bound: object) -> Question:
         return self.compared(">=", bound)
 
-    def __gt__(self, bound: Any) -> Question:
+    def __gt__(self, bound: object) -> Question:
         return self.compared(">", bound)
 
-    def __le__(self, bound: Any) -> Question:
+    def __le__(self, bound: object) -> Question:
         return self.compared("<=", bound)
 
-    def __lt__(self, bound: Any) -> Question:
+    def __lt__(self, bound: object) -> Question:
         return self.compared("<", bound)
 
-    def __add__(self, margin: Any) -> Shifted:
+    def __add__(self, margin: object) -> Shifted:
         return Shifted(self, margin)
 
 

@@ -38,7 +38,7 @@ def details_of_noise(drawn: HistogramRelease) -> dict[str, Any]:
     }
 
 
-def restored_histogram(counts: Mapping[str, int], details: Any) -> HistogramRelease:
+def restored_histogram(counts: Mapping[str, int], details: object) -> HistogramRelease:
     """The histogram of a release, from its answer and what its statement keeps."""
     if not isinstance(details, Mapping) or "noisy" not in details:
         remedy = "only histograms with noise have one, and those that this version recorded"

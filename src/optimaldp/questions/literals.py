@@ -80,7 +80,7 @@ def top_level_words(text: str, separator: str) -> list[str]:
     return [*parts, text[begin:].strip()]
 
 
-def check_predicate(predicate: Any) -> str:
+def check_predicate(predicate: object) -> str:
     """A predicate's text, which must stand on its own between two brackets."""
     if not isinstance(predicate, str) or not predicate.strip():
         raise QuestionError("predicate", predicate, "is not an SQL condition", 'write for example "age >= 65"')
@@ -92,12 +92,12 @@ def check_predicate(predicate: Any) -> str:
     return text
 
 
-def check_among(condition: Any) -> str | None:
+def check_among(condition: object) -> str | None:
     """The condition behind ``among``, or ``None``."""
     return None if condition is None else check_predicate(condition)
 
 
-def check_column(column: Any) -> str:
+def check_column(column: object) -> str:
     if not isinstance(column, str) or not column:
         raise QuestionError("column", column, "is not the name of a column")
     return column
@@ -173,7 +173,7 @@ def check_edges(edges: Iterable[Any]) -> tuple[Edge, ...]:
     return checked
 
 
-def read_edge(value: Any, field: str) -> Edge:
+def read_edge(value: object, field: str) -> Edge:
     """A number, a date or a point in time; as text a date stands in quotes: ``'2020-01-31'``."""
     if isinstance(value, (datetime.datetime, datetime.date)):
         return value
@@ -198,7 +198,7 @@ def edge_text(edge: Edge) -> str:
     return fraction_text(edge) if isinstance(edge, Fraction) else str(edge)
 
 
-def read_step(value: Any, field: str = "step") -> Step:
+def read_step(value: object, field: str = "step") -> Step:
     """A positive number, or a length of time such as ``'1 day'``, ``'2 weeks'`` or ``'12 hours'``."""
     if isinstance(value, datetime.timedelta):
         step: Step = value
@@ -227,7 +227,7 @@ def write_step(step: Step) -> str:
     raise AssertionError("a step is a whole number of seconds")
 
 
-def read_range(value: Any) -> tuple[Edge, Edge]:
+def read_range(value: object) -> tuple[Edge, Edge]:
     """The two ends of ``range=[low, high]``: numbers, dates or points in time."""
     low, high = (read_edge(part, "range") for part in _ends(value))
     if type(low) is not type(high) or not low < high:  # type: ignore[operator]
@@ -235,7 +235,7 @@ def read_range(value: Any) -> tuple[Edge, Edge]:
     return low, high
 
 
-def read_number_range(value: Any) -> tuple[Fraction, Fraction]:
+def read_number_range(value: object) -> tuple[Fraction, Fraction]:
     """The two ends of a range of numbers."""
     low, high = (read_number(part, name="range", error=QuestionError) for part in _ends(value))
     if not low < high:

@@ -65,7 +65,7 @@ def from_record(record: Record) -> Published:
     )
 
 
-def from_document(document: Any, number: int, source: str) -> Published:
+def from_document(document: object, number: int, source: str) -> Published:
     """The document of a release, examined again: whoever hands over a file may have changed it."""
     if not isinstance(document, Mapping) or not {"question", "answer", "epsilon", "neighbours"} <= set(document):
         rule = "is not the document of a release"

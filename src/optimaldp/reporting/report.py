@@ -225,5 +225,5 @@ def _proof(one: Published) -> str:
     return f"<section><h3>{html.escape(one.title)}</h3><dl>{rows}</dl></section>" if rows else ""
 
 
-def _listed(value: Any) -> str:
+def _listed(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -44,7 +44,7 @@ def bins(edges: Iterable[Any]) -> BinEdges:
     return BinEdges(checked)
 
 
-def _edge(value: Any) -> Edge:
+def _edge(value: object) -> Edge:
     if isinstance(value, datetime.date):
         return value
     text = value[1:-1] if isinstance(value, str) and value[:1] in ("'", '"') else value
@@ -183,7 +183,7 @@ def _read_text(text: str) -> Column:
     return _column(name, [read_option(part) for part in read_list(rest)])
 
 
-def settle_columns(columns: Sequence[Column], opened: Any, *, everybody_has_a_row: bool) -> tuple[Column, ...]:
+def settle_columns(columns: Sequence[Column], opened: object, *, everybody_has_a_row: bool) -> tuple[Column, ...]:
     """Columns with the options that their types list, closed where the schema rules out everybody else.
 
     Only the types are looked at, never a row.

@@ -16,7 +16,7 @@ def check_table(opened: Any, columns: Sequence[Column], people: People, among: s
     check(opened, _tally(columns, among), people)
 
 
-def count_table(opened: Any, columns: Sequence[Column], people: People, among: str | None = None) -> Counted:
+def count_table(opened: object, columns: Sequence[Column], people: People, among: str | None = None) -> Counted:
     """The people in each cell of the crossed columns; last in each column, everybody else.
 
     Whoever is not *among* those who are asked is in the very last cell, like a person without any value.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from optimaldp.certify.findings import Certified
 from optimaldp.errors import HistogramError, NotCertifiedError
@@ -72,7 +71,7 @@ def check_sizes(sizes: Sequence[int], epsilon: Epsilon, neighbours: Neighbours, 
 
 
 def read_mapping(
-    remap: str, prior: Any, sizes: Sequence[int], neighbours: Neighbours, *, joint: bool
+    remap: str, prior: object, sizes: Sequence[int], neighbours: Neighbours, *, joint: bool
 ) -> tuple[str, Prior | IndependentPrior | None]:
     """A remap that gives counts of people, and the public prior that it needs, checked before anything is read."""
     known = [*_REMAPS, *(["top-fill"] if neighbours is Neighbours.SUBSTITUTION else [])]

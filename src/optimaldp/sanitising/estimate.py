@@ -113,7 +113,7 @@ def _mean(values: Any) -> float | None:
 def estimate(
     columns: Mapping[str, Any] | Sequence[str],
     *,
-    epsilon: Any,
+    epsilon: object,
     n: int | None = None,
     neighbours: str | Neighbours = "substitution",
     marginals: Sequence[Sequence[str]] | None = None,

@@ -105,15 +105,15 @@ class Margin(Result):
     counts: Any
     error: QueryError
 
-    def reach(self, level: Any = "0.95") -> int:
+    def reach(self, level: object = "0.95") -> int:
         """How far off each count is at most, with probability *level*."""
         return self.error.quantile(level)
 
-    def count(self, **values: Any) -> int:
+    def count(self, **values: object) -> int:
         """The count of one combination of values."""
         return int(self.counts[tuple(column.position(values[column.name]) for column in self.columns)])
 
-    def interval(self, level: Any = "0.95", **values: Any) -> tuple[int, int]:
+    def interval(self, level: object = "0.95", **values: object) -> tuple[int, int]:
         """An interval that covers the true count with probability *level*."""
         middle, reach = self.count(**values), self.reach(level)
         return max(0, middle - reach), max(0, middle + reach)

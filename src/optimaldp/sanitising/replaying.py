@@ -37,7 +37,7 @@ def packed_release(tables: Sequence[NoisyTable], codes: Any, seed: int) -> dict[
 
 
 def unpacked_release(
-    kept: Any,
+    kept: object,
     tables: Sequence[tuple[Column, ...]],
     levels: Sequence[Any],
     neighbours: Neighbours,

@@ -19,7 +19,7 @@ def generator(seed: int) -> Any:
     return np.random.default_rng(seed)
 
 
-def placed_codes(drawn: Drawn, random: Any, beside: Sequence[Drawn] = ()) -> Any:
+def placed_codes(drawn: Drawn, random: object, beside: Sequence[Drawn] = ()) -> Any:
     """One row of positions for each person: an array of people times columns.
 
     People whose cell could not be told follow the margins: for each column by itself, what its unbiased margin has more than
@@ -103,7 +103,7 @@ def _inside_bins(edges: Sequence[Any], codes: Any, random: Any, whole: bool) -> 
     ]
 
 
-def _unit(edge: Any) -> datetime.timedelta | None:
+def _unit(edge: object) -> datetime.timedelta | None:
     if isinstance(edge, datetime.datetime):
         return datetime.timedelta(seconds=1)
     return datetime.timedelta(days=1) if isinstance(edge, datetime.date) else None

@@ -80,11 +80,11 @@ class Sanitised(Result):
         names = [columns] if isinstance(columns, str) else list(columns)
         return self._measured(names).noisy.margin(names)
 
-    def query(self, **conditions: Any) -> tuple[int, QueryError]:
+    def query(self, **conditions: object) -> tuple[int, QueryError]:
         """How many people have one of the named values in each named column, and how far off that is."""
         return self._measured(conditions).noisy.query(conditions)
 
-    def query_error(self, **conditions: Any) -> QueryError:
+    def query_error(self, **conditions: object) -> QueryError:
         """How far off such a count is: the same for every count over as many cells."""
         return self._measured(conditions).noisy.query_error(conditions)
 

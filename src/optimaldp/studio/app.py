@@ -231,9 +231,9 @@ async def _not_found(_: Request, error: HTTPException) -> Response:
     return refusal(error.status_code, kind, "there is nothing here; see /api for what there is")
 
 
-async def _too_large(request: Request, _: Any) -> Response:
+async def _too_large(request: Request, _: object) -> Response:
     return too_large(request.url.path)
 
 
-async def _failed(*_: Any) -> Response:
+async def _failed(*_: object) -> Response:
     return refusal(500, "InternalError", "something unforeseen happened; its words are withheld")

@@ -36,11 +36,11 @@ def optimal(body: Mapping[str, Any]) -> dict[str, Any]:
     return found.to_document() | {"studio": _matrix(found.channel) | {"utility": float(found.utility)}}
 
 
-def _numbers(given: Any, name: str) -> Any:
+def _numbers(given: object, name: str) -> Any:
     return read_numbers(given, name=name) if isinstance(given, str) else given
 
 
-def _read_graph(given: Any) -> AnswerGraph:
+def _read_graph(given: object) -> AnswerGraph:
     """A family by its name, or a graph as a document; never a path: nothing from the browser reaches the file system."""
     if not isinstance(given, str):
         return AnswerGraph.from_document(given)

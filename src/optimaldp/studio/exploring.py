@@ -54,7 +54,7 @@ def sheets(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"sheets": [sheet.to_document() for sheet in question_sheets()]}
 
 
-def without_margin(request: Request, n: Any) -> dict[str, Any]:
+def without_margin(request: Request, n: object) -> dict[str, Any]:
     """What can be said of a question whose error does not depend on a margin: what its mechanism says of itself."""
     known = n if isinstance(n, int) and request.neighbours is Neighbours.SUBSTITUTION else None
     whole = Setting(request.level, request.neighbours, known, public_groups=request.public_groups)
@@ -92,7 +92,7 @@ def _read(fields: Mapping[str, Any]) -> tuple[Request, Mapping[str, int] | None]
     return check_request(fields["question"], epsilon=fields["epsilon"], **options, personal=sizes is not None), sizes
 
 
-def level_sizes_of(sizes: Any) -> Mapping[str, int] | None:
+def level_sizes_of(sizes: object) -> Mapping[str, int] | None:
     """How many people have each level of their own; ``None`` where nobody has one."""
     if sizes is not None and not isinstance(sizes, Mapping):
         raise InputError("level_sizes", sizes, "does not say how many people have each level", 'write {"0.2": 100}')
@@ -189,5 +189,5 @@ def _snippet(fields: Mapping[str, Any]) -> str:
     return f"import optimaldp as odp\n\nshown = odp.preview({str(fields['question'])!r}, {options})\nprint(shown)\nshown.plot()\n"
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     return repr(value if isinstance(value, (int, str, list, dict)) else str(value))

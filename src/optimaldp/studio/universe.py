@@ -34,7 +34,7 @@ def level_sizes(request: Request, sizes: Mapping[str, int] | None) -> Groups | N
     return tuple(own for own, _ in read), tuple(people for _, people in read)
 
 
-def small_view(request: Request, n: Any, groups: Groups | None) -> dict[str, Any] | None:
+def small_view(request: Request, n: object, groups: Groups | None) -> dict[str, Any] | None:
     """Every dataset of *n* people with what would be answered, or ``None`` if there are too many of them."""
     question, level, neighbours = request.question, request.level, request.neighbours
     if request.groups is not None:
@@ -161,7 +161,7 @@ def _personal_view(question: Threshold, groups: Groups) -> dict[str, Any] | None
     return document | {"towards": towards, "words": f"{document['words']}; in order {marks}"}
 
 
-def boundary_view(request: Request, n: Any) -> dict[str, Any]:
+def boundary_view(request: Request, n: object) -> dict[str, Any]:
     """One chain for each answer, by the distance from the boundary; the heads are joined where regions touch."""
     most = min(_CHAIN, max(1, n // 2)) if isinstance(n, int) and n > 0 else _CHAIN
     made = preview_of(request, margins=range(1, most + 1))

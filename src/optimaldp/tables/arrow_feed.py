@@ -59,7 +59,7 @@ class DatasetFeed:
         schema = safe_schema(pa.schema([self.dataset.schema.field(name) for name in names]))
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, names))
 
-    def _batches(self, schema: Any, names: list[str]) -> Iterator[Any]:
+    def _batches(self, schema: object, names: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in self.dataset.scanner(columns=names).to_batches():
@@ -91,7 +91,7 @@ def safe_text(column: Any) -> Any:
     return column
 
 
-def _is_text(dtype: Any) -> bool:
+def _is_text(dtype: object) -> bool:
     import pyarrow.types as types
 
     return bool(types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype))

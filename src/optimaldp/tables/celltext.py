@@ -55,7 +55,7 @@ class Cell:
     def kind(self) -> Kind:
         return KINDS[self.meaning]
 
-    def value(self, text: Any) -> Any:
+    def value(self, text: object) -> Any:
         """The cells as values; NULL where a cell does not fit."""
         if self.meaning in ("open", "text"):
             return text
@@ -167,7 +167,7 @@ def _moment_form(name: str, meaning: Meaning, form: str) -> str:
     return form
 
 
-def cell_text(value: Any) -> str | None:
+def cell_text(value: object) -> str | None:
     """A Python object as the text of a cell, by itself; None for what is missing or has no text of its own."""
     try:
         if value is None or value != value:

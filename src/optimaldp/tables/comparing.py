@@ -133,7 +133,7 @@ def among(value: Term, items: list[Term], text: str) -> Term:
 def _among_many(value: Term, literals: list[Term], text: str) -> Term:
     wide = terms.long(value) if value.kind == "whole" else value
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         listed, one = terms.listing(value.kind, [literal.literal for literal in literals]), wide.build(table)
@@ -171,7 +171,7 @@ def date_part(part: str, value: Term, text: str) -> Term:
     if value.zoned:
         raise QuestionError("predicate", text, "depends on a time zone", "compare with points in time instead")
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         when = value.build(table)
@@ -203,7 +203,7 @@ def first_known(parts: list[Term], text: str) -> Term:
         raise QuestionError("predicate", text, "mixes kinds of values", "give one kind to COALESCE")
     bounds = max(part.largest for part in parts), min(part.smallest for part in parts)
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         return ibis.coalesce(*(part.build(table) for part in parts))

@@ -19,7 +19,7 @@ MOST_LEVELS = 1000  # a levels column has a few values; a column of names given 
 _LARGEST_LIMIT = 2**62
 
 
-def count(source: Any, tally: Tally | Keys, people: People | None = None) -> Counted:
+def count(source: object, tally: Tally | Keys, people: People | None = None) -> Counted:
     """Count the people in each cell of *tally*, by one aggregate query where the data lives.
 
     *people* says who counts as a person and who is asked; without it each row is a person and all are asked.
@@ -55,7 +55,7 @@ def _run(opened: Source, query: Any) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _query(table: Any, plan: Plan) -> Any:
+def _query(table: object, plan: Plan) -> Any:
     """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for all else."""
     rows = _rows(table, plan)
     if plan.unit is None:
@@ -75,7 +75,7 @@ def _number(one: Any, people: Any) -> Any:
     return one.reading.number(final) if one.rule in ("any", "all") else final
 
 
-def _rows(table: Any, plan: Plan) -> Any:
+def _rows(table: object, plan: Plan) -> Any:
     """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
     columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
     if plan.level is not None:
@@ -101,7 +101,7 @@ def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
     return rows.filter(rows.inside).drop("inside")
 
 
-def _silenced(columns: dict[str, Any], table: Any, plan: Plan) -> dict[str, Any]:
+def _silenced(columns: dict[str, Any], table: object, plan: Plan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
     import ibis
 
@@ -161,7 +161,7 @@ def _cell_counts(rows: Any, plan: Plan) -> Any:
     return _grouped(numbered, plan, numbered.people.sum())
 
 
-def _key_query(table: Any, plan: Plan) -> Any:
+def _key_query(table: object, plan: Plan) -> Any:
     """Rows of (key, people). A person has one key: the one of most of their rows (ties: the least), or of the first row."""
     import ibis
 

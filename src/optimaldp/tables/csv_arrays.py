@@ -47,7 +47,7 @@ def text_array(cells: Cells, encoding: str) -> Any:
     return _undoubled(array) if cells.doubled else array
 
 
-def _undoubled(array: Any) -> Any:
+def _undoubled(array: object) -> Any:
     """Two quotes inside of quotes are one; outside of quotes these lines have none."""
     import pyarrow.compute as pc
 

@@ -42,7 +42,7 @@ class CsvFiles:
         schema = pa.schema([(name, pa.string()) for name in names])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, places))
 
-    def _batches(self, schema: Any, places: list[int]) -> Iterator[Any]:
+    def _batches(self, schema: object, places: list[int]) -> Iterator[Any]:
         import pyarrow as pa
 
         from optimaldp.tables import csv_lines  # with numpy

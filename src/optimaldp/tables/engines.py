@@ -64,7 +64,7 @@ FED = "optimaldp_records"
 """The name under which an engine knows records that are streamed into it."""
 
 
-def fed_table(columns: Any) -> Any:
+def fed_table(columns: object) -> Any:
     """A table in an embedded DuckDB that a feed fills when a query runs: its columns as names and Arrow types."""
     import pyarrow as pa
 

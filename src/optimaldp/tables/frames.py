@@ -67,7 +67,7 @@ def _open_polars(frame: Any) -> Source:
     return _open_arrow(without_engine_message(words, "opened", frame.to_arrow), words, options=listed)
 
 
-def _open_pyarrow(table: Any) -> Source:
+def _open_pyarrow(table: object) -> Source:
     words = "pyarrow table in memory"
     if not hasattr(table, "schema"):
         raise TableError("data", type(table).__name__, "is not a table", "give a pyarrow Table")
@@ -76,7 +76,7 @@ def _open_pyarrow(table: Any) -> Source:
     return _open_arrow(without_engine_message(words, "opened", lambda: _as_table(table)), words)
 
 
-def _as_table(table: Any) -> Any:
+def _as_table(table: object) -> Any:
     import pyarrow as pa
 
     if isinstance(table, pa.RecordBatchReader):
@@ -86,7 +86,7 @@ def _as_table(table: Any) -> Any:
 
 
 def _open_arrow(
-    table: Any,
+    table: object,
     words: str,
     *,
     options: dict[str, tuple[Option, ...]] | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from optimaldp.errors import TableError
 from optimaldp.tables.databases import open_url
@@ -14,7 +13,7 @@ from optimaldp.tables.source import Source, declare, of_ibis
 
 
 def open_source(
-    source: Any,
+    source: object,
     *,
     types: Mapping[str, str] | None = None,
     delimiter: str | None = None,
@@ -54,13 +53,13 @@ def open_source(
     return declare(opened, types) if types else opened
 
 
-def _path(source: Any) -> str | None:
+def _path(source: object) -> str | None:
     if isinstance(source, str):
         return source
     return os.fsdecode(source) if hasattr(source, "__fspath__") else None
 
 
-def _open_object(source: Any) -> Source:
+def _open_object(source: object) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
@@ -76,7 +75,7 @@ def _open_object(source: Any) -> Source:
     return opener(source)
 
 
-def _open_ibis(source: Any) -> Source:
+def _open_ibis(source: object) -> Source:
     import ibis.expr.operations as operations
     import ibis.expr.types as types
 

@@ -25,7 +25,7 @@ class Predicate:
     columns: tuple[str, ...]
     build: Build = field(repr=False, compare=False)
 
-    def on(self, table: Any) -> Any:
+    def on(self, table: object) -> Any:
         """The predicate as an Ibis expression that is never NULL: where it is unknown it does not hold."""
         return self.build(table).fill_null(False)
 
@@ -91,7 +91,7 @@ def _refuse_tokens(text: str, tokens: list[Any]) -> None:
             raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
 
 
-def _describe(error: Any) -> str:
+def _describe(error: object) -> str:
     found = getattr(error, "errors", None)
     if not found:
         return "it cannot be read"

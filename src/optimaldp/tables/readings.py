@@ -49,14 +49,14 @@ def numbered(reading: Reading, schema: Schema) -> Numbered:
     return _steps(reading, schema)
 
 
-def _always(table: Any) -> Any:
+def _always(table: object) -> Any:
     import ibis
 
     return ibis.literal(True)
 
 
 def _condition(reading: Condition, schema: Schema) -> Numbered:
-    def number(key: Any) -> Any:
+    def number(key: object) -> Any:
         import ibis
 
         return ibis.cases((key, 0), else_=1)
@@ -94,7 +94,7 @@ def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) ->
             _option_literal(option, name, column)
 
 
-def _place_in_list(key: Any, options: tuple[Option, ...], column: ColumnType) -> Any:
+def _place_in_list(key: object, options: tuple[Option, ...], column: ColumnType) -> Any:
     """The place of a key among many options; NULL for none of them."""
     wide = _wide(key)
     if len(options) > _MANY_LISTED and engines.can_look_up(key):
@@ -169,7 +169,7 @@ def _bins(reading: Bins, schema: Schema) -> Numbered:
     edges = _edges(reading, name, column)
     last = len(edges) - 1
 
-    def key(table: Any) -> Any:
+    def key(table: object) -> Any:
         import ibis
 
         value = stepping.exact_value(table, name, column)

@@ -141,7 +141,7 @@ def of_cell(cell: Cell) -> ColumnType:
     return ColumnType(cell.kind, name, (False, True) if cell.meaning == "truth" else None, cell)
 
 
-def column_type(dtype: Any, options: tuple[Option, ...] | None = None) -> ColumnType:
+def column_type(dtype: object, options: tuple[Option, ...] | None = None) -> ColumnType:
     """The column type for a data type of Ibis; booleans list their options themselves."""
     kind = _kind(dtype)
     if kind == "truth":
@@ -149,7 +149,7 @@ def column_type(dtype: Any, options: tuple[Option, ...] | None = None) -> Column
     return ColumnType(kind, str(dtype).lstrip("!"), options)
 
 
-def _kind(dtype: Any) -> Kind:
+def _kind(dtype: object) -> Kind:
     tests: tuple[tuple[str, Kind], ...] = (
         ("is_boolean", "truth"),
         ("is_integer", "whole"),

@@ -36,7 +36,7 @@ class Source:
         """A token that changes when the data does, or None where nothing tells: see :mod:`optimaldp.tables.versions`."""
         return self.token()
 
-    def fetch(self, expression: Any) -> list[tuple[Any, ...]]:
+    def fetch(self, expression: object) -> list[tuple[Any, ...]]:
         """Run one Ibis expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
         return without_engine_message(self.words, "counted", lambda: fetch(self.table, expression, self.feed))
 

@@ -72,7 +72,7 @@ class _Lattice:
             raise QuestionError("step", f"{self.width}/{self.denominator}", rule, "choose a rounder range and step")
 
 
-def exact_value(table: Any, name: str, column: ColumnType) -> Any:
+def exact_value(table: object, name: str, column: ColumnType) -> Any:
     """A column as it is compared with edges: whole numbers, decimals and moments as they are, other numbers as doubles."""
     value = terms.column_term(name, column, name).build(table) if column.kind != "real" else column.value(table, name)
     if column.kind != "real" or _is_exact(value.type()):
@@ -99,7 +99,7 @@ def _of_numbers(name: str, column: ColumnType, low: Fraction, step: Fraction, bi
     plain = _Lattice.of(low, step, bins)
     plain.need(_FITS if column.kind == "whole" else _DOUBLE_FITS)
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         value = exact_value(table, name, column)
         dtype = value.type()
         if dtype.is_decimal():
@@ -181,7 +181,7 @@ def _of_moments(name: str, column: ColumnType, low: datetime.date, step: datetim
         raise QuestionError("step", str(step), f"is not a number of whole {whole}", "choose a longer step")
     width = step // unit
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         value = exact_value(table, name, column)

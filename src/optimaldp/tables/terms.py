@@ -99,13 +99,13 @@ def number_term(value: int | float, text: str) -> Term:
     return Term("real", _literal(float(value), "float64"), text, size, size or 1.0, float(value), constant=True)
 
 
-def literal_term(kind: Kind, value: Any, dtype: str, text: str) -> Term:
+def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
     """Text, true, false, a date or a point in time that the caller wrote."""
     return Term(kind, _literal(value, dtype), text, literal=value, constant=True)
 
 
-def _literal(value: Any, dtype: str) -> Build:
-    def build(_: Any) -> Any:
+def _literal(value: object, dtype: str) -> Build:
+    def build(_: object) -> Any:
         import ibis
 
         return ibis.literal(value, type=dtype)
@@ -144,7 +144,7 @@ def cut(term: Term) -> Term:
     if term.literal is not None or (term.largest <= HUGE and term.smallest >= TINY):
         return term
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         value = term.build(table)
@@ -208,7 +208,7 @@ def _whole_part(term: Term) -> Term:
     """The doubles that are whole numbers; NULL for the others, so that a missing value in a column of whole numbers (which some
     libraries then store as doubles) changes nothing for the rest."""
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         value = term.build(table)
@@ -239,7 +239,7 @@ def rounded(term: Term, digits: int, text: str) -> Term:
     scale = 10.0**digits
     safe = cut(term)
 
-    def build(table: Any) -> Any:
+    def build(table: object) -> Any:
         import ibis
 
         value = safe.build(table)

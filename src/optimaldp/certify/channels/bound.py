@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class UtilityBound:
     reason: str
 
 
-def certificate_number(value: Any, name: str) -> Fraction:
+def certificate_number(value: object, name: str) -> Fraction:
     """A number of 0 or more, as a certificate writes it; a float is the dyadic rational that it is."""
     number = Fraction(value) if isinstance(value, float) else read_number(value, name=name, error=CertificateError)
     if number < 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from optimaldp.certify.channels.bound import UtilityBound, Worth, certificate_number
 from optimaldp.certify.channels.factors import Factors
@@ -13,7 +12,7 @@ from optimaldp.errors import CertificateError
 
 
 def by_flows(
-    flows: Any, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
+    flows: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
 ) -> UtilityBound:
     """Weak duality of the whole program: rows ``[y, neighbour, guess, weight]``, places counted from 0."""
     if not isinstance(flows, (list, tuple)):
@@ -34,7 +33,7 @@ def by_flows(
     return UtilityBound(sum((max(row) for row in left), Fraction(0)), "weights on the privacy constraints")
 
 
-def _flow(flow: Any, columns: int, above: Mapping[tuple[int, int], Fraction]) -> tuple[int, int, int, Fraction]:
+def _flow(flow: object, columns: int, above: Mapping[tuple[int, int], Fraction]) -> tuple[int, int, int, Fraction]:
     if not isinstance(flow, (list, tuple)) or len(flow) != 4 or not all(type(part) is int for part in flow[:3]):
         raise CertificateError("flow", flow, "is not [answer, neighbour, guess, weight]")
     y, other, z, weight = flow

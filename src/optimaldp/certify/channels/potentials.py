@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,9 @@ from optimaldp.errors import CertificateError
 _MOST_STEPS = 20_000_000  # answers times edges up to which steps are counted one by one: seconds
 
 
-def by_potential(given: Any, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]) -> UtilityBound:
+def by_potential(
+    given: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]
+) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
     size = len(masses)
     potential = _numbers(given, size)
@@ -115,7 +116,7 @@ def _by_relaxation(size: int, edges: list[Neighbours], factors: Factors) -> Floa
     return np.asarray(kernel * (1 - 4 * (size + 8) * UNIT))
 
 
-def _numbers(values: Any, size: int) -> list[Fraction]:
+def _numbers(values: object, size: int) -> list[Fraction]:
     if not isinstance(values, (list, tuple)) or len(values) != size:
         raise CertificateError("potential", values, f"is not a list of {size} numbers, one for each answer")
     return [certificate_number(value, "potential") for value in values]

@@ -172,6 +172,6 @@ def read_worth(gain: Any, masses: tuple[Fraction, ...]) -> list[list[Fraction]] 
     return [[mass * cell for cell in row] for mass, row in zip(masses, numbers)]
 
 
-def _plain(number: Any) -> Any:
+def _plain(number: object) -> Any:
     """A float is the dyadic rational that it is: what is checked is what was written, not the decimal next to it."""
     return Fraction(float(number)) if isinstance(number, (float, np.floating)) else number

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from optimaldp.errors import CertificateError
 
 
 def by_theorem(
-    edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth, *, cut: Any = None
+    edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth, *, cut: object = None
 ) -> UtilityBound:
     """A line: the geometric mechanism with Bayes guesses, at an ``e^epsilon`` rounded up. Without privacy between
     different answers, or with nothing else: one guess for each part of the graph that must answer alike.
@@ -39,7 +38,7 @@ def by_theorem(
     return UtilityBound(value, "the theorem of Ghosh, Roughgarden and Sundararajan on lines")
 
 
-def _without(edges: list[Neighbours], cut: Any) -> list[Neighbours]:
+def _without(edges: list[Neighbours], cut: object) -> list[Neighbours]:
     if cut is None:
         return edges
     if not isinstance(cut, (list, tuple)) or not all(

@@ -73,9 +73,9 @@ def verify_channel(
     channel: ChannelLike,
     graph: GraphLike,
     *,
-    epsilon: Any,
+    epsilon: object,
     prior: Sequence[Any] | None = None,
-    gain: Any = None,
+    gain: object = None,
     certificate: Mapping[str, Any] | None = None,
 ) -> ChannelVerdict:
     """Check a channel from its matrix alone: privacy on every edge, its utility, and what the certificate proves.

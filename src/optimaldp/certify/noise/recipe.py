@@ -175,7 +175,7 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
     )
 
 
-def check_table(table: Mapping[tuple[int, ...], Fraction], *, epsilon: Any, neighbours: str) -> NoiseVerdict:
+def check_table(table: Mapping[tuple[int, ...], Fraction], *, epsilon: object, neighbours: str) -> NoiseVerdict:
     """Judge noise given as probabilities of vectors (a window of a law may be given; only pairs inside it are compared).
 
     **Guarantee.** The level of the verdict is the largest log-ratio of two vectors in the table that one person can

@@ -22,7 +22,7 @@ _DEPTH = 9
 _BITS = 128
 
 
-def leaders_are_drawn(mechanism: Any) -> bool:
+def leaders_are_drawn(mechanism: object) -> bool:
     """Exactly by its law where there are few options; among all of them, more lists than one where every coin shows heads."""
     return _follows(_Drawing(_kind(mechanism), mechanism)) and _all_heads_differ(mechanism)
 

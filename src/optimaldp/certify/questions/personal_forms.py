@@ -133,7 +133,7 @@ def _shown(
 
 
 def _at_least(
-    mechanism: Any, asked: _Sum, levels: Sequence[Epsilon]
+    mechanism: object, asked: _Sum, levels: Sequence[Epsilon]
 ) -> Callable[[Sequence[Sequence[int]]], tuple[Number, Number]]:
     shown = _shown(mechanism, asked.cells, levels)
     return shown if asked.question.asks_for_more else lambda table: shown(table)[::-1]

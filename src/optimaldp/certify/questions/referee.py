@@ -71,16 +71,16 @@ class Examined(Protocol):
         """The least number of neighbour moves that change the answer, as the question counts them."""
         ...
 
-    def draw(self, table: Table, source: Any) -> Any: ...
+    def draw(self, table: Table, source: object) -> Any: ...
 
 
 @lru_cache(maxsize=512)
-def certify(mechanism: Any) -> Certified[Any]:
+def certify(mechanism: object) -> Certified[Any]:
     """The mechanism with the finding that passed it, or :class:`NotCertifiedError`. The same one is examined once."""
     return mint(mechanism, examine_release(mechanism))
 
 
-def examine_release(mechanism: Any) -> Finding:
+def examine_release(mechanism: object) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
         return _examined(mechanism)

@@ -28,7 +28,7 @@ _NEAR = Fraction(1, 10**6)  # of the least average, where probabilities were fou
 Counts = tuple[int, ...]
 
 
-def examine_prior(mechanism: Any) -> Finding:
+def examine_prior(mechanism: object) -> Finding:
     """Compare all neighbours, and bound what any other private law could reach on average."""
     with precision(_BITS):
         try:

@@ -198,7 +198,7 @@ class AnswerGraph(GraphFamilies, Result):
         return {"vertices": json_labels(self.vertices), "edges": edges, "superset": self.superset}
 
     @staticmethod
-    def from_document(document: Any) -> AnswerGraph:
+    def from_document(document: object) -> AnswerGraph:
         """Read ``{"vertices": [...], "edges": [[a, b], [a, b, length]]}``;
         vertices may be left out if every one has an edge.
         """
@@ -219,5 +219,5 @@ class AnswerGraph(GraphFamilies, Result):
         return AnswerGraph(vertices, lengths, superset=bool(document.get("superset", False)))
 
 
-def _vertex(value: Any) -> Any:
+def _vertex(value: object) -> Any:
     return tuple(_vertex(part) for part in value) if isinstance(value, list) else value

@@ -11,7 +11,7 @@ from optimaldp.channels.graphs.databases import ABSENT, Value
 State = Hashable
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> Any:
     return value
 
 
@@ -42,10 +42,10 @@ class Fold:
 def count(predicate: Callable[[Any], bool], *, modulus: int | None = None) -> Fold:
     """How many individuals satisfy *predicate*, modulo *modulus* if given (2 is parity). The absent never do."""
 
-    def reads(value: Any) -> int:
+    def reads(value: object) -> int:
         return int(value is not ABSENT and predicate(value))
 
-    def step(state: int, value: Any) -> int:
+    def step(state: int, value: object) -> int:
         return state + reads(value) if modulus is None else (state + reads(value)) % modulus
 
     return Fold(0, step, order_free=True, reads=reads, additive=modulus is None)
@@ -54,7 +54,7 @@ def count(predicate: Callable[[Any], bool], *, modulus: int | None = None) -> Fo
 def total(worth: Callable[[Any], int] = _as_it_is) -> Fold:
     """The sum of everybody's value; the absent add nothing."""
 
-    def reads(value: Any) -> int:
+    def reads(value: object) -> int:
         return 0 if value is ABSENT else worth(value)
 
     return Fold(0, lambda state, value: state + reads(value), order_free=True, reads=reads, additive=True)
@@ -96,14 +96,14 @@ def _place_in(options: Sequence[Value], of: Callable[[Any], Value]) -> Callable[
     """The place of a value's option; ``None`` for the absent and for every other value."""
     where = {option: k for k, option in enumerate(options)}
 
-    def reads(value: Any) -> int | None:
+    def reads(value: object) -> int | None:
         return None if value is ABSENT else where.get(of(value))
 
     return reads
 
 
 def _tally(reads: Callable[[Any], int | None]) -> Callable[[Any, Any], State]:
-    def step(state: tuple[int, ...], value: Any) -> tuple[int, ...]:
+    def step(state: tuple[int, ...], value: object) -> tuple[int, ...]:
         place = reads(value)
         return state if place is None else (*state[:place], state[place] + 1, *state[place + 1 :])
 

@@ -80,8 +80,8 @@ def audit(
     first: Sequence[Sample],
     second: Sequence[Sample],
     *,
-    epsilon: Any = None,
-    delta: Any = 0,
+    epsilon: object = None,
+    delta: object = 0,
     confidence: float = 0.999,
 ) -> Audit:
     """A lower bound on epsilon from samples of a mechanism on two neighbouring inputs.
@@ -123,7 +123,7 @@ def audit_mechanism(
     return audit(drawn[0], drawn[1], **settings)
 
 
-def _draw(mechanism: Callable[[Any], Sample], dataset: Any, samples: int) -> Iterator[Sample]:
+def _draw(mechanism: Callable[[Any], Sample], dataset: object, samples: int) -> Iterator[Sample]:
     for _ in track(range(samples), "sampling the mechanism", total=samples):
         yield mechanism(dataset)
 
@@ -135,13 +135,13 @@ def binned(everything: list[Any]) -> Callable[[Sample], str]:
     ordered = sorted(everything)
     edges = [ordered[k * len(ordered) // _BINS] for k in range(1, _BINS)]
 
-    def name(sample: Any) -> str:
+    def name(sample: object) -> str:
         return f"bin {bisect_right(edges, sample):02d}" if _is_number(sample) else str(sample)
 
     return name
 
 
-def _is_number(sample: Any) -> bool:
+def _is_number(sample: object) -> bool:
     return isinstance(sample, (int, float, Fraction)) and not isinstance(sample, bool) and sample == sample
 
 

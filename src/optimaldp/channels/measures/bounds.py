@@ -59,7 +59,7 @@ def _one(values: int, epsilon: Epsilon) -> Number:
     return values * ratio / (values - 1 + ratio)
 
 
-def individual_bound(values: int, epsilon: Any) -> LeakageBound:
+def individual_bound(values: int, epsilon: object) -> LeakageBound:
     """What one individual's value leaks when all others are known: at most ``log2(v x/(v−1+x))`` bits, and that is
     attained.
 
@@ -72,7 +72,7 @@ def individual_bound(values: int, epsilon: Any) -> LeakageBound:
     return _bound(_one(values, Epsilon.read(epsilon)), f"one individual with {values} values", tight=True)
 
 
-def database_bound(individuals: int, values: int, epsilon: Any) -> LeakageBound:
+def database_bound(individuals: int, values: int, epsilon: object) -> LeakageBound:
     """Theorem 1: the whole database leaks at most ``u · log2(v x/(v−1+x))`` bits; :func:`extremal_channel` attains it.
 
     >>> database_bound(2, 3, "ln(2)").factor
@@ -89,7 +89,7 @@ def _inverse_ratio(epsilon: Epsilon) -> Number:
     return Fraction(0) if epsilon.infinite else 1 / ratio_of(epsilon)
 
 
-def range_bound(individuals: int, values: int, answers: int, epsilon: Any) -> LeakageBound:
+def range_bound(individuals: int, values: int, answers: int, epsilon: object) -> LeakageBound:
     """At most *answers* different outputs: never worse than Theorem 1 nor than Proposition 2 (erratum F10); exact
     for two.
 
@@ -117,13 +117,13 @@ def _two_answers(individuals: int, epsilon: Epsilon) -> Number:
     return 2 - 2 * t ** (half + 1) / (1 + t) if odd else 2 - t**half
 
 
-def improved_range_factor(individuals: int, values: int, answers: int, epsilon: Any) -> Number:
+def improved_range_factor(individuals: int, values: int, answers: int, epsilon: object) -> Number:
     """The general range bound without the exact case of two outputs: the minimum over ℓ of erratum F10."""
     t = _inverse_ratio(Epsilon.read(epsilon))
     return min(1 / _energy(individuals, values, answers, t, kept) for kept in range(individuals + 1))
 
 
-def proposition_2(individuals: int, values: int, answers: int, epsilon: Any) -> LeakageBound:
+def proposition_2(individuals: int, values: int, answers: int, epsilon: object) -> LeakageBound:
     """The paper's range bound, corrected to what its proof gives (errata F9, F10): valid, not tight, sometimes
     worse than Theorem 1.
 
@@ -144,7 +144,7 @@ def gain_bound(prior_gain: Number, factor: Number) -> Number:
     return prior_gain * factor
 
 
-def border_utility_bound(distance_counts: list[int], epsilon: Any) -> Number:
+def border_utility_bound(distance_counts: list[int], epsilon: object) -> Number:
     """Theorem 3/4, corrected (errata F14, F15): under a uniform prior ``U(Y,Z) ≤ 1/Σ_d |Border_d| x^−d`` when that
     sum is the same everywhere.
 

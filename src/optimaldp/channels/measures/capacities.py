@@ -25,7 +25,7 @@ _STARTS = 24
 _MOST_ROUNDS = 60
 
 
-def capacity_over_gains(channel: Channel, prior: Any = None) -> Number:
+def capacity_over_gains(channel: Channel, prior: object = None) -> Number:
     """The largest factor by which the channel multiplies any gain of 0 or more: ``Σ_z max_x C[x,z]`` over possible inputs.
 
     >>> from optimaldp.channels import Channel
@@ -38,7 +38,7 @@ def capacity_over_gains(channel: Channel, prior: Any = None) -> Number:
     return float(np.array(rows).max(axis=0).sum())
 
 
-def additive_capacity(channel: Channel, prior: Any = None, *, gains: str = "bounded") -> Number:
+def additive_capacity(channel: Channel, prior: object = None, *, gains: str = "bounded") -> Number:
     """The largest *increase* of an expected gain under one prior, over a class of gains.
 
     ``"bounded"``: gains of at most 1 whose best guess is never worth less than 0; ``1 − Σ_z min_x C[x,z]`` over the
@@ -66,7 +66,7 @@ def additive_capacity(channel: Channel, prior: Any = None, *, gains: str = "boun
     return float(np.abs(joints - as_floats(read)[:, None] * joints.sum(axis=0)).sum()) / 2
 
 
-def _possible_rows(channel: Channel, prior: Any) -> list[Any]:
+def _possible_rows(channel: Channel, prior: object) -> list[Any]:
     masses = read_prior(channel, prior)
     return [row for row, mass in zip(channel.rows, masses) if mass > 0]
 
@@ -91,7 +91,7 @@ class GainCapacity(Result):
         return {"lower": self.lower, "upper": self.upper, "prior": list(self.prior.values())}
 
 
-def gain_capacity(gain: Any, channel: Channel) -> GainCapacity:
+def gain_capacity(gain: object, channel: Channel) -> GainCapacity:
     """The largest factor by which the channel multiplies one gain of 0 or more, over all priors.
 
     Finding it is hard in general: every way to read the outputs is a linear program. Up to some thousand ways all are

@@ -32,12 +32,12 @@ def renyi_entropy(prior: Sequence[Any] | FloatArray, order: float) -> float:
     return float(np.log2((masses**order).sum()) / (1 - order))
 
 
-def shannon_entropy(channel: Channel, prior: Any = None) -> float:
+def shannon_entropy(channel: Channel, prior: object = None) -> float:
     """``H(X)`` in bits: yes/no questions take at least this many on average, and fewer than one more (erratum F25)."""
     return renyi_entropy(read_prior(channel, prior), 1)
 
 
-def mutual_information(channel: Channel, prior: Any = None) -> float:
+def mutual_information(channel: Channel, prior: object = None) -> float:
     """``I(X;Z)`` in bits: entropy of the output minus its expected entropy given the input."""
     weights = as_floats(read_prior(channel, prior))
     # I = Σ_x π_x (Σ_z C log C) − Σ_z q log q with 0 log 0 = 0; log is taken once per cell and never of a quotient.
@@ -63,12 +63,12 @@ def _plogp(masses: FloatArray) -> FloatArray:
     return positive * np.log(positive)
 
 
-def conditional_entropy(channel: Channel, prior: Any = None) -> float:
+def conditional_entropy(channel: Channel, prior: object = None) -> float:
     """``H(X|Z)`` in bits."""
     return shannon_entropy(channel, prior) - mutual_information(channel, prior)
 
 
-def guessing_entropy(channel: Channel, prior: Any = None) -> Number:
+def guessing_entropy(channel: Channel, prior: object = None) -> Number:
     """The expected number of guesses "is it x?" until the right one, before anything is seen."""
     read = read_prior(channel, prior)
     if isinstance(read, tuple):
@@ -76,7 +76,7 @@ def guessing_entropy(channel: Channel, prior: Any = None) -> Number:
     return float(np.sort(read)[::-1] @ np.arange(1, len(read) + 1))
 
 
-def posterior_guessing_entropy(channel: Channel, prior: Any = None) -> Number:
+def posterior_guessing_entropy(channel: Channel, prior: object = None) -> Number:
     """The expected number of guesses after the output was seen."""
     read = read_prior(channel, prior)
     if both_exact(channel, read):

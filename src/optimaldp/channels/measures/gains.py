@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
 
 
-def prior_gain(gain: Any, channel: Channel, prior: Any = None) -> Number:
+def prior_gain(gain: object, channel: Channel, prior: object = None) -> Number:
     """``V_g(π) = max_w Σ_x π(x) g(x,w)``."""
     read, matrix = read_prior(channel, prior), read_gain(gain, secrets=len(channel.inputs))
     if isinstance(read, tuple) and isinstance(matrix, tuple):
@@ -26,7 +26,7 @@ def prior_gain(gain: Any, channel: Channel, prior: Any = None) -> Number:
     return float((as_floats(read) @ np.array(matrix, dtype=float)).max())
 
 
-def posterior_gain(gain: Any, channel: Channel, prior: Any = None) -> Number:
+def posterior_gain(gain: object, channel: Channel, prior: object = None) -> Number:
     """``V_g(π, C) = Σ_z max_w Σ_x π(x) C[x,z] g(x,w)``: the expected gain of the best remap."""
     read, matrix = read_prior(channel, prior), read_gain(gain, secrets=len(channel.inputs))
     if both_exact(channel, read) and isinstance(matrix, tuple):
@@ -36,7 +36,7 @@ def posterior_gain(gain: Any, channel: Channel, prior: Any = None) -> Number:
     return float((channel.array.T @ weighted).max(axis=1).sum())
 
 
-def gain_leakage(gain: Any, channel: Channel, prior: Any = None) -> Number:
+def gain_leakage(gain: object, channel: Channel, prior: object = None) -> Number:
     """Posterior over prior gain, as a factor. For gains ≥ 0 it never exceeds the sum of column maxima."""
     before = prior_gain(gain, channel, prior)
     if before <= 0:
@@ -49,13 +49,13 @@ def gain_leakage(gain: Any, channel: Channel, prior: Any = None) -> Number:
     return posterior_gain(gain, channel, prior) / before
 
 
-def additive_gain_leakage(gain: Any, channel: Channel, prior: Any = None) -> Number:
+def additive_gain_leakage(gain: object, channel: Channel, prior: object = None) -> Number:
     """Posterior minus prior gain; meaningful for gains of any sign (a loss is a negative gain)."""
     return posterior_gain(gain, channel, prior) - prior_gain(gain, channel, prior)
 
 
 def remap(
-    channel: Channel, prior: Any = None, *, gain: Any = None, guesses: Sequence[Label] | None = None
+    channel: Channel, prior: object = None, *, gain: object = None, guesses: Sequence[Label] | None = None
 ) -> dict[Label, Label]:
     """The Bayes guess for each output: the guess of greatest expected gain, the earliest among equals."""
     matrix = identity_gain(len(channel.inputs)) if gain is None else read_gain(gain, secrets=len(channel.inputs))

@@ -50,7 +50,7 @@ class IndividualLeakage(Result):
         }
 
 
-def individual_leakage(channel: Channel, databases: Databases, prior: Any = None) -> IndividualLeakage:
+def individual_leakage(channel: Channel, databases: Databases, prior: object = None) -> IndividualLeakage:
     """What the output tells about one individual's value to somebody who knows all others (004 §4.1), in the worst case.
 
     The inputs of *channel* must be the databases (tuples of values). With a *prior* over the databases the attacker

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def _check_order(order: float, *, least: float) -> None:
         raise ChannelError("order", order, "is not an order of information here", f"it must be {rule}, or infinite")
 
 
-def sibson_information(channel: Channel, order: float, prior: Any = None) -> float:
+def sibson_information(channel: Channel, order: float, prior: object = None) -> float:
     """Sibson's mutual information ``α/(α−1) · log2 Σ_z (Σ_x π(x) C[x,z]^α)^(1/α)``.
 
     Order 1 is Shannon's; order ∞ is the min-capacity over the inputs that are possible, which is why it is also called
@@ -54,7 +54,7 @@ def _sibson(array: FloatArray, masses: FloatArray, order: float) -> float:
     return max(0.0, order / (order - 1) * math.log2(norms.sum()))
 
 
-def arimoto_information(channel: Channel, order: float, prior: Any = None) -> float:
+def arimoto_information(channel: Channel, order: float, prior: object = None) -> float:
     """Arimoto's mutual information: Rényi's entropy of the input less Arimoto's conditional one.
 
     It is Sibson's under the prior ``π^α / Σ π^α``. Order 1 is Shannon's; order ∞ is the min-entropy leakage.
@@ -74,7 +74,7 @@ def arimoto_information(channel: Channel, order: float, prior: Any = None) -> fl
     return _sibson(channel.array, tilted / tilted.sum(), order)
 
 
-def alpha_leakage(channel: Channel, order: float, prior: Any = None) -> float:
+def alpha_leakage(channel: Channel, order: float, prior: object = None) -> float:
     """α-leakage about the input itself: how much the output improves a guess that is scored by the loss of order α.
 
     From order 1 (Shannon's information) to ∞ (min-entropy leakage); equal to Arimoto's information.

@@ -33,7 +33,7 @@ def both_exact(channel: Channel, prior: Prior) -> bool:
     return channel.exact and isinstance(prior, tuple)
 
 
-def joint(channel: Channel, prior: Any = None) -> list[list[Number]]:
+def joint(channel: Channel, prior: object = None) -> list[list[Number]]:
     """The joint distribution of input and output, row by row."""
     read = read_prior(channel, prior)
     if both_exact(channel, read):

@@ -35,7 +35,7 @@ class PrivacyProfile(Result):
     channel: Channel
     graph: AnswerGraph | None
 
-    def delta(self, epsilon: Any) -> Number:
+    def delta(self, epsilon: object) -> Number:
         """The least delta at this epsilon: exact for exact channels where ``e^epsilon`` is rational, else a float."""
         read = Epsilon.read(epsilon)
         heads, tails = self._arcs()
@@ -50,7 +50,7 @@ class PrivacyProfile(Result):
         pairs = {(int(heads[arc]), int(tails[arc])) for arc in near}
         return max((self._exact_delta(pair, read.exact_ratio) for pair in pairs), default=Fraction(0))
 
-    def epsilon(self, delta: Any) -> float:
+    def epsilon(self, delta: object) -> float:
         """The least epsilon at this delta, up to the rounding of floats; infinite if no finite one is enough."""
         # a delta that is met exactly must not fail by the last bit of a sum
         slack = float(read_probability(delta, name="delta", error=ChannelError)) * (1 + 1e-12) + 1e-15
@@ -96,7 +96,7 @@ class PrivacyProfile(Result):
         high, low = (self.channel.exact_rows[i] for i in pair)
         return sum((max(Fraction(0), p - ratio * q) for p, q in zip(high, low)), Fraction(0))
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: object = None) -> Any:
         """The curve of delta against epsilon."""
         from optimaldp.plots.channels import delta_against_epsilon  # matplotlib
 

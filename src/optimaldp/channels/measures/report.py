@@ -98,7 +98,7 @@ def percent(chance: Number) -> str:
     return f"{value!r} %"
 
 
-def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) -> LeakageReport:
+def leakage_report(channel: Channel, prior: object = None, *, gap: float = 1e-9) -> LeakageReport:
     """Every measure of a channel that needs no graph and no gain."""
     read = read_prior(channel, prior)
     # The number of guesses is shown as a float: sorting a large matrix of rationals for it would take minutes.
@@ -121,7 +121,7 @@ def leakage_report(channel: Channel, prior: Any = None, *, gap: float = 1e-9) ->
     )
 
 
-def explain_epsilon(epsilon: Any, *, values: int = 2) -> str:
+def explain_epsilon(epsilon: object, *, values: int = 2) -> str:
     """What an epsilon means for one person: the best guess before and after, everybody else's data known to the
     attacker.
 

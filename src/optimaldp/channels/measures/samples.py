@@ -69,7 +69,7 @@ class LeakageEstimate(Result):
 
 
 def estimate_leakage(
-    secrets: Sequence[Hashable], observations: Sequence[Any], *, prior: Any = None, confidence: float = 0.999
+    secrets: Sequence[Hashable], observations: Sequence[Any], *, prior: object = None, confidence: float = 0.999
 ) -> LeakageEstimate:
     """What observations tell about secrets, from pairs that were drawn independently.
 

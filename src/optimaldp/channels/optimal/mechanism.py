@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -37,10 +36,10 @@ _LARGEST_MATRIX = 4000  # answers beyond which a matrix does not fit into memory
 
 def optimal_mechanism(
     graph: AnswerGraph,
-    epsilon: Any,
+    epsilon: object,
     *,
-    prior: Any = None,
-    gain: Any = "binary",
+    prior: object = None,
+    gain: object = "binary",
     guesses: Sequence[Label] | None = None,
     symmetries: Sequence[Sequence[int]] = (),
     route: str | None = None,

@@ -70,7 +70,7 @@ def read_problem(
     return UtilityProblem(graph, epsilon, tuple(exact), matrix, names)
 
 
-def _read_gain(graph: AnswerGraph, gain: Any) -> Exact | None:
+def _read_gain(graph: AnswerGraph, gain: object) -> Exact | None:
     """The gain as a matrix; ``None`` for the binary one, which is never written out."""
     size = len(graph.vertices)
     if isinstance(gain, str):

@@ -90,7 +90,7 @@ class OptimalMechanism(Result):
             return Fraction(1)
         return Fraction(sum(float(mass) * max(abs(float(g)) for g in row) for mass, row in zip(self.prior, self.gain)))
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self, axes: object = None) -> Any:
         return self.channel.plot(axes)
 
     def summary(self) -> str:

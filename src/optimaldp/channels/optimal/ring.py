@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class RingProfile:
         return Channel(np.stack([self.row(y) for y in range(self.size)]))
 
 
-def ring_profile(size: int, epsilon: Any) -> RingProfile:
+def ring_profile(size: int, epsilon: object) -> RingProfile:
     """The optimal mechanism on a ring of *size* answers, uniform prior, binary gain: by symmetry one row says it all.
 
     Odd and even rings alike (erratum F17): ``e^(−epsilon d)/s`` with s the sum over the ring.

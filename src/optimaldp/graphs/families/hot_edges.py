@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from optimaldp.graphs.families.truths import majority
 Which = Callable[[str, str], bool] | Iterable[tuple[str, str]] | npt.NDArray[np.bool_]
 
 
-def with_hot_edges(graph: DatasetGraph, which: Which, *, level: Any) -> DatasetGraph:
+def with_hot_edges(graph: DatasetGraph, which: Which, *, level: object) -> DatasetGraph:
     """The same graph with another level on some edges: pairs of names, a mask over the edges, or a rule on two names.
 
     >>> from optimaldp.graphs import line
@@ -32,7 +31,7 @@ def with_hot_edges(graph: DatasetGraph, which: Which, *, level: Any) -> DatasetG
     return graph.with_levels([*graph.levels, read_level(level)], hot)
 
 
-def hot_deciding_vote(persons: int = 3, *, person: int = 1, level: Any, hot: Any) -> DatasetGraph:
+def hot_deciding_vote(persons: int = 3, *, person: int = 1, level: object, hot: object) -> DatasetGraph:
     """Votes in which one person's vote is better protected, but only where it decides the majority (003, Fig. 1).
 
     For three people and the first of them these are the edges 121 - 221 and 112 - 212.

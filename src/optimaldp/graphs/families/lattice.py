@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import comb
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from optimaldp.graphs.names import RowNames
 Table = npt.NDArray[np.int32]
 
 
-def histogram_lattice(bins: int, total: int, *, level: Any = None) -> DatasetGraph:
+def histogram_lattice(bins: int, total: int, *, level: object = None) -> DatasetGraph:
     """All histograms of *total* people in *bins* bins, named like ``'2,0,1'``; neighbours by substitution.
 
     >>> histogram_lattice(3, 2, level=1)

@@ -49,7 +49,7 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
     return DatasetGraph(words, tails, heads, levels=levels, level_of_edge=which)
 
 
-def line_metric(size: int, *, per_step: Any) -> DatasetGraph:
+def line_metric(size: int, *, per_step: object) -> DatasetGraph:
     """Numbers 0, 1, …, and for all pairs ``|i - j|`` times *per_step*: the metric that a line of that level implies."""
     step, count = Epsilon.read(per_step), read_size(size, 1, field="size")
     number = np.arange(count)

@@ -37,7 +37,7 @@ class SubsetNames(LazyNames):
 
 
 def participation(
-    persons: int | Sequence[str], *, level: Any = None, levels: Sequence[Any] | None = None
+    persons: int | Sequence[str], *, level: object = None, levels: Sequence[Any] | None = None
 ) -> DatasetGraph:
     """All sets of participants; neighbours differ by one person (add-remove; 000, Fig. 1b). *levels*: one per person.
 

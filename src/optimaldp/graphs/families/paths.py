@@ -13,7 +13,7 @@ from optimaldp.graphs.edge_levels import read_level
 from optimaldp.graphs.names import NumberNames
 
 
-def read_size(value: Any, least: int, *, field: str) -> int:
+def read_size(value: object, least: int, *, field: str) -> int:
     """A whole number of datasets, people, values or bins, at least *least*."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise GraphError(field, value, "is not a whole number")
@@ -25,7 +25,7 @@ def read_size(value: Any, least: int, *, field: str) -> int:
 def line(
     size: int,
     *,
-    level: Any = None,
+    level: object = None,
     levels: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
     first: int = 0,
@@ -43,7 +43,7 @@ def line(
 def ring(
     size: int,
     *,
-    level: Any = None,
+    level: object = None,
     levels: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
     first: int = 0,
@@ -54,7 +54,7 @@ def ring(
     return _named(count, start, (start + 1) % count, level=level, levels=levels, names=names, first=first)
 
 
-def clique(size: int, *, level: Any = None, names: Sequence[str] | None = None, first: int = 0) -> DatasetGraph:
+def clique(size: int, *, level: object = None, names: Sequence[str] | None = None, first: int = 0) -> DatasetGraph:
     """*size* datasets that are all neighbours."""
     count = read_size(size, 1, field="size")
     tails, heads = np.triu_indices(count, 1)

@@ -61,7 +61,7 @@ def values(
     count: int,
     persons: int,
     *,
-    level: Any = None,
+    level: object = None,
     levels: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
 ) -> DatasetGraph:
@@ -79,7 +79,7 @@ def values(
     return _power(clique(count, names=symbols), persons, level, levels, separator=separator, part="person")
 
 
-def votes(persons: int, *, level: Any = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
+def votes(persons: int, *, level: object = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
     """All ways in which *persons* can vote, 1 for yes and 2 for no (000, Fig. 1a); neighbours differ in one vote.
 
     *levels* gives each person a privacy level of their own (personalised privacy).
@@ -90,7 +90,7 @@ def votes(persons: int, *, level: Any = None, levels: Sequence[Any] | None = Non
     return values(2, persons, level=level, levels=levels, names=[YES, NO])
 
 
-def hypercube(dimension: int, *, level: Any = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
+def hypercube(dimension: int, *, level: object = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
     """All words of *dimension* bits; neighbours differ in one bit.
 
     >>> hypercube(20)
@@ -99,7 +99,7 @@ def hypercube(dimension: int, *, level: Any = None, levels: Sequence[Any] | None
     return _power(line(2), dimension, level, levels, separator="", part="bit")
 
 
-def grid(shape: Sequence[int], *, level: Any = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
+def grid(shape: Sequence[int], *, level: object = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
     """All points of a grid of the given *shape*; neighbours differ by one in one coordinate. *levels*: one per axis.
 
     >>> grid((1000, 1000), levels=[0.1, 0.2])
@@ -111,7 +111,7 @@ def grid(shape: Sequence[int], *, level: Any = None, levels: Sequence[Any] | Non
     return _product_with(axes, per_axis, separator=",")
 
 
-def group_counts(sizes: Sequence[int], *, level: Any = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
+def group_counts(sizes: Sequence[int], *, level: object = None, levels: Sequence[Any] | None = None) -> DatasetGraph:
     """How many people of each group answered yes: a grid of counts from 0 to the group's size.
 
     Neighbours differ in one person's answer, and *levels* may protect each group by a level of its own.
@@ -136,7 +136,7 @@ def coordinates(graph: DatasetGraph) -> npt.NDArray[np.int32]:
 
 
 def _power(
-    factor: DatasetGraph, count: int, level: Any, levels: Sequence[Any] | None, *, separator: str, part: str
+    factor: DatasetGraph, count: int, level: object, levels: Sequence[Any] | None, *, separator: str, part: str
 ) -> DatasetGraph:
     times = read_size(count, 1, field=f"{part}s")
     _check_size([len(factor)] * min(times, 64))

@@ -46,7 +46,7 @@ class NormalisedGeometric(Result):
         }
 
 
-def normalised_geometric(bins: int, persons: int, *, epsilon: Any) -> NormalisedGeometric:
+def normalised_geometric(bins: int, persons: int, *, epsilon: object) -> NormalisedGeometric:
     """How private the mechanism (14) really is: the least ratio of probabilities between neighbours.
 
     For neighbours h, h' the output g = h' has ``W(g|h)/W(g|h') = theta E_h' / E_h``, and no output has less: so the true

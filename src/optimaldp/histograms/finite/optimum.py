@@ -140,7 +140,7 @@ class FiniteRelease(Result):
 
 
 def finite_optimum(
-    bins: int, persons: int, *, epsilon: Any, prior: Any = "uniform", cost: Cost = None
+    bins: int, persons: int, *, epsilon: object, prior: object = "uniform", cost: Cost = None
 ) -> FiniteOptimum:
     """The least expected error of any epsilon-DP mechanism from histograms to histograms of *persons* people.
 
@@ -164,7 +164,7 @@ def finite_optimum(
     return prove(program, level)
 
 
-def _prior_weights(prior: Any, graph: ConstraintGraph) -> tuple[Fraction, ...]:
+def _prior_weights(prior: object, graph: ConstraintGraph) -> tuple[Fraction, ...]:
     if isinstance(prior, Mapping):
         weights = {tuple(h): read_number(p, name="prior", error=HistogramError) for h, p in prior.items()}
         unknown = [h for h in weights if h not in set(graph.vertices)]

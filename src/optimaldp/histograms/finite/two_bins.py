@@ -20,7 +20,7 @@ _MOST_PERSONS = 1_000_000
 _MOST_EXACT = 400  # beyond this the rational has more digits than anybody reads
 
 
-def two_bin_optimum(persons: int, *, epsilon: Any, prior: Any = "uniform") -> Fraction | float:
+def two_bin_optimum(persons: int, *, epsilon: object, prior: object = "uniform") -> Fraction | float:
     """The least expected L1 error of any epsilon-DP mechanism for two bins and *persons* people.
 
     *prior* is as for a release, or a list of ``persons + 1`` weights: how likely each count of the first bin is. The
@@ -38,7 +38,7 @@ def two_bin_optimum(persons: int, *, epsilon: Any, prior: Any = "uniform") -> Fr
     return float(_least_error(_float_weights(weights, persons), math.exp(-float(level))))
 
 
-def _weights(prior: Any, persons: int) -> Prior | list[Fraction]:
+def _weights(prior: object, persons: int) -> Prior | list[Fraction]:
     if isinstance(prior, Sequence) and not isinstance(prior, str) and len(prior) == persons + 1 and len(prior) != 2:
         numbers = [read_number(x, name="prior", error=HistogramError) for x in prior]
         if min(numbers) < 0 or not any(numbers):

@@ -69,7 +69,7 @@ class LaplaceNoise(Result):
         ratio = theta(self.epsilon)
         return 2 * ratio / (1 - ratio) ** 2
 
-    def bin_quantile(self, level: Any = "0.95") -> int:
+    def bin_quantile(self, level: object = "0.95") -> int:
         """A number of people by which one noisy count is off at most, with probability *level* at least."""
         risk = 1 - read_confidence(level)
 
@@ -79,7 +79,7 @@ class LaplaceNoise(Result):
 
         return least_size(small_enough, bits=256 + 2 * self.epsilon.leading_zeros())
 
-    def error_quantile(self, level: Any = "0.95") -> int:
+    def error_quantile(self, level: object = "0.95") -> int:
         """An L1 error that is not exceeded with probability *level* at least (Cantelli's bound if millions of values
         matter)."""
         wanted = float(read_confidence(level))
@@ -109,7 +109,7 @@ class LaplaceNoise(Result):
                 return size
         return steps
 
-    def statement(self, level: Any = "0.95") -> str:
+    def statement(self, level: object = "0.95") -> str:
         """What can be said about the error before anything is released."""
         worst, single = self.error_quantile(level), self.bin_quantile(level)
         return (
@@ -130,7 +130,7 @@ class LaplaceNoise(Result):
         }
 
 
-def laplace_noise(bins: int, *, epsilon: Any) -> LaplaceNoise:
+def laplace_noise(bins: int, *, epsilon: object) -> LaplaceNoise:
     """Independent discrete Laplace noise at *epsilon*, for one person more or less.
 
     >>> laplace_noise(3, epsilon="ln(2)").expected_error()

@@ -107,19 +107,19 @@ class HistogramNoise(Result):
         ratio, mean = exact_theta(self.bins, self.epsilon), self.expected_error()
         return 4 * self.bins * (self.bins - 1) * ratio / (1 - ratio) ** 2 - mean * mean
 
-    def error_quantile(self, level: Any = "0.95") -> int:
+    def error_quantile(self, level: object = "0.95") -> int:
         """An L1 error that is not exceeded with probability *level* at least, after an L1 projection too."""
         from optimaldp.histograms.noise.quantiles import error_quantile
 
         return error_quantile(self.bins, self.epsilon, level)
 
-    def bin_quantile(self, level: Any = "0.95") -> int:
+    def bin_quantile(self, level: object = "0.95") -> int:
         """A number of people by which one noisy bin is off at most, with probability *level* at least."""
         from optimaldp.histograms.noise.quantiles import bin_quantile
 
         return bin_quantile(self.bins, self.epsilon, level)
 
-    def statement(self, level: Any = "0.95") -> str:
+    def statement(self, level: object = "0.95") -> str:
         """What can be said about the error before anything is released."""
         from optimaldp.histograms.noise.quantiles import read_confidence
 
@@ -155,7 +155,7 @@ class HistogramNoise(Result):
         }
 
 
-def histogram_noise(bins: int, *, epsilon: Any) -> HistogramNoise:
+def histogram_noise(bins: int, *, epsilon: object) -> HistogramNoise:
     """The noise with the least expected L1 error for many people, at *epsilon*, for a histogram with a public total.
 
     >>> noise = histogram_noise(4, epsilon=0.5)

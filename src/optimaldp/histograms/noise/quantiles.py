@@ -26,7 +26,7 @@ _MOST_STEPS = 2_000_000  # a longer sum of probabilities would take seconds: Can
 _SLACK = 1e-9  # what rounding may have added to a sum of at most _MOST_STEPS floats
 
 
-def read_confidence(level: Any) -> Fraction:
+def read_confidence(level: object) -> Fraction:
     """Read a confidence level strictly between 0 and 1."""
     number = read_number(level, name="level", error=HistogramError)
     if not 0 < number < 1:
@@ -36,7 +36,7 @@ def read_confidence(level: Any) -> Fraction:
     return number
 
 
-def error_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
+def error_quantile(bins: int, epsilon: Epsilon, level: object = "0.95") -> int:
     """The least even number that the L1 error of the noise exceeds with probability at most ``1 - level``.
 
     More than 100 bins with so small an epsilon that millions of distances matter: an upper bound (Cantelli's inequality).
@@ -53,7 +53,7 @@ def error_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
     return 2 * next(d for d, mass in enumerate(accumulate(masses)) if mass >= wanted)
 
 
-def bin_quantile(bins: int, epsilon: Epsilon, level: Any = "0.95") -> int:
+def bin_quantile(bins: int, epsilon: Epsilon, level: object = "0.95") -> int:
     """The least number that the noise in one bin exceeds in size with probability at most ``1 - level``."""
     risk = 1 - read_confidence(level)
     if bins <= _FEW_BINS:

@@ -176,7 +176,7 @@ def _as_ball(number: Number) -> Ball:
     return Ball(number.numerator) / number.denominator if isinstance(number, Fraction) else number
 
 
-def sparse_noise(cells: int, *, epsilon: Any, survivors: int = _SURVIVORS) -> SparseNoise:
+def sparse_noise(cells: int, *, epsilon: object, survivors: int = _SURVIVORS) -> SparseNoise:
     """Noise for *cells* cells, kept from a value on that about *survivors* empty cells reach: a choice by public numbers.
 
     >>> sparse_noise(10**12, epsilon=1)

@@ -62,7 +62,7 @@ class QueryError(Result):
 
         return float(2 * (law * np.arange(len(law))).sum())
 
-    def quantile(self, level: Any = "0.95") -> int:
+    def quantile(self, level: object = "0.95") -> int:
         """A number that the error exceeds with probability at most ``1 - level``."""
         risk = 1 - float(read_confidence(level))
         if self._exact:
@@ -128,7 +128,9 @@ def _plain_law(number: int, decay: float, length: int) -> Any:
     return np.maximum(law, 0.0)
 
 
-def query_error(cells: int, chosen: int, *, epsilon: Any, neighbours: str | Neighbours = "substitution") -> QueryError:
+def query_error(
+    cells: int, chosen: int, *, epsilon: object, neighbours: str | Neighbours = "substitution"
+) -> QueryError:
     """The error of a sum over *chosen* of *cells* noisy cells, before anything is spent.
 
     >>> query_error(98, 14, epsilon=1)

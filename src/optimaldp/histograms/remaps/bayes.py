@@ -38,7 +38,7 @@ class _Window:
         return self.start + len(self.weights)
 
 
-def bayes_remap(noisy: Any, *, epsilon: Epsilon, prior: Prior) -> Any:
+def bayes_remap(noisy: object, *, epsilon: Epsilon, prior: Prior) -> Any:
     """The histogram with the least posterior expected L1 error, as an array.
 
     **Guarantee.** Among the histograms with the same total (up to floating-point ties): the least expected L1 error under
@@ -65,7 +65,7 @@ def check_bayes_size(persons: int) -> None:
         raise HistogramError("remap", "bayes", rule, "use the projection, or a coarser unit")
 
 
-def posterior_marginals(noisy: Any, *, epsilon: Epsilon, prior: Prior) -> list[_Window]:
+def posterior_marginals(noisy: object, *, epsilon: Epsilon, prior: Prior) -> list[_Window]:
     """The posterior of each single bin, given the whole noisy table."""
     import numpy as np
 

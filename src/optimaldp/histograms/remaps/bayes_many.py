@@ -48,7 +48,9 @@ def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float
     return sizes[window].astype(float), _normalised(logarithms[window])
 
 
-def _posteriors(factors: Callable[[float], list[tuple[Any, Any]]], cells: Any, persons: int) -> list[tuple[Any, Any]]:
+def _posteriors(
+    factors: Callable[[float], list[tuple[Any, Any]]], cells: object, persons: int
+) -> list[tuple[Any, Any]]:
     """Tilted until the means add up to n, then weighted by what the others leave."""
     import numpy as np
 
@@ -80,7 +82,7 @@ def _normalised(logarithms: Any) -> Any:
     return weights / weights.sum()
 
 
-def _around_total(laws: list[tuple[Any, Any]], cells: Any, persons: int) -> tuple[Any, Any]:
+def _around_total(laws: list[tuple[Any, Any]], cells: object, persons: int) -> tuple[Any, Any]:
     """The counts at two neighbouring posterior quantiles, between which the total lies."""
     import numpy as np
 

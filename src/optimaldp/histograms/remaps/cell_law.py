@@ -212,6 +212,6 @@ def _smoothed(weights: Any, ratio: float, cells: float) -> Any:
     return np.append(weights[:1], mixed * (lumps.sum() / max(float(mixed.sum()), _LEAST)))
 
 
-def _smear(row: Any, ratio: float) -> Any:
+def _smear(row: object, ratio: float) -> Any:
     """``sum_y row_y ratio^|x-y|`` for every x."""
     return fading_sums(row, ratio) + fading_sums_above(row, ratio) - row

@@ -52,7 +52,7 @@ class Judge:
         off = self._distances(position[shown], released[shown]) * cells[shown]
         return float(off.sum()) + self._hidden(values, cells, shown)
 
-    def _distances(self, position: Any, released: Any) -> Any:
+    def _distances(self, position: object, released: object) -> Any:
         """How far off a shown count is: by the law where many cells taught it, by the noise alone where hardly any did.
 
         Of a value that stands alone the law believes that it is the truth (100 occupied cells of 10,000: 78 instead of 90).
@@ -103,7 +103,7 @@ def learned_judge(table: Any, *, ratio: float, total: int | None) -> Judge | Non
     return Judge(learn_cell_law(known, ratio, people=people), known, places.reshape(-1), total)
 
 
-def choose_remap(noisy: Any, *, ratio: float, total: int | None, keep_total: bool | None = None) -> Remapped:
+def choose_remap(noisy: object, *, ratio: float, total: int | None, keep_total: bool | None = None) -> Remapped:
     """Map a noisy table back by the remap whose estimated error is least.
 
     *total* is the public number of people, or ``None`` where it is private. *keep_total*: the released counts must add up

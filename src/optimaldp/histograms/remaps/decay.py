@@ -7,7 +7,7 @@ from typing import Any
 _NOTHING = 1e-200  # what has faded this far is dropped: arithmetic near the end of the float range is slow
 
 
-def fading_sums(weights: Any, ratio: float) -> Any:
+def fading_sums(weights: object, ratio: float) -> Any:
     """``s_x = sum_{y <= x} w_y ratio^(x-y)`` for every x. Sums of nonnegative terms only, so small ones stay accurate.
 
     By doubling: sums over windows of 1, 2, 4, ... entries, each made of two of the last.

@@ -109,7 +109,13 @@ class RemapComparison(Result):
 
 
 def compare_remaps(
-    bins: int, persons: int, *, epsilon: Any, prior: Any = "uniform", draws: int = 1000, source: BitSource | None = None
+    bins: int,
+    persons: int,
+    *,
+    epsilon: object,
+    prior: object = "uniform",
+    draws: int = 1000,
+    source: BitSource | None = None,
 ) -> RemapComparison:
     """The expected L1 error of every remap under a prior, and its gap to the least possible one where that is known.
 
@@ -123,7 +129,7 @@ def compare_remaps(
     return RemapComparison(bins, persons, read_level(epsilon), errors, _least(bins, persons, epsilon, prior))
 
 
-def _least(bins: int, persons: int, epsilon: Any, prior: Any) -> float | None:
+def _least(bins: int, persons: int, epsilon: object, prior: object) -> float | None:
     if bins == 2:
         return float(two_bin_optimum(persons, epsilon=epsilon, prior=prior))
     if histogram_count(bins, persons) ** 2 > _MOST_OPTIMUM:
@@ -136,8 +142,8 @@ def remap_error(
     bins: int,
     persons: int,
     *,
-    epsilon: Any,
-    prior: Any = "uniform",
+    epsilon: object,
+    prior: object = "uniform",
     draws: int = 1000,
     source: BitSource | None = None,
 ) -> RemapError:

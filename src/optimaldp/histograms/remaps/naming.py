@@ -28,7 +28,7 @@ _NEED_TOTAL = ("top-fill", "ball")
 _NAMED = "as asked"
 
 
-def read_remap(value: str | None, prior: Any, *, public_total: bool = True) -> str:
+def read_remap(value: str | None, prior: object, *, public_total: bool = True) -> str:
     """The remap by its name; without one, Bayes where there is a prior and the automatic choice where there is none."""
     if value is None:
         return "automatic" if prior is None else "bayes"
@@ -43,7 +43,7 @@ def read_remap(value: str | None, prior: Any, *, public_total: bool = True) -> s
 
 def apply_remap(
     name: str,
-    noisy: Any,
+    noisy: object,
     *,
     epsilon: Epsilon,
     prior: Prior | IndependentPrior | None,
@@ -78,7 +78,7 @@ def apply_remap(
     return Remapped(counts, name, _NAMED, None if judge is None else judge.error(counts))
 
 
-def _with_prior(table: Any, epsilon: Epsilon, prior: Prior | IndependentPrior | None) -> Any:
+def _with_prior(table: object, epsilon: Epsilon, prior: Prior | IndependentPrior | None) -> Any:
     if isinstance(prior, IndependentPrior):
         return posterior_medians(table, epsilon=epsilon, prior=prior)
     assert prior is not None, "read_remap refuses bayes without a prior"

@@ -7,7 +7,7 @@ from typing import Any
 from optimaldp.errors import HistogramError
 
 
-def project(noisy: Any) -> Any:
+def project(noisy: object) -> Any:
     """The nearest histogram with the same total, as an array: the tops are cut to one common level.
 
     **Guarantee.** ``0 <= a <= max(g, 0)`` and the same sum, so a is an L1 projection and ``|a - h|_1 <= |g - h|_1`` for

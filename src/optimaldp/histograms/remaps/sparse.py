@@ -16,7 +16,7 @@ _SURE = 3.0  # standard deviations that are not taken for luck
 _HALVINGS = 40  # of the interval in which the common quantile is searched
 
 
-def threshold(noisy: Any, *, ratio: float) -> Any:
+def threshold(noisy: object, *, ratio: float) -> Any:
     """Counts below ``ln(K) / ln(1/ratio)`` become 0: about one empty cell of the whole table survives.
 
     >>> threshold([9, 1, -2, 0], ratio=0.5).tolist()
@@ -33,7 +33,7 @@ def threshold_for(cells: int, ratio: float) -> int:
     return max(1, math.ceil(math.log(cells) / -math.log(ratio)))
 
 
-def top_fill(noisy: Any) -> Any:
+def top_fill(noisy: object) -> Any:
     """The largest counts whole, from the top down, until the total is used up: an L1 projection, too (erratum E10).
 
     **Guarantee.** ``0 <= a <= max(g, 0)`` and the same total, so the error never grows.
@@ -51,7 +51,7 @@ def top_fill(noisy: Any) -> Any:
     return filled
 
 
-def empirical_bayes(noisy: Any, *, ratio: float, total: int | None = None, keep_total: bool = False) -> Any:
+def empirical_bayes(noisy: object, *, ratio: float, total: int | None = None, keep_total: bool = False) -> Any:
     """The posterior median of every cell, under the law of cells that is learned from the noisy table itself.
 
     *total* (public) is never exceeded; with *keep_total* it is reached, by one common posterior quantile for all cells.

@@ -23,10 +23,10 @@ _MOST_BITS = 1 << 14  # a probability that is 0 to this many bits is reported as
 
 def quantile_probabilities(
     counts: Sequence[int],
-    rank: Any = Fraction(1, 2),
+    rank: object = Fraction(1, 2),
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: object,
+    delta: object = 0,
     weights: Iterable[Any] | None = None,
     mechanism: str | None = None,
 ) -> list[Fraction] | list[Decimal]:

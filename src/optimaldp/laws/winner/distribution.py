@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.winner.continuum import continuum_probabilities
@@ -38,8 +37,8 @@ _MOST_LISTED = 400  # options for which permute-and-flip's whole distribution is
 def winner_probabilities(
     counts: Sequence[int],
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: object,
+    delta: object = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> list[Fraction] | list[Decimal]:
     """The probability that each option is announced as the winner, for counts that the caller makes up.

@@ -89,7 +89,7 @@ class Optimal(Rule):
     bound: Bound
     name = "optimal"
 
-    def __init__(self, epsilon: Any, delta: Any = 0) -> None:
+    def __init__(self, epsilon: object, delta: object = 0) -> None:
         object.__setattr__(self, "bound", _bound(epsilon, delta))
 
     def spent(self, spending: Spending, budget: Budget) -> Bound:
@@ -176,5 +176,5 @@ def read_rule(value: str | Rule | Document) -> Rule:
     )
 
 
-def _bound(epsilon: Any, delta: Any) -> Bound:
+def _bound(epsilon: object, delta: object) -> Bound:
     return single_bound(level(epsilon, delta))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import QuestionError
@@ -122,7 +121,7 @@ class Average(Quantity):
     step: Fraction
     among: str | None = None
 
-    def compared(self, comparison: str, bound: Any) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question:
         if isinstance(bound, (Quantity, Shifted)):
             from optimaldp.questions.kinds.two_groups import two_groups
 
@@ -140,7 +139,7 @@ class Average(Quantity):
     __repr__ = __str__
 
 
-def mean(column: str, *, range: Any, step: Any = None, among: str | None = None) -> Average:
+def mean(column: str, *, range: object, step: object = None, among: str | None = None) -> Average:
     """The mean of *column*, clipped to the public *range* and rounded to the public *step*: compare it with a bound."""
     low, high = read_number_range(range)
     chosen = _default_step(low, high) if step is None else read_number(step, name="step", error=QuestionError)

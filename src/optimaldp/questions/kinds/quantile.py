@@ -118,11 +118,11 @@ class Quantile(Question):
 
 def quantile(
     column: str,
-    rank: Any,
+    rank: object,
     *,
     bins: Iterable[Any] | None = None,
-    range: Any = None,
-    step: Any = None,
+    range: object = None,
+    step: object = None,
     weights: Iterable[Any] | None = None,
     among: str | None = None,
 ) -> Quantile:
@@ -138,8 +138,8 @@ def median(
     column: str,
     *,
     bins: Iterable[Any] | None = None,
-    range: Any = None,
-    step: Any = None,
+    range: object = None,
+    step: object = None,
     weights: Iterable[Any] | None = None,
     among: str | None = None,
 ) -> Quantile:

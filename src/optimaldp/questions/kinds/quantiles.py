@@ -141,8 +141,8 @@ def quantiles(
     ranks: Iterable[Any],
     *,
     bins: Iterable[Any] | None = None,
-    range: Any = None,
-    step: Any = None,
+    range: object = None,
+    step: object = None,
     among: str | None = None,
 ) -> Quantiles:
     """Which public bins hold the quantiles *ranks* of *column*? One question, one spend, answers in order."""

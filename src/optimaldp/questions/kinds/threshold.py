@@ -140,7 +140,7 @@ class PeopleWho(Quantity):
     predicate: str
     among: str | None = None
 
-    def compared(self, comparison: str, bound: Any) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question:
         if isinstance(bound, (Quantity, Shifted)):
             from optimaldp.questions.kinds.two_groups import two_groups
 

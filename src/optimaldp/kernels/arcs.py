@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.kernels.arrays import Ints
 from optimaldp.kernels.compiled import Kernel
 
 
-def _place_arcs(tails: Any, heads: Any, level: Any, backward: Any, free: Any, arc_heads: Any, arc_levels: Any) -> None:
+def _place_arcs(
+    tails: Ints, heads: Ints, level: Ints, backward: npt.NDArray[Any], free: Ints, arc_heads: Ints, arc_levels: Ints
+) -> None:
     """Write every edge forward, then every edge backward, at the next free place of its start."""
     for edge in range(len(tails)):
         place = free[tails[edge]]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.kernels.arrays import Floats, Ints
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.steps import SURE, _from_complement, _step_high, _step_low, below, step
 
@@ -25,7 +26,9 @@ def _probability(side: float) -> float:
     return side if side >= 0.0 else 1.0 + side
 
 
-def _level_step(side: float, k: int, spans: Any, growth: Any, delta: Any, decay: Any, back_delta: Any) -> float:
+def _level_step(
+    side: float, k: int, spans: Ints, growth: Floats, delta: Floats, decay: Floats, back_delta: Floats
+) -> float:
     reached = SURE
     for bound in range(spans[k], spans[k + 1]):
         candidate = step(side, growth[bound], delta[bound], decay[bound], back_delta[bound])
@@ -35,18 +38,18 @@ def _level_step(side: float, k: int, spans: Any, growth: Any, delta: Any, decay:
 
 
 def _seed(
-    first: Any,
-    heads: Any,
-    levels: Any,
-    region: Any,
-    spans: Any,
-    growth: Any,
-    delta: Any,
-    decay: Any,
-    back_delta: Any,
-    label: Any,
-    predecessor: Any,
-    given: Any,
+    first: Ints,
+    heads: Ints,
+    levels: Ints,
+    region: Ints,
+    spans: Ints,
+    growth: Floats,
+    delta: Floats,
+    decay: Floats,
+    back_delta: Floats,
+    label: Floats,
+    predecessor: Ints,
+    given: npt.NDArray[Any],
 ) -> None:
     for u in range(len(region)):
         if not given[u]:
@@ -62,16 +65,16 @@ def _seed(
 
 
 def _clash(
-    first: Any,
-    heads: Any,
-    levels: Any,
-    region: Any,
-    spans: Any,
-    growth: Any,
-    delta: Any,
-    decay: Any,
-    back_delta: Any,
-    label: Any,
+    first: Ints,
+    heads: Ints,
+    levels: Ints,
+    region: Ints,
+    spans: Ints,
+    growth: Floats,
+    delta: Floats,
+    decay: Floats,
+    back_delta: Floats,
+    label: Floats,
 ) -> tuple[int, int]:
     for u in range(len(region)):
         for arc in range(first[u], first[u + 1]):

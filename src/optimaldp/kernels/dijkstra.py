@@ -14,24 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.kernels.arrays import Floats, Ints
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.heaps import as_heap, heap_key
 from optimaldp.kernels.steps import SURE, _from_complement, _step_high, _step_low, below, step
 
 
 def _propagate(
-    first: Any,
-    heads: Any,
-    levels: Any,
-    spans: Any,
-    growth: Any,
-    delta: Any,
-    decay: Any,
-    back_delta: Any,
-    label: Any,
-    predecessor: Any,
-    keys: Any,
-    heap: Any,
+    first: Ints,
+    heads: Ints,
+    levels: Ints,
+    spans: Ints,
+    growth: Floats,
+    delta: Floats,
+    decay: Floats,
+    back_delta: Floats,
+    label: Floats,
+    predecessor: Ints,
+    keys: Floats,
+    heap: Ints,
     size: int,
 ) -> bool:
     """Settle all labels. False if the heap is too small.
@@ -106,7 +107,7 @@ def _propagate(
 _PROPAGATE = Kernel(_propagate, below, _from_complement, _step_low, _step_high, step, heap_key)
 
 
-def _keep_inside(first: Any, heads: Any, levels: Any, region: Any, kept: Any) -> None:
+def _keep_inside(first: Ints, heads: Ints, levels: Ints, region: Ints, kept: Ints) -> None:
     """Copy *levels* to *kept*, with -1 for every arc that leaves its region."""
     for u in range(len(region)):
         own = region[u]

@@ -12,29 +12,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.kernels.arrays import Floats, Ints
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.double_steps import CALLS, SURE, below, double_step
 from optimaldp.kernels.heaps import as_heap, heap_key
-
-Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-9  # a given value that a path allows up to this (relative to its small side) is not forbidden
 
 
 def _propagate_double(
-    first: Any,
-    heads: Any,
-    levels: Any,
-    spans: Any,
-    table: Any,
-    given: Any,
-    label: Any,
-    label_low: Any,
-    predecessor: Any,
-    keys: Any,
-    heap: Any,
+    first: Ints,
+    heads: Ints,
+    levels: Ints,
+    spans: Ints,
+    table: npt.NDArray[Any],
+    given: npt.NDArray[Any],
+    label: Floats,
+    label_low: Floats,
+    predecessor: Ints,
+    keys: Floats,
+    heap: Ints,
     size: int,
-    conflict: Any,
+    conflict: npt.NDArray[Any],
 ) -> bool:
     """Settle all labels. False if the heap is too small."""
     while size > 0:

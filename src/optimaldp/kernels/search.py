@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.kernels.arrays import Ints
 from optimaldp.kernels.compiled import Kernel
 
 
-def _breadth_first(first: Any, heads: Any, region: Any, distance: Any, parent: Any, queue: Any, filled: int) -> None:
+def _breadth_first(
+    first: Ints, heads: Ints, region: Ints, distance: Ints, parent: Ints, queue: Ints, filled: int
+) -> None:
     """Extend *distance* from the *filled* vertices of *queue*, whose distance is 0, inside their regions."""
     start = 0
     while start < filled:

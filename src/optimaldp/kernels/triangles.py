@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy.typing as npt
+
+from optimaldp.kernels.arrays import Ints
 from optimaldp.kernels.compiled import Kernel
 
 
-def _doubtful(table: Any, ways: Any, first: int, doubt: float, found: Any) -> tuple[int, int]:
+def _doubtful(
+    table: npt.NDArray[Any], ways: npt.NDArray[Any], first: int, doubt: float, found: Ints
+) -> tuple[int, int]:
     """Write to *found* the triples (u, v, w), u < v, u from *first* on, that are not clearly within the inequality.
 
     Returns how many there are and the next u: the number of points when all were looked at. *found* has room for all triples

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, ratio_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
@@ -20,7 +21,7 @@ MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, wh
 Votes = tuple[int, ...]
 
 
-def check_close_races(mechanism: Any) -> str:
+def check_close_races(mechanism: Examined) -> str:
     """What is wrong, or nothing."""
     options = len(mechanism.answers)
     if "continuum" in mechanism.name and options > _MOST_DIVISIBLE:

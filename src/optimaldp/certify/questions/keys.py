@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify.findings import Finding, same
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, ratio_of
 from optimaldp.certify.questions.scripted import ScriptedBits
 from optimaldp.laws.setting import Table
@@ -17,7 +18,7 @@ _BITS = 256
 _NEAR = 60
 
 
-def examine_keys(mechanism: Any) -> Finding:
+def examine_keys(mechanism: Examined) -> Finding:
     """Nobody's category is never kept, every further person may raise it by one step, and the two levels add up."""
     with precision(_BITS):
         failure = _level_failure(mechanism) or _law_failure(mechanism) or _draw_failure(mechanism)
@@ -64,7 +65,7 @@ def _step(chance: Ball, level: ApproximateDP) -> Ball:
     )
 
 
-def _draw_failure(mechanism: Any) -> str:
+def _draw_failure(mechanism: Examined) -> str:
     for people in (1, 3):
         kept = mechanism.law(Table({0: people})).probabilities()[0]
         chance = Fraction(float(to_ball(kept).mid()))

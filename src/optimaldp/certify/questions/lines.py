@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any
 
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, ratio_of
 from optimaldp.certify.questions.meanings import Meaning, cell_values, cells_of_groups, is_known, public_group
 from optimaldp.certify.questions.second_calculation import agrees
@@ -24,7 +24,7 @@ _ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
 
 
-def check_lines(mechanism: Any, meaning: Meaning) -> tuple[str, int]:
+def check_lines(mechanism: Examined, meaning: Meaning) -> tuple[str, int]:
     """What is wrong on one of the lines, or nothing; and how many people the tables have."""
     people = mechanism.setting.people or _UNKNOWN_SIZE
     for line in _lines(mechanism, people):
@@ -33,7 +33,7 @@ def check_lines(mechanism: Any, meaning: Meaning) -> tuple[str, int]:
     return "", people
 
 
-def own_meaning(mechanism: Any) -> Meaning:
+def own_meaning(mechanism: Examined) -> Meaning:
     """Of a question of a kind that the referee does not know: where its answer changes, it must say itself."""
 
     def truth(table: Mapping[int, int]) -> int:
@@ -59,7 +59,7 @@ class _Line:
         return {cell: number for cell, number in table.items() if number}
 
 
-def _lines(mechanism: Any, people: int) -> Iterator[_Line]:
+def _lines(mechanism: Examined, people: int) -> Iterator[_Line]:
     pairs = list(combinations(watched_cells(mechanism.cells, 4), 2))
     if not mechanism.setting.public_groups:
         few = len(mechanism.answers) == 2 or not is_known(mechanism.spec())
@@ -69,7 +69,7 @@ def _lines(mechanism: Any, people: int) -> Iterator[_Line]:
         yield from _mixed(mechanism, people)
 
 
-def _mixed(mechanism: Any, people: int) -> Iterator[_Line]:
+def _mixed(mechanism: Examined, people: int) -> Iterator[_Line]:
     """With people in all cells: questions about two numbers do not change while one of them is about nobody."""
     spec, size = mechanism.spec(), mechanism.cells
     if mechanism.setting.public_groups:
@@ -85,7 +85,7 @@ def _mixed(mechanism: Any, people: int) -> Iterator[_Line]:
         yield _Line(*pair, people - each * len(staying), dict.fromkeys(staying, each))
 
 
-def _failure(mechanism: Any, meaning: Meaning, line: _Line) -> str:
+def _failure(mechanism: Examined, meaning: Meaning, line: _Line) -> str:
     change = _change(lambda i: meaning(line.table(i)) == meaning(line.table(0)), line.moving)
     near = range(change - _NEAR, change + _NEAR + 1)
     far = [change + sign * step for step in (_FAR[:3] if line.others else _FAR) for sign in (-1, 1)]
@@ -111,7 +111,7 @@ def _failure(mechanism: Any, meaning: Meaning, line: _Line) -> str:
     return ""
 
 
-def _row(mechanism: Any, table: Mapping[int, int]) -> list[Number]:
+def _row(mechanism: Examined, table: Mapping[int, int]) -> list[Number]:
     row: list[Number] = mechanism.law(Table(table)).probabilities()
     return row
 

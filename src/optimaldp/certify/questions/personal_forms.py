@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify.findings import Finding
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.small_tables import watched_cells
 from optimaldp.certify.votes.balanced import agrees_balanced, examine_balanced
 from optimaldp.certify.votes.meaning import Inequality, count_of, mean_of, share_of
@@ -33,7 +34,7 @@ class _Sum:
     centred: bool
 
 
-def examine_form(mechanism: Any) -> Finding:
+def examine_form(mechanism: Examined) -> Finding:
     """The law at tables of the public sizes against the form; passed without a word where there is no such form."""
     levels, sizes = _held(mechanism)
     asked = _sum_of(mechanism.spec()) if len(levels) > 1 else None
@@ -49,7 +50,7 @@ def examine_form(mechanism: Any) -> Finding:
     return Finding(True, ())
 
 
-def confirms_form(mechanism: Any, table: Table) -> bool:
+def confirms_form(mechanism: Examined, table: Table) -> bool:
     """The same for the very table that was drawn from: a second routine computes its number. True where there is no form."""
     levels, sizes = _held(mechanism)
     asked = _sum_of(mechanism.spec(), all_values=True) if len(levels) > 1 else None
@@ -77,7 +78,7 @@ def confirms_form(mechanism: Any, table: Table) -> bool:
     return True
 
 
-def _held(mechanism: Any) -> tuple[list[Epsilon], list[int]]:
+def _held(mechanism: Examined) -> tuple[list[Epsilon], list[int]]:
     """The levels that somebody has: one that nobody has decides nothing."""
     held = [(epsilon, people) for epsilon, people in mechanism.setting.levels if people]
     return [epsilon for epsilon, _ in held], [people for _, people in held]
@@ -117,7 +118,7 @@ def _both(row: Sequence[Number]) -> tuple[Number, Number]:
 
 
 def _shown(
-    mechanism: Any, cells: Sequence[int], levels: Sequence[Epsilon]
+    mechanism: Examined, cells: Sequence[int], levels: Sequence[Epsilon]
 ) -> Callable[[Sequence[Sequence[int]]], tuple[Number, Number]]:
     def shown(table: Sequence[Sequence[int]]) -> tuple[Number, Number]:
         total: dict[int, int] = {}
@@ -133,7 +134,7 @@ def _shown(
 
 
 def _at_least(
-    mechanism: object, asked: _Sum, levels: Sequence[Epsilon]
+    mechanism: Examined, asked: _Sum, levels: Sequence[Epsilon]
 ) -> Callable[[Sequence[Sequence[int]]], tuple[Number, Number]]:
     shown = _shown(mechanism, asked.cells, levels)
     return shown if asked.question.asks_for_more else lambda table: shown(table)[::-1]

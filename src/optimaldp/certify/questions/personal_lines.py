@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close
 from optimaldp.certify.questions.lines import own_meaning
 from optimaldp.certify.questions.meanings import Meaning, meaning_of
@@ -21,7 +22,7 @@ State = tuple[Mapping[int, int], ...]
 """People by cell, for each level."""
 
 
-def check_personal_lines(mechanism: Any) -> str:
+def check_personal_lines(mechanism: Examined) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
     meaning = meaning_of(mechanism.spec()) or own_meaning(mechanism)
     for first, second in combinations(watched_cells(mechanism.cells, 4), 2):
@@ -79,7 +80,7 @@ def _total(state: State) -> dict[int, int]:
     return total
 
 
-def _failure(mechanism: Any, meaning: Meaning, line: _Line, change: int) -> str:
+def _failure(mechanism: Examined, meaning: Meaning, line: _Line, change: int) -> str:
     epsilons = [epsilon for epsilon, _ in line.levels]
 
     def row(state: State) -> Any:

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, exact_row, is_distribution
 from optimaldp.certify.questions.personal_forms import examine_form
 from optimaldp.certify.questions.personal_lines import check_personal_lines
@@ -24,7 +25,7 @@ _SIZES = ((1, 1), (2, 1))
 State = tuple[Mapping[int, int], ...]
 
 
-def examine_personal(mechanism: Any) -> Finding:
+def examine_personal(mechanism: Examined) -> Finding:
     """Every table of up to two people of the strictest level and one of the loosest, and everybody who could change."""
     levels = [epsilon for epsilon, _ in mechanism.setting.levels]
     pair = (levels[0], levels[-1])
@@ -86,7 +87,7 @@ def _table(state: State, levels: Sequence[Epsilon]) -> Table:
 
 
 class _Tables:
-    def __init__(self, mechanism: Any, levels: tuple[Epsilon, Epsilon], cells: Sequence[int]) -> None:
+    def __init__(self, mechanism: Examined, levels: tuple[Epsilon, Epsilon], cells: Sequence[int]) -> None:
         self.mechanism, self.levels, self.cells = mechanism, levels, cells
         self.rows: dict[Any, list[Number]] = {}
 

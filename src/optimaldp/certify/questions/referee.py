@@ -7,12 +7,13 @@ sizes, rests on the theorem that the mechanism names, and the finding says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Protocol, Self
+from typing import Any
 
 from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import bits_for, close, exact_row, is_distribution, ratio_of, stand_in
@@ -27,51 +28,13 @@ from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_
 from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.errors import OptimalDPError
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Setting, Table
-from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.laws.setting import Table
+from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.trajectory import Number
 
 _MOST_SEARCHED = 60  # tables whose number of moves is compared: two joined thresholds take a millisecond each
 _WORK = 800  # neighbouring pairs of small tables that are compared
-
-
-class Examined(Protocol):
-    """A mechanism as the referee sees it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def setting(self) -> Setting: ...
-
-    @property
-    def answers(self) -> Sequence[str]: ...
-
-    @property
-    def cells(self) -> int:
-        """Into how many cells a record can fall."""
-        ...
-
-    @property
-    def proof(self) -> str: ...
-
-    def spec(self) -> Mapping[str, Any]: ...
-
-    def at(self, level: ApproximateDP) -> Self: ...
-
-    def small_twin(self) -> Self:
-        """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
-        ...
-
-    def law(self, table: Table) -> Law: ...
-
-    def moves(self, table: Table) -> int | float:
-        """The least number of neighbour moves that change the answer, as the question counts them."""
-        ...
-
-    def draw(self, table: Table, source: object) -> Any: ...
 
 
 @lru_cache(maxsize=512)
@@ -106,7 +69,7 @@ def _examined(mechanism: Any) -> Finding:
     return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
 
 
-def _counted_once(mechanism: Any, own: Finding) -> Finding:
+def _counted_once(mechanism: Examined, own: Finding) -> Finding:
     if failure := check_fold(mechanism):
         return Finding(False, own.checks, failure)
     if mechanism.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.small_tables import watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
@@ -68,7 +68,7 @@ class CoinBits:
         return self._words.get(self._coin - 1, self._other)
 
 
-def flips_its_coins(mechanism: Any) -> bool:
+def flips_its_coins(mechanism: Examined) -> bool:
     """Of very many options each flips a coin by one word: just below its chance heads, just above it tails, and heads are drawn.
 
     The table has one leader; the first, a middle and the last of the others are tried at the real number of options and level.
@@ -95,14 +95,14 @@ def flips_its_coins(mechanism: Any) -> bool:
     return True
 
 
-def follows_its_law(mechanism: Any) -> bool:
+def follows_its_law(mechanism: Examined) -> bool:
     """Whether draws follow the law for a few small tables."""
     cells = watched_cells(mechanism.cells, 3)
     tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
     return all(draws_follow(mechanism, Table(table)) for table in tables)
 
 
-def draws_follow(mechanism: Any, table: Table) -> bool:
+def draws_follow(mechanism: Examined, table: Table) -> bool:
     """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
     law = mechanism.law(table)
     with precision(4 * _WORD):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify.findings import same
+from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.meanings import cell_values, sum_needed
 from optimaldp.certify.questions.personal_forms import confirms_form
 from optimaldp.laws.setting import Table
@@ -23,7 +24,7 @@ _BITS = 192
 _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
 
 
-def confirms(mechanism: Any, table: Table) -> bool:
+def confirms(mechanism: Examined, table: Table) -> bool:
     """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
     if mechanism.setting.personal and mechanism.listed:
         return confirms_form(mechanism, table)
@@ -33,15 +34,15 @@ def confirms(mechanism: Any, table: Table) -> bool:
         return agrees(mechanism, table, mechanism.law(table).probabilities())
 
 
-def _has_second(mechanism: Any) -> bool:
+def _has_second(mechanism: Examined) -> bool:
     return mechanism.name in ("balanced chain", "signed distance") and mechanism.cells <= _MOST_CELLS
 
 
-def _bits(mechanism: Any) -> int:
+def _bits(mechanism: Examined) -> int:
     return _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
 
 
-def agrees(mechanism: Any, table: Table, law: Sequence[Number]) -> bool:
+def agrees(mechanism: Examined, table: Table, law: Sequence[Number]) -> bool:
     """As :func:`confirms`, where the law of the table has been computed already."""
     if not _has_second(mechanism):
         return True

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.priors import Prior
 from optimaldp.histograms.remaps.bayes_many import MANY_BINS, bayes_remap_many
 from optimaldp.privacy.epsilon import Epsilon
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 _NEGLIGIBLE = 1e-25  # relative weight below which a tail is cut off: far below what moves a quantile
 _FOURIER_NOISE = 1e-14
@@ -77,7 +80,7 @@ def posterior_marginals(noisy: object, *, epsilon: Epsilon, prior: Prior) -> lis
     return [_marginal(windows[k], before[k], after[k], persons) for k in range(len(windows))]
 
 
-def _tilted(table: Any, persons: int, epsilon: float, prior: Prior) -> list[_Window]:
+def _tilted(table: Array, persons: int, epsilon: float, prior: Prior) -> list[_Window]:
     """The factors of the posterior, each multiplied by t^x with t such that their means add up to about n, tails cut off.
 
     A common tilt changes no posterior. Without it the sum n can lie so far out in the convolution that it underflows.
@@ -119,7 +122,7 @@ def _moments(windows: list[_Window]) -> tuple[float, float]:
     return mean, variance
 
 
-def _convolve(left: Any, right: Any) -> Any:
+def _convolve(left: Array, right: Array) -> Any:
     """Directly for short rows, by Fourier transform for long ones: its rounding is far below what moves a quantile."""
     import numpy as np
 
@@ -131,7 +134,7 @@ def _convolve(left: Any, right: Any) -> Any:
     return np.where(product > _FOURIER_NOISE * product.max(), product, 0.0)
 
 
-def _trim(start: int, weights: Any) -> _Window:
+def _trim(start: int, weights: Array) -> _Window:
     import numpy as np
 
     kept = np.flatnonzero(weights > _NEGLIGIBLE * weights.max())

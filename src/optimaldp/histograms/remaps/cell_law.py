@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.histograms.remaps.decay import fading_sums, fading_sums_above
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 _ROUNDS = 40  # of EM: more would fit the noise of a small table
 _MANY_ROUNDS = 600  # on a large one they move no released count, and say better how many people the empty cells hide
@@ -52,7 +55,7 @@ class CellLaw:
     def top(self) -> int:
         return len(self.weights) - 1
 
-    def medians(self, values: Any, *, level: float = 0.5) -> Any:
+    def medians(self, values: Array, *, level: float = 0.5) -> Any:
         """The least count whose posterior probability of not being exceeded is *level*, for each noisy value.
 
         Values above the law's reach are returned as they are: the law says nothing about them.
@@ -70,7 +73,7 @@ class CellLaw:
             low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
         return np.where(np.asarray(values) > self.top, values, low)
 
-    def _up_to(self, seen: Any, count: Any, totals: Any) -> Any:
+    def _up_to(self, seen: Array, count: Array, totals: Array) -> Any:
         """The posterior weight of the true counts 0..count."""
         import numpy as np
 
@@ -78,7 +81,7 @@ class CellLaw:
         right = totals - self.ratio ** np.maximum(count + 1.0 - seen, 0.0) * self._above[count + 1]
         return np.where(count <= seen, left, right)
 
-    def means(self, values: Any) -> Any:
+    def means(self, values: Array) -> Any:
         """The posterior mean of the true count, for each noisy value."""
         import numpy as np
 
@@ -87,7 +90,7 @@ class CellLaw:
         moments = self._below_moment[seen] + self.ratio * self._above_moment[seen + 1]
         return np.where(np.asarray(values) > self.top, values, moments / np.maximum(totals, _LEAST))
 
-    def mean_distances(self, values: Any, counts: Any) -> Any:
+    def mean_distances(self, values: Array, counts: Array) -> Any:
         """The posterior mean of ``|true count - count|``, for each pair of a noisy value and a released count."""
         import numpy as np
 
@@ -101,7 +104,7 @@ class CellLaw:
         typical = 2 * self.ratio / (1 - self.ratio**2) + np.abs(counts - np.asarray(values))
         return np.where(np.asarray(values) > self.top, typical, np.maximum(spread, 0.0))
 
-    def _moment_up_to(self, seen: Any, count: Any) -> Any:
+    def _moment_up_to(self, seen: Array, count: Array) -> Any:
         """The posterior sum of the true counts 0..count, unnormalised."""
         import numpy as np
 
@@ -133,7 +136,7 @@ class CellLaw:
         return self.weights * np.arange(len(self.weights))
 
 
-def _with_end(sums: Any) -> Any:
+def _with_end(sums: Array) -> Any:
     """Above the largest count there is nothing."""
     import numpy as np
 
@@ -183,7 +186,7 @@ def _chance_below(top: int, least: int, ratio: float) -> Any:
     )
 
 
-def _pull(weights: Any, seen: Any, margin: int, ratio: float, hidden: int, hiding: Any) -> Any:
+def _pull(weights: Array, seen: Array, margin: int, ratio: float, hidden: int, hiding: Array | None) -> Any:
     """One round of EM: by how much each weight grows, times the number of cells."""
     import numpy as np
 
@@ -196,7 +199,7 @@ def _pull(weights: Any, seen: Any, margin: int, ratio: float, hidden: int, hidin
     return pull
 
 
-def _smoothed(weights: Any, ratio: float, cells: float) -> Any:
+def _smoothed(weights: Array, ratio: float, cells: float) -> Any:
     """The weights of 1, 2, ... spread as far as the noise reaches, where few cells stand behind them.
 
     The most likely law puts lumps of weight wherever a few noisy values happen to lie, and would pull counts to them
@@ -212,6 +215,6 @@ def _smoothed(weights: Any, ratio: float, cells: float) -> Any:
     return np.append(weights[:1], mixed * (lumps.sum() / max(float(mixed.sum()), _LEAST)))
 
 
-def _smear(row: object, ratio: float) -> Any:
+def _smear(row: Array, ratio: float) -> Any:
     """``sum_y row_y ratio^|x-y|`` for every x."""
     return fading_sums(row, ratio) + fading_sums_above(row, ratio) - row

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
 from optimaldp.histograms.remaps.hidden import hidden_people
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.histograms.remaps.sparse import mapped_values, threshold_for
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 FEW_CELLS = 50  # below this a law of cells cannot be learned from the table: the projection has a guarantee without one
 _DENSE = "a dense table: what could be learned from it is not worth leaving the projection's guarantee"
@@ -52,7 +55,7 @@ class Judge:
         off = self._distances(position[shown], released[shown]) * cells[shown]
         return float(off.sum()) + self._hidden(values, cells, shown)
 
-    def _distances(self, position: object, released: object) -> Any:
+    def _distances(self, position: Array, released: Array) -> Any:
         """How far off a shown count is: by the law where many cells taught it, by the noise alone where hardly any did.
 
         Of a value that stands alone the law believes that it is the truth (100 occupied cells of 10,000: 78 instead of 90).

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 _NOTHING = 1e-200  # what has faded this far is dropped: arithmetic near the end of the float range is slow
 
@@ -26,6 +29,6 @@ def fading_sums(weights: object, ratio: float) -> Any:
     return sums
 
 
-def fading_sums_above(weights: Any, ratio: float) -> Any:
+def fading_sums_above(weights: Array, ratio: float) -> Any:
     """``s_x = sum_{y >= x} w_y ratio^(y-x)`` for every x."""
     return fading_sums(weights[::-1], ratio)[::-1]

@@ -9,7 +9,10 @@ believed. Measured with 10,000 people in 10^6 cells at epsilon 1: 3,515 for 3,51
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 _PRICE = 0.5
 _LUCK = (
@@ -19,7 +22,7 @@ _COUNTS = 80  # true counts that are told apart
 _ROUNDS = 60  # of accelerated EM
 
 
-def hidden_people(values: Any, cells: Any, dark: Any, *, ratio: float, top: int) -> float:
+def hidden_people(values: Array, cells: Array, dark: Array, *, ratio: float, top: int) -> float:
     """The number of people in the *dark* cells, which are released as 0: *cells* says how many cells show each of *values*.
 
     Learned from all cells below *top*: the dark ones alone teach little where even small values are shown.
@@ -49,7 +52,7 @@ def _counts(below: int) -> Any:
     return np.unique(np.append(0, np.round(np.geomspace(1, max(below, 1) + 5, _COUNTS)))).astype(float)
 
 
-def _chances(values: Any, counts: Any, below: int, ratio: float) -> Any:
+def _chances(values: Array, counts: Array, below: int, ratio: float) -> Any:
     """``P(value | true count, value < below)``, one row for each value."""
     import numpy as np
 
@@ -65,14 +68,14 @@ def _distance(ratio: float) -> float:
     return (1 / ratio + ratio**2 - 1 - ratio) / (1 + ratio)
 
 
-def _most_likely(shown: Any, shares: Any, price: Any) -> Any:
+def _most_likely(shown: Array, shares: Array, price: Array) -> Any:
     """The mixture with the greatest log-likelihood less its price: EM, with steps as long as the last two agree."""
     import numpy as np
 
-    def step(weights: Any) -> Any:
+    def step(weights: Array) -> Any:
         return _priced(weights * (shown.T @ (shares / (shown @ weights))), price)
 
-    def worth(weights: Any) -> float:
+    def worth(weights: Array) -> float:
         return float(shares @ np.log(shown @ weights) - price @ weights)
 
     weights = np.full(shown.shape[1], 0.1 / shown.shape[1])
@@ -91,7 +94,7 @@ def _most_likely(shown: Any, shares: Any, price: Any) -> Any:
     return weights
 
 
-def _priced(expected: Any, price: Any) -> Any:
+def _priced(expected: Array, price: Array) -> Any:
     """The weights that fit these expected shares best when each has a price: ``expected / (scale + price)``, with sum 1."""
     scale = 1.0
     for _ in range(20):  # Newton

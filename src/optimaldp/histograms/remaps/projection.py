@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 
 def project(noisy: object) -> Any:
@@ -35,7 +38,7 @@ def project(noisy: object) -> Any:
     return _drop_one_each(above, int(above.sum() - total))
 
 
-def _kept(falling: Any, excess: Any) -> int:
+def _kept(falling: Array, excess: Array) -> int:
     """How many of the largest entries stay above a cut that spreads the excess evenly over them."""
     import numpy as np
 
@@ -43,7 +46,7 @@ def _kept(falling: Any, excess: Any) -> int:
     return int(np.count_nonzero(falling * ranks > excess)) or 1
 
 
-def _drop_one_each(above: Any, too_many: int) -> Any:
+def _drop_one_each(above: Array, too_many: int) -> Any:
     """Take one person more from the first bins above the cut: what the integer cut left over.
 
     Any such bins are equally near in L1 and L2. By position, not by size: a rule by size would favour even or uneven histograms.

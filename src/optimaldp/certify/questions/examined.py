@@ -1,0 +1,54 @@
+"""What the referee of releases needs of a mechanism: it looks at it from outside and imports none of its code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Self
+
+from optimaldp.laws.law import Law
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy import ApproximateDP
+
+
+class Examined(Protocol):
+    """A mechanism as the referee sees it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def setting(self) -> Setting: ...
+
+    @property
+    def answers(self) -> Sequence[str]: ...
+
+    @property
+    def cells(self) -> int:
+        """Into how many cells a record can fall."""
+        ...
+
+    @property
+    def proof(self) -> str: ...
+
+    @property
+    def listed(self) -> bool:
+        """Whether its answers are a list and its law can be read for any table."""
+        ...
+
+    def spec(self) -> Mapping[str, Any]: ...
+
+    def at(self, level: ApproximateDP) -> Self: ...
+
+    def small_twin(self) -> Self:
+        """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
+        ...
+
+    def law(self, table: Table) -> Law: ...
+
+    def moves(self, table: Table) -> int | float:
+        """The least number of neighbour moves that change the answer, as the question counts them."""
+        ...
+
+    def truth(self, table: Table) -> int: ...
+
+    def draw(self, table: Table, source: object) -> Any: ...

@@ -34,7 +34,8 @@ def expected_and_real(shape, cells, draws, **options):
         release = private_histogram(truth, epsilon=1, **options)
         said.append(release.expected_error())
         real.append(np.abs(np.array(release.counts) - truth).sum())
-    return np.mean(said), np.mean(real)
+    # The middle ones: of a private total the hidden people are estimated, and now and then a draw shows far too many.
+    return np.median(said), np.median(real)
 
 
 @pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])

@@ -90,7 +90,7 @@ def test_refusals() -> None:
     with pytest.raises(QuestionError):
         preview("winner(v)", epsilon=1)
     with pytest.raises(QuestionError):
-        preview("histogram(v, ['a'])", epsilon=1)
+        preview("histogram(v)", epsilon=1)
     with pytest.raises(LevelError):
         preview("majority(x)", epsilon=-1)
     with pytest.raises(InputError):

@@ -63,10 +63,7 @@ def test_tables_are_read_and_every_column_is_measured():
 
 
 def test_a_missing_part_is_named_before_data_is_read(monkeypatch):
-    def missing():
-        raise ModuleNotFoundError("no mbi", name="mbi")
-
-    monkeypatch.setattr(fitting, "_import_mbi", missing)
+    monkeypatch.setattr(fitting, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="sanitise"):
         odp.sanitise(table(10), COLUMNS, epsilon=1, marginals="a,b")
 

@@ -140,7 +140,7 @@ def test_answers_by_group_and_histograms(visit: Visit) -> None:
     assert made["answer"] == {"yes": "yes", "no": "no"}
     counted = visit.call("check", question="histogram(smokes, ['yes', 'no'])", epsilon="0.4").json()
     assert counted["preview"]["error"] is None
-    assert counted["preview"]["notes"]
+    assert counted["preview"]["sentences"]
 
 
 def test_a_check_warns_before_anything_is_spent(quiet_visit: Visit) -> None:

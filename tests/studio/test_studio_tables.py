@@ -295,8 +295,14 @@ def test_a_table_is_sanitised_after_an_estimate(desk: TestClient) -> None:
     assert len(list(csv.DictReader(io.StringIO(rows.text)))) == made["rows"]
     assert desk.get(f"/made/clean-{made['number']}.json").json() == made["statement"]
     assert desk.get("/api/session").json()["made"][0]["columns"] == ["smokes", "age"]
-    assert call(desk, "check_sanitise", asked).json()["price"]["covered"] is False
-    assert call(desk, "sanitise", asked | {"confirm": True}).status_code == 409
+    assert call(desk, "check_sanitise", asked).json()["price"]["recorded"] is True
+    again = call(desk, "sanitise", asked | {"confirm": True}).json()
+    assert (made["recorded"], again["recorded"]) == (False, True)
+    assert again["ledger"]["share"] == pytest.approx(0.6)
+    assert desk.get(f"/made/clean-{again['number']}.csv").text == rows.text
+    dearer = asked | {"epsilon": "0.7"}
+    assert call(desk, "check_sanitise", dearer).json()["price"]["covered"] is False
+    assert call(desk, "sanitise", dearer | {"confirm": True}).status_code == 409
     for bad in (["height: ['a', 'b']"], ["smokes"], [], ["smokes: ["]):
         assert call(desk, "check_sanitise", asked | {"columns": bad}).status_code == 400
     assert not any(

@@ -226,13 +226,18 @@ def _spend_and_draw(opened: Source, asked: Asked, book: Ledger) -> Sanitised:
     return made
 
 
+def kept_statement(book: Ledger, plan: Plan, version: str | None, part: Any) -> dict[str, Any] | None:
+    """What the ledger keeps of the same table of unchanged data, rows included; ``None`` where it would be paid."""
+    same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
+    entry = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
+    return None if entry is None or not (entry.statement or {}).get("kept") else dict(entry.statement or {})
+
+
 def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, part: Any) -> Sanitised | None:
     """The table that the ledger already holds for the same columns, level, people and data: it costs nothing."""
-    same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
-    found = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
-    if found is None:
+    statement = kept_statement(book, plan, version, part)
+    if statement is None:
         return None
-    statement = dict(found.statement or {})
     leasts = [getattr(noise.mechanism, "least", 0) for noise in plan.noises]
     kept = unpacked_release(statement.pop("kept", None), plan.tables, plan.levels, plan.neighbours, leasts)
     if kept is None:

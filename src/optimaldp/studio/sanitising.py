@@ -11,6 +11,7 @@ from optimaldp.sanitising import estimate
 from optimaldp.sanitising import sanitise as sanitised_table
 from optimaldp.sanitising.columns import read_columns
 from optimaldp.sanitising.planning import Asked, make_plan
+from optimaldp.sanitising.releasing import kept_statement
 from optimaldp.sanitising.splitting import read_marginals
 from optimaldp.studio.calls import read_fields
 from optimaldp.studio.desk import Desk
@@ -40,11 +41,15 @@ def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         marginals=tables,
     )
     part = None if plan.people.part is None else plan.people.part[1]
-    refused = desk.refused([Charge(question=plan.text, level=level, part=part, levels=plan.people.levels)])
+    if kept_statement(ledger, plan, desk.source().version(), part) is not None:
+        price = {"covered": True, "recorded": True, "words": "This table was made before: asking again costs nothing."}
+    else:
+        refused = desk.refused([Charge(question=plan.text, level=level, part=part, levels=plan.people.levels)])
+        price = {"covered": refused is None, "recorded": False, "words": refused or f"It costs {level}."}
     return {
         "estimate": shown.to_document(),
         "method": plan.method,
-        "price": {"covered": refused is None, "words": refused or f"It costs {level}."},
+        "price": price,
         "ledger": desk.book(),
     }
 
@@ -62,6 +67,7 @@ def sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "number": number_of(path),
         "rows": made.rows,
+        "recorded": made.recorded,
         "statement": made.to_document(),
         "margins": {column.name: _margin(made, column) for column in made.columns},
         "made": kept_tables(desk.folder),

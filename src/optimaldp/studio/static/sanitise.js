@@ -107,7 +107,7 @@ const files = (number) => [["csv", "Download the rows (CSV)"], ["json", "Downloa
 function showResult(made) {
   byId("result").hidden = false;
   const said = made.statement, off = Object.entries(said.one_way_error_95 ?? {}).filter(([, value]) => value !== null);
-  byId("result-facts").replaceChildren(...[`${made.rows} rows of ${said.columns.map((one) => one.name).join(", ")}, which you may publish.`, `ε ${said.epsilon} was spent; neighbours: ${said.neighbours_in_words}.`,
+  byId("result-facts").replaceChildren(...[`${made.rows} rows of ${said.columns.map((one) => one.name).join(", ")}, which you may publish.`, `${made.recorded ? "This table was already in the ledger: nothing was spent" : `ε ${said.epsilon} was spent`}; neighbours: ${said.neighbours_in_words}.`,
     ...off.map(([name, value]) => `A count of one value of ${name} is off by at most ${value} in 95 % of cases.`)].map((text) => el("li", {}, text)));
   byId("result-files").replaceChildren(...files(made.number));
   const margins = Object.values(made.margins).some(Boolean) ? [el("p", { class: "note" }, "People by column, straight from the noisy cells: right on average, so that a small count can fall below 0.")] : [];

@@ -38,6 +38,7 @@ _LIBRARIES: Mapping[str, tuple[str, ...]] = {
 }
 _NAMES = {"opendp": "OpenDP", "smartnoise": "SmartNoise", "dpmm": "dpmm"}
 _PYTHONS = {"dpmm": "python3.11"}
+_NO_VALUE = "-1"  # OpenDP's rows have empty cells beside the public values
 _WAYS = {1: "one column", 2: "two columns", 3: "three columns"}
 # Ours: a public list of tables, decided without the data. Each pair of columns would leave so little for each of the 21 that
 # counts of one, two and three columns are all worse (measured at epsilon 1: 44, 12 and 3.7 people instead of 7, 8 and 3).
@@ -116,8 +117,10 @@ def errors(made: Codes, truth: Codes, domain: Mapping[str, int]) -> Errors:
 
 
 def _table(codes: Codes, sizes: Sequence[int], chosen: Sequence[int]) -> Any:
+    """Rows in each cell of the chosen columns; a row without a value there is in none."""
     shape = [sizes[place] for place in chosen]
-    return np.bincount(np.ravel_multi_index(list(codes.T), shape), minlength=int(np.prod(shape)))
+    complete = codes[(codes >= 0).all(axis=1)]
+    return np.bincount(np.ravel_multi_index(list(complete.T), shape), minlength=int(np.prod(shape)))
 
 
 def _ours(codes: Codes, domain: Mapping[str, int], name: str, epsilon: float) -> list[Errors]:
@@ -190,7 +193,7 @@ def _theirs(
 
 def _read(path: str, domain: Mapping[str, int]) -> Codes:
     with Path(path).open(encoding="utf-8") as file:
-        return np.array([[int(float(row[name])) for name in domain] for row in csv.DictReader(file)])
+        return np.array([[int(float(row[name] or _NO_VALUE)) for name in domain] for row in csv.DictReader(file)])
 
 
 def _run(command: list[str]) -> None:

@@ -507,7 +507,7 @@ def test_what_was_spent_is_told_whatever_became_of_the_answer(page: Any, desk: s
     page.wait_for_selector("#ask:not([disabled])")
     page.click("#ask")
     page.click("#yes")
-    page.wait_for_function("() => document.getElementById('truth').textContent.includes('was spent')")
+    page.wait_for_function("() => document.getElementById('truth').textContent.includes('its answer is recorded')")
     assert "its answer is recorded: ask again, it costs nothing" in page.inner_text("#truth")
     assert "0.3 of 1 spent in 1 entry" in page.inner_text("#budget")
     page.unroute("**/api/release")

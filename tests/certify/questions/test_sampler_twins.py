@@ -171,9 +171,6 @@ class Range(Question):
     def mechanism(self, setting: Setting) -> Mechanism:
         return InRange(self, setting)
 
-    def accuracy(self, setting: Setting) -> Any:
-        raise NotImplementedError
-
     def spec(self) -> Spec:
         return {"kind": "range", "many": self.many, "among": False}
 

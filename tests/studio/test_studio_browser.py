@@ -353,3 +353,26 @@ def test_the_api_page_tries_a_call(page: Any, studio: str) -> None:
     page.click("#preview button")
     page.wait_for_selector("#preview pre:not([hidden])")
     assert '"optimaldp"' in page.inner_text("#preview pre")
+
+
+NAMES_UNDER_MARKS = """() => {
+  const box = (one) => one.getBoundingClientRect();
+  const marks = [...document.querySelectorAll('#graph .mark')].map(box);
+  return [...document.querySelectorAll('#graph .name')].filter((name) => {
+    const own = box(name);
+    const beside = (mark) => own.left >= mark.right || mark.left >= own.right;
+    return marks.some((mark) => !beside(mark) && own.top + 2 < mark.bottom && mark.top < own.bottom - 2);
+  }).map((name) => name.textContent);
+}"""
+
+
+@pytest.mark.parametrize("view", ["wide", "phone"])
+def test_names_of_datasets_can_be_read(page: Any, studio: str, view: str) -> None:
+    page.goto(studio + PATHS["research"])
+    page.wait_for_selector("#graph .name")
+    assert page.locator("#graph .mark").count() == 32  # five people
+    assert page.evaluate(NAMES_UNDER_MARKS) == []
+    heights = page.evaluate(
+        "() => [...document.querySelectorAll('#graph .name')].map((n) => n.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 10, "letters shrink with the screen"

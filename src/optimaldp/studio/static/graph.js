@@ -31,10 +31,12 @@ function pathFrom(name, towards) {
 
 // vertices: {name: {row, truth, distance}}; points in a unit box; towards: the next dataset on the binding path.
 export function drawGraph(place, { answers, points, edges, vertices, towards = {}, path = [], clash = [], edgeWords = null, onVertex = null, onEdge = null, onEmpty = null, chosen = null, height = 420, labels = null, most = 21 }) {
-  const W = 720, H = height, pad = 44;
+  const W = Math.min(720, Math.max(320, place.clientWidth || 720)), H = height, pad = W < 480 ? 28 : 44; // a unit is a pixel: letters keep their size on a phone
   const at = (name) => [pad + (W - 2 * pad) * points[name][0], pad + (H - 2 * pad) * points[name][1]];
   const names = Object.keys(vertices).filter((name) => points[name]);
   const radius = Math.max(4, Math.min(most, 0.44 * closest(names.map(at))));
+  // A name that the mark below would cover is not written: the readout has it.
+  const covered = (x, y) => names.some((other) => { const [u, v] = at(other); return v > y + 1 && v - y < 2 * radius + 17 && Math.abs(u - x) < radius + 20; });
   const picture = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "graph", role: "group", "aria-label": `graph of ${names.length} datasets` });
   const readout = el("p", { class: "readout", "aria-live": "polite" }, names.length ? "Point at a dataset, or focus one and use the arrow keys." : "");
   const steps = new Set(), between = (a, b) => [a, b].sort().join("\n");
@@ -73,7 +75,7 @@ export function drawGraph(place, { answers, points, edges, vertices, towards = {
     const group = svg("g", { class: classes, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, tabindex: i === 0 ? 0 : -1, role: onVertex ? "button" : "img", "aria-label": label, "data-name": name }, shape);
     if (value !== null && radius >= 12) group.append(svg("text", { class: "inside", fill: inkOn(value) }, percent(Math.round(value * 100) / 100).replace(" %", "")));
     if (group.querySelector(".inside")) group.querySelector(".inside").style.fill = inkOn(value);
-    if (radius >= 12) group.append(svg("text", { class: "name halo", y: radius + 15 }, clipped(labels?.[name] ?? name)));
+    if (radius >= 12 && !covered(x, y)) group.append(svg("text", { class: "name halo", y: radius + 15 }, clipped(labels?.[name] ?? name)));
     group.addEventListener("pointerenter", () => highlight(name));
     group.addEventListener("focus", () => highlight(name));
     group.addEventListener("click", (event) => { event.stopPropagation(); onVertex?.(name); });

@@ -12,8 +12,10 @@ from typing import Any, Protocol
 from optimaldp.errors import TableError
 from optimaldp.tables.tally import Option
 
-# The bar of a long query goes to standard output, where the answer belongs.
-_QUIET = "SET enable_progress_bar = false"
+# The bar of a long query goes to standard output, where the answer belongs. A notebook without widgets has none, and there
+# even switching it off is an error.
+_HAS_BAR = "SELECT current_setting('enable_progress_bar')"
+_NO_BAR = "SET enable_progress_bar = false"
 
 
 def embedded(path: str | None = None) -> Any:
@@ -21,8 +23,7 @@ def embedded(path: str | None = None) -> Any:
     import ibis
 
     connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
-    for setting in settings():
-        connection.raw_sql(setting)
+    configure(connection.con)
     return connection
 
 
@@ -34,10 +35,12 @@ def _spill_folder() -> str:
     return folder
 
 
-def settings() -> tuple[str, str]:
-    """What every embedded engine is told: to print nothing, and to leave no row in the working folder."""
+def configure(connection: Any) -> None:
+    """Tell an embedded engine to print nothing, and to leave no row in the working folder."""
+    if connection.execute(_HAS_BAR).fetchone()[0]:
+        connection.execute(_NO_BAR)
     folder = _spill_folder().replace("'", "''")
-    return _QUIET, f"SET temp_directory = '{folder}'"
+    connection.execute(f"SET temp_directory = '{folder}'")
 
 
 SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}
@@ -110,8 +113,7 @@ def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, 
     wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
     # A database of its own: what is registered there is seen by this query alone, and a failure before has not damaged it.
     with duckdb.connect() as own:
-        for setting in settings():
-            own.execute(setting)
+        configure(own)
         _register_functions(connection, node, own)
         own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
         return list(own.execute(connection.compile(expression)).fetchall())

@@ -53,13 +53,26 @@ def read_number(value: object, *, name: str, error: type[InputError] = InputErro
 def _read_text(text: str, *, name: str, error: type[InputError]) -> Fraction:
     stripped = text.strip()
     if len(stripped) > _LONGEST or not _NUMBER.fullmatch(stripped):
-        raise error(name, text, "is not a number", "write 0.1, '1/3' or 1e-6")
+        raise error(name, text, "is not a number", _way_to_write(stripped))
     above, _, under = stripped.partition("/")
     try:
         # By way of Decimal: Python refuses to read whole numbers of more than 4300 digits, and exact rows grow longer.
         return Fraction(Decimal(above)) / Fraction(Decimal(under or 1))
     except (ZeroDivisionError, ValueError):
         raise error(name, text, "is not a number", "a denominator cannot be 0") from None
+
+
+def _way_to_write(text: str) -> str:
+    percent = text.removesuffix("%").rstrip()
+    if (
+        percent != text
+        and len(percent) < 10
+        and _NUMBER.fullmatch(percent)
+        and "/" not in percent
+        and "e" not in percent.lower()
+    ):
+        return f"write a percentage as a part of 1: {fraction_text(Fraction(percent) / 100)}"
+    return "write 0.1, '1/3' or 1e-6"
 
 
 def read_probability(value: object, *, name: str, error: type[InputError] = InputError) -> Fraction:

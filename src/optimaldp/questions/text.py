@@ -17,6 +17,16 @@ _COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*")
 _NUMBER = re.compile(r"[^\s<>=&|()]+")
 _MARGIN = re.compile(r"\s*\+\s*([^\s<>=&|()]+)")
 _JOIN = re.compile(r"\s*(and|or|&|\|)\s+", re.IGNORECASE)
+# What people type first, and what it is called here.
+_OTHER_WORDS = {
+    **dict.fromkeys(("average", "avg"), "mean"),
+    **dict.fromkeys(("fraction", "percentage", "percent", "proportion", "rate", "ratio"), "share"),
+    **dict.fromkeys(("percentile", "quartile", "decile"), "quantile"),
+    **dict.fromkeys(("mode", "most", "argmax", "vote"), "winner"),
+    **dict.fromkeys(("exists", "some"), "any"),
+    **dict.fromkeys(("number", "total", "sum"), "count"),
+    **dict.fromkeys(("counts", "frequencies", "distribution", "table"), "histogram"),
+}
 _LONGEST = 4_000_000  # characters: 100,000 options fit, an attack does not
 
 
@@ -77,11 +87,17 @@ def _head(text: str, start: int) -> tuple[Any, int]:
     head = _HEAD.match(text, start)
     form = form_of(head[1].lower()) if head else None
     if head is None or form is None:
-        close = get_close_matches(head[1].lower(), forms(), n=1) if head else []
-        remedy = f"did you mean {close[0]}?" if close else f"known are: {', '.join(forms())}"
+        remedy = _known_instead(head[1].lower() if head else "")
         raise QuestionError("question", text, "does not begin with a known question", remedy)
     end = end_of_group(text, head.end() - 1)
     return form.read(read_call(text, form, text[head.end() : end - 1])), end
+
+
+def _known_instead(word: str) -> str:
+    close = [_OTHER_WORDS[word]] if word in _OTHER_WORDS else get_close_matches(word, forms(), n=1)
+    if close:
+        return f"did you mean {close[0]}? Write for example {forms()[close[0]].example}"
+    return f"known are: {', '.join(forms())}"
 
 
 def _way_out(text: str) -> str:

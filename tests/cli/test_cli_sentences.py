@@ -59,3 +59,11 @@ def test_what_was_declared_is_read(folder: Path) -> None:
 def test_without_an_epsilon_there_is_no_default(folder: Path) -> None:
     ran = run_cli("release", "--data", "people.csv", "--question", ASKED)
     assert "there is no default: --epsilon 0.5 for example" in ran.stderr
+
+
+def test_a_pipe_gets_the_bare_answer_and_on_request_the_proof(folder: Path) -> None:
+    asked = ("release", "--data", "people.csv", "--question", ASKED, "--epsilon", "20")
+    assert run_cli(*asked).stdout == "yes\n"
+    proven = run_cli(*asked, "--proof").stdout
+    assert "Protected: each row counts as one person" in proven
+    assert "for all other tables, by theorem" in " ".join(proven.split())

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+import optimaldp
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours, level
@@ -101,3 +102,10 @@ def test_how_far_off_a_quantile_is_next_to_others() -> None:
     assert question.accuracy(Setting(level(1), SUBSTITUTION)).distance() == ((), {})
     assert question.accuracy(Setting(level(1), SUBSTITUTION, people=9)).distance() == ((), {}), "fewer people than bins"
     assert question.accuracy(Setting(level(21), SUBSTITUTION, people=1000)).distance() == ((), {})
+
+
+def test_a_mean_of_few_people_promises_nothing_outside_of_its_range() -> None:
+    asked = optimaldp.mean("v", range=[0, 10]) >= 2
+    few, many = (optimaldp.preview(asked, epsilon=1, n=n).sentences() for n in (2, 200))
+    assert any("it is certain nowhere: no mean in the range is 15 away" in sentence for sentence in few)
+    assert any("that is certain when the mean is at least 0.15 away" in sentence for sentence in many)

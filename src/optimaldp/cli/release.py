@@ -138,7 +138,7 @@ def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, sev
     elif as_csv:
         for one in made:
             typer.echo(one.to_csv(), nl=False)
-    elif sys.stdout.isatty():
+    elif proof or sys.stdout.isatty():  # who asks for the proof wants to read it, in a file too
         for one in made:
             show(one, proof=proof)
     else:

@@ -162,9 +162,12 @@ def of_mean(question: Any, setting: Setting) -> Accuracy:
         if not setting.people or margin is None:
             return (), {}
         away = float((question.high - question.low) * margin / setting.people)
+        people, room = f"{setting.people:,} people", max(question.high - question.bound, question.bound - question.low)
         said = (
-            f"For {setting.people:,} people that is certain when the mean is at least {away:.2g} away from the bound, and "
-            "already much nearer where few values lie at the far end of the range."
+            f"With {people} it is certain nowhere: no mean in the range is {away:.2g} away from the bound."
+            if away > room
+            else f"For {people} that is certain when the mean is at least {away:.2g} away from the bound, and already much "
+            "nearer where few values lie at the far end of the range."
         )
         return (said,), {"mean_away": away}
 

@@ -222,8 +222,8 @@ UNIX_MODULES = ("fcntl", "pwd", "grp", "resource", "termios", "posix_ipc")
 
 
 @pytest.fixture
-def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An os without what Windows has not, where a folder cannot be opened."""
+def windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An os without what Windows has not, where a folder cannot be opened. *tmp_path* comes first: making it needs Unix."""
     for name in UNIX_ONLY:
         monkeypatch.delattr(os, name, raising=False)
     for name in UNIX_MODULES:

@@ -54,7 +54,8 @@ def serve(order: Order, send: Callable[[Reach | Outcome | str | None], None]) ->
 
     live_in(order.tree)
     loop = _Loop(order, send)
-    code = pytest.main([*PYTEST_OPTIONS, *order.target.tests], plugins=[loop, NoShrinking()])
+    options = [*PYTEST_OPTIONS, f"--basetemp={order.tree / 'temporary'}"]
+    code = pytest.main([*options, *order.target.tests], plugins=[loop, NoShrinking()])
     if code:
         send(f"{order.target.name}: pytest could not do it (exit {int(code)})")
     send(None)
@@ -72,6 +73,7 @@ class _Loop:
         self.ran = True
         order = self.order
         functions = Functions(order.tree)
+        session.config._tmp_path_factory.getbasetemp()  # one folder for all forks, in the tree, gone with it
         gc.freeze()  # forks share what is not touched
         reach = _reach(order, session.items, functions)
         if reach is None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, precision, working_bits
 
 # A Fraction or a Ball. The two share their arithmetic but no type, and never meet in one expression (see Line.enclosed):
 # a union would make every operator an error, so the checker is told nothing here and the tests watch instead.
@@ -111,17 +111,17 @@ def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number
     s = Fraction(s) if isinstance(s, int) else s
     if not lines:
         return Fraction(1), Fraction(0)
-    if isinstance(s, Ball) or any(isinstance(line.slope, Ball) for line in lines) or _too_long(lines, t):
-        # 1 - s first, while s is exact: afterwards a complement far below the precision would be lost.
-        s, rest, lines = to_ball(s), to_ball(1 - s), tuple(line.enclosed() for line in lines)
-    else:
-        rest = 1 - s
-    for position, line in enumerate(lines):
-        if t == 0:
-            break
-        last = position == len(lines) - 1
+    rest = 1 - s  # while s is exact: afterwards a complement far below the precision would be lost
+    if t != math.inf and t != int(t):
+        s, rest = to_ball(s), to_ball(rest)
+    for position in range(len(lines)):
+        if isinstance(s, Ball) != isinstance(lines[0].slope, Ball):  # the two kinds of numbers do not mix
+            s, rest, lines = to_ball(s), to_ball(rest), tuple(line.enclosed() for line in lines)
+        line, last = lines[position], position == len(lines) - 1
         stay = math.inf if last else _steps_inside(line, _crossing(line, lines[position + 1]), s, most=t)
         steps = min(t, stay)
+        if steps == 0:
+            continue
         s, rest = _walk(line, s, rest, steps)
         t = t - steps if steps != math.inf else 0
     return s, rest
@@ -138,15 +138,15 @@ def steps_until_switch(lines: tuple[Line, ...], s: Number) -> int | float:
 
 def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number]:
     """Follow one line for *t* steps and clip at 1."""
-    if t == 0:
-        return s, rest
     if t == math.inf:
         return _limit(line, s, rest)
     if line.slope - 1 == 0:
         moved = line.intercept * (to_ball(Fraction(t)) if isinstance(s, Ball) else Fraction(t))
         return _clip(s + moved, rest - moved)
-    if _reaches_one(line, rest, t):
-        return Fraction(1), Fraction(0)  # without the power, which may have a billion digits
+    if isinstance(s, Fraction) and _bits(line.slope) * t > _EXACT_BITS:  # the power may have a billion digits
+        if _reaches_one(line, rest, t):
+            return Fraction(1), Fraction(0)
+        line, s, rest = line.enclosed(), to_ball(s), to_ball(rest)
     power = _power(line.slope, t)
     if line.slope > 1:
         shift = line.intercept / (line.slope - 1)
@@ -159,19 +159,15 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
 
 
 def _reaches_one(line: Line, rest: Number, t: Steps) -> bool:
-    """Whether *t* exact steps along a line that falls below 0 (seen from the top) certainly end at 1."""
-    if isinstance(rest, Ball) or not isinstance(line.slope, Fraction) or line.slope >= 1 or line.complement >= 0:
-        return False
-    if _bits(line.slope) * t <= _EXACT_BITS:
-        return False  # short enough to be computed
-    return bool(t > _steps_to_one(line, rest))
+    """Whether *t* steps certainly end at 1: those along a line that falls below 0, seen from the top, do after a while."""
+    return bool(line.slope < 1 and line.complement < 0 and t > _steps_to_one(line, rest))
 
 
 def _steps_to_one(line: Line, rest: Number) -> int:
     """At least the number of steps until ``1 - F`` is 0, starting from *rest*."""
     shift = -line.complement / (1 - line.slope)
     with precision(max(128, working_bits())):
-        return _ceil((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log()) + 1
+        return integer_above((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log()) + 1
 
 
 def _limit(line: Line, s: Number, rest: Number) -> tuple[Number, Number]:
@@ -184,20 +180,6 @@ def _clip(value: Number, rest: Number) -> tuple[Number, Number]:
     if isinstance(rest, Ball):
         return value.min(Ball(1)) if isinstance(value, Ball) else value, rest.max(Ball(0))
     return (Fraction(1), Fraction(0)) if rest <= 0 else (value, rest)
-
-
-def _too_long(lines: tuple[Line, ...], t: Steps) -> bool:
-    """Whether an exact result is impossible (a real number of steps) or would not fit a page of memory."""
-    if t == math.inf:
-        return False
-    if t != int(t):
-        return True
-    size = max((_bits(line.slope) for line in lines), default=0)
-    if size * int(t) <= _EXACT_BITS:
-        return False
-    # With delta > 0 the last line ends at 1 after a while, and nothing is computed beyond.
-    last = lines[-1]
-    return last.slope >= 1 or last.complement >= 0 or size * _steps_to_one(last, Fraction(1)) > _EXACT_BITS
 
 
 def _bits(slope: Number) -> int:
@@ -221,7 +203,7 @@ def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf)
     target, start = end - fixed, s - fixed
     with precision(max(128, working_bits())):  # a slope that hardly differs from 1 needs all of them
         guess = (to_ball(target) / to_ball(start)).log() / to_ball(line.slope).log()
-        low, high = max(0, _floor(guess)), _ceil(guess)
+        low, high = max(0, integer_below(guess)), integer_above(guess)
     if low >= most:
         return low
     if isinstance(line.slope, Fraction) and _bits(line.slope) * high > _EXACT_BITS:
@@ -241,12 +223,4 @@ def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf)
 
 
 def _least_integer(number: Number) -> int:
-    return _ceil(number) if isinstance(number, Ball) else math.ceil(number)
-
-
-def _floor(number: Ball) -> int:
-    return int(str(number.lower().floor().unique_fmpz()))
-
-
-def _ceil(number: Ball) -> int:
-    return int(str(number.upper().ceil().unique_fmpz()))
+    return integer_above(number) if isinstance(number, Ball) else math.ceil(number)

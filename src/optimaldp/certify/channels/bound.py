@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,10 +27,12 @@ class UtilityBound:
     reason: str
 
 
-def certificate_number(value: object, name: str) -> Fraction:
-    """A number of 0 or more, as a certificate writes it; a float is the dyadic rational that it is."""
+def certificate_number(value: object, name: str, *, signed: bool = False) -> Fraction:
+    """A number of 0 or more (any number if *signed*), as a certificate writes it; a float is the dyadic rational that it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CertificateError(name, str(value), "is not a number", "a proof has finite numbers")
     number = Fraction(value) if isinstance(value, float) else read_number(value, name=name, error=CertificateError)
-    if number < 0:
+    if number < 0 and not signed:
         raise CertificateError(name, str(value), "is negative", "a dual proof has numbers of 0 or more")
     return number
 

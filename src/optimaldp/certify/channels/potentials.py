@@ -1,4 +1,4 @@
-"""Bounds by a potential: λ ≥ 0 on the answers, stretched until ``Φλ`` covers the prior."""
+"""Bounds by a potential: λ ≥ 0 on the answers (of either sign on a forest), stretched until ``Φλ`` covers the prior."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.forests import by_signed_potential, is_forest
 from optimaldp.certify.channels.reading import FloatArray, Neighbours, all_are_neighbours, only_length
 from optimaldp.errors import CertificateError
 
@@ -20,7 +21,10 @@ def by_potential(
 ) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
     size = len(masses)
-    potential = _numbers(given, size)
+    signed = is_forest(size, edges)
+    potential = _numbers(given, size, signed=signed)
+    if signed and min(potential) < 0:
+        return by_signed_potential(potential, edges, factors, masses)
     length = only_length(edges)
     if length is not None and all_are_neighbours(size, edges):
         t, total = 1 / factors.between(length)[1], sum(potential, Fraction(0))
@@ -116,7 +120,7 @@ def _by_relaxation(size: int, edges: list[Neighbours], factors: Factors) -> Floa
     return np.asarray(kernel * (1 - 4 * (size + 8) * UNIT))
 
 
-def _numbers(values: object, size: int) -> list[Fraction]:
+def _numbers(values: object, size: int, *, signed: bool) -> list[Fraction]:
     if not isinstance(values, (list, tuple)) or len(values) != size:
         raise CertificateError("potential", values, f"is not a list of {size} numbers, one for each answer")
-    return [certificate_number(value, "potential") for value in values]
+    return [certificate_number(value, "potential", signed=signed) for value in values]

@@ -58,6 +58,11 @@ def filled_rows(rows: FloatArray, favourite: int, ratio: float) -> FloatArray:
     return scaled
 
 
+def not_vanishing(cells: FloatArray) -> FloatArray:
+    """Cells kept off the smallest floats: the greater of a column that keeps every factor and a constant keeps them too."""
+    return np.maximum(cells, _SMALLEST)
+
+
 def without_noise(weights: FloatArray) -> FloatArray:
     """Column weights as a solver gave them: negative and tiny ones are none."""
     return np.where(weights > _NOTHING, weights, 0.0)

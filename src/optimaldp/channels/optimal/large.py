@@ -28,6 +28,7 @@ from optimaldp.channels.optimal.proofs import (
     UniformPotentialProof,
 )
 from optimaldp.channels.optimal.support import channel_on_support, small_program
+from optimaldp.channels.optimal.tree import is_forest, solve_tree
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -81,6 +82,8 @@ def large_form(
     longest = int(steps.max())
     if len(set(prior)) == 1 and (borders := _common_borders(steps, longest)) is not None:
         return _constant_sum(steps, longest, borders, epsilon)
+    if is_forest(graph):
+        return _tree(graph, epsilon, masses)
     return _any_graph(graph, steps, longest, epsilon, masses)
 
 
@@ -186,6 +189,18 @@ def _constant_sum(steps: IntArray, longest: int, borders: list[int], epsilon: Ep
     rows = kernel / kernel[0].sum()
     proof = UniformPotentialProof(tuple(borders), 1 / epsilon.ratio_above(bits=64))
     return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * UNIT), proof.bound(), "constant-sum", proof)
+
+
+def _tree(graph: AnswerGraph, epsilon: Epsilon, masses: FloatArray) -> LargeForm:
+    """The optimum by the program on the edges, at an ``e^epsilon`` that is smaller by a margin for rounding."""
+    ratio = float(1 / powers_not_steeper(epsilon.ratio_below(bits=64), 2)[1])
+    above = float(1 / powers_not_larger(epsilon.ratio_above(bits=64), 2)[1])
+    edges = np.ones(len(graph.lengths))
+    solution = solve_tree(graph, masses, ratio * edges, above * edges)
+    rows = filled_rows(np.maximum(solution.rows, 0), int(masses.argmax()), ratio)
+    best, utility = _read_by_guesses(rows, masses)
+    proof = RoundedPotentialProof(tuple(solution.potential.tolist()), Fraction(solution.upper_bound))
+    return LargeForm(best, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), "tree", proof)
 
 
 def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, masses: FloatArray) -> LargeForm:

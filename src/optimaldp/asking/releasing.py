@@ -142,7 +142,7 @@ def release_each(
 
 
 def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
-    requests = [draft.request() for draft in drafts]
+    requests = [draft.request().settled(opened.schema) for draft in drafts]
     plans = [check(opened, request.tally, request.people) for request in requests]
     made = []
     for request, plan in zip(requests, plans):
@@ -172,12 +172,13 @@ def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str |
     from optimaldp.ledger import Ledger, open_ledger
 
     if isinstance(ledger, Ledger):
-        return _spend_and_draw(opened, [draft.request(ledger) for draft in drafts], ledger)
+        return _spend_and_draw(opened, drafts, ledger)
     with open_ledger(ledger) as book:
-        return _spend_and_draw(opened, [draft.request(book) for draft in drafts], book)
+        return _spend_and_draw(opened, drafts, book)
 
 
-def _spend_and_draw(opened: Source, requests: Sequence[Request], book: Ledger) -> list[Release]:
+def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger) -> list[Release]:
+    requests = [draft.request(book).settled(opened.schema) for draft in drafts]
     plans = [check(opened, request.tally, request.people) for request in requests]
     version = opened.version()
     known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]

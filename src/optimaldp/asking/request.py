@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from optimaldp.asking.promise import read_level
 from optimaldp.errors import QuestionError
@@ -13,6 +13,7 @@ from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbour
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
 from optimaldp.tables.people import People
+from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Keys, Option, Options, Tally
 
 OTHER = "(other)"
@@ -75,6 +76,13 @@ class Request:
             "groups": "public" if self.public_groups else None,
         }
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
+
+    def settled(self, schema: Schema) -> Request:
+        """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
+        people = self.people
+        own_rows = people.unit is None and people.where is None and people.levels is None
+        question = self.question.settled(schema, everybody_has_a_row=own_rows)
+        return self if question is self.question else replace(self, question=question)
 
     def setting(self, people: int, levels: tuple[tuple[Epsilon, int], ...] = ()) -> Setting:
         """The setting of the whole question; the number of people is public under substitution alone."""

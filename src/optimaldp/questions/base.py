@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from optimaldp.questions.accuracy import Accuracy
     from optimaldp.questions.mechanism import Mechanism
     from optimaldp.questions.rivals import Rival
+    from optimaldp.tables.schema import Schema
 
 YES_NO = ("yes", "no")
 NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is protected'
@@ -98,6 +99,13 @@ class Question(ABC):
 
     def with_options(self, options: tuple[Option, ...]) -> Question:
         """The same question with the options that the column's type lists."""
+        return self
+
+    def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Question:
+        """The same question about a table with these columns; refuses what its types do not allow. No row is looked at.
+
+        *everybody_has_a_row*: each row is a person who is asked, so nobody is without a value but by the row itself.
+        """
         return self
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import read_number
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.literals import answer_text, check_options, end_of_quoted, read_column, read_list, read_option
 from optimaldp.tables.tally import Bins, Edge, Option, Options, Steps
 
@@ -192,17 +193,13 @@ def settle_columns(columns: Sequence[Column], opened: object, *, everybody_has_a
 
 
 def _settled(column: Column, opened: Any, everybody_has_a_row: bool) -> Column:
-    if not isinstance(column.reading, Options):
-        return column
     kind = opened.schema[column.name]
-    listed = kind.options
-    if column.reading.values is None:
-        if listed is None:
+    if isinstance(column.reading, Options) and column.reading.values is None:
+        if kind.options is None:
             rule = f"is a column of type {kind.name}, which does not list its options"
             raise QuestionError(
                 "columns", column.name, rule, "write the options out: they are never taken from the data"
             )
-        column = replace(column, reading=Options(column.name, check_options(listed)))
-    complete = listed is not None and set(map(answer_text, listed)) <= set(map(answer_text, column.options))
-    required = not opened.table.schema()[opened.schema.find(column.name)].nullable
-    return replace(column, closed=complete and required and everybody_has_a_row)
+        column = replace(column, reading=Options(column.name, check_options(kind.options)))
+    complete = column.named > 1 and everybody_has_a_row and leaves_nobody_out(column.reading, kind)
+    return replace(column, closed=complete)

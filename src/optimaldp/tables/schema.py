@@ -39,6 +39,8 @@ class ColumnType:
     options: tuple[Option, ...] | None = None
     cell: Cell | None = None
     """For columns that are stored as text: what a cell means."""
+    required: bool = False
+    """Whether the schema rules out that a value is missing."""
 
     @property
     def words(self) -> str:
@@ -146,7 +148,7 @@ def column_type(dtype: object, options: tuple[Option, ...] | None = None) -> Col
     kind = _kind(dtype)
     if kind == "truth":
         options = (False, True)
-    return ColumnType(kind, str(dtype).lstrip("!"), options)
+    return ColumnType(kind, str(dtype).lstrip("!"), options, required=not getattr(dtype, "nullable", True))
 
 
 def _kind(dtype: object) -> Kind:

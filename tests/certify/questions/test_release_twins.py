@@ -591,7 +591,7 @@ def keep_everybody(patch: Patch) -> None:
                 total[cell] = total.get(cell, 0) + people
         return total
 
-    patch.setattr("optimaldp.questions.kinds.histogram.thinned", kept)
+    patch.setattr("optimaldp.questions.noisy_counts.thinned", kept)
 
 
 QUANTILES = "quantiles(score, [0.25, 0.5, 0.75], bins=[1, 2, 3, 4, 5])"

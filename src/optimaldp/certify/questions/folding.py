@@ -19,8 +19,11 @@ def check_fold(mechanism: Any) -> str:
     """What is wrong, or nothing. Of very many cells the same question with few is tried: one code serves both."""
     if mechanism.cells > _MOST_CELLS:
         mechanism = mechanism.small_twin()
-    among, cells = mechanism.spec()["among"], mechanism.cells
+    spec, cells = mechanism.spec(), mechanism.cells
+    among = spec["among"]
     last = (cells // 2 if among else cells) - 1
+    # Without a place for everybody else a record that no value lists is in the first place: still in one, and in one only.
+    outsiders = last if spec.get("everyone_else", True) else 0
     watched = watched_cells(cells, _WATCHED)
     tables: list[dict[int, int]] = [{cell: 3} for cell in watched]
     tables += [{}, {cell: place + 1 for place, cell in enumerate(watched)}]
@@ -28,6 +31,7 @@ def check_fold(mechanism: Any) -> str:
         expected: dict[int, int] = {}
         for cell, people in table.items():
             place = _place(cell, last, among)
+            place = outsiders if place == last else place
             expected[place] = expected.get(place, 0) + people
         if _people(mechanism.question.fold(table), last) != expected:
             return "somebody is not counted once and in their own place"

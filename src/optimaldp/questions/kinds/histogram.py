@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Self
 
-from optimaldp.errors import LevelError, QuestionError
-from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
-from optimaldp.histograms.keeping import Kept, keep_chance, thinned
+from optimaldp.errors import QuestionError
+from optimaldp.histograms.keeping import keep_chance
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
-from optimaldp.histograms.release import check_mapping, private_histogram
 from optimaldp.histograms.remaps.naming import REMAPS
 from optimaldp.laws.chain import Moves
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Cells, Setting, Table
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
+from optimaldp.laws.setting import Cells, Setting
+from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
 from optimaldp.questions.binning import Binning, read_binning
-from optimaldp.questions.counted import ReleasedCounts, details_of_noise
+from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.kinds.quantile import named_bins
@@ -33,9 +29,10 @@ from optimaldp.questions.literals import (
     write_column,
     write_option,
 )
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.noisy_counts import FiniteCounts, KeptCounts, NoisyCounts
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
-from optimaldp.sampling import BitSource
+from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Option, Reading
 
 EVERYONE_ELSE = "(everyone else)"
@@ -45,7 +42,10 @@ _BITS = 96
 
 @dataclass(frozen=True, repr=False)
 class Histogram(OfOptions):
-    """How many people have each option: the whole histogram, with everybody else as one more protected bin."""
+    """How many people have each option: the whole histogram, with everybody else as one more protected bin.
+
+    That bin is left out where the schema rules it out, or where *everyone_else* is false, which the schema must allow.
+    """
 
     binning: Binning | None = None
     prior: str | None = None
@@ -54,6 +54,8 @@ class Histogram(OfOptions):
     keep_total: bool | None = None
     optimum: bool = False
     """Whether the finite optimum itself is drawn from, which few people in few bins allow."""
+    everyone_else: bool | None = None
+    """Whether there is a last bin for everybody else; ``None`` until a table's schema says whether it is needed."""
 
     @property
     def readings(self) -> tuple[Reading, ...]:  # type: ignore[override]
@@ -62,18 +64,48 @@ class Histogram(OfOptions):
     @property
     def answers(self) -> tuple[str, ...] | None:
         if self.binning is not None:
-            return (*(str(self.binning.name(place)) for place in range(self.binning.bins)), EVERYONE_ELSE)
-        return None if self.options is None else (*map(answer_text, self.options), EVERYONE_ELSE)
+            names: tuple[str, ...] = tuple(str(self.binning.name(place)) for place in range(self.binning.bins))
+        elif self.options is not None:
+            names = tuple(map(answer_text, self.options))
+        else:
+            return None
+        return names if self.closed else (*names, EVERYONE_ELSE)
+
+    @property
+    def closed(self) -> bool:
+        """Whether there is no bin for everybody else."""
+        return self.everyone_else is False
+
+    def _named(self) -> int:
+        return self.binning.bins if self.binning is not None else len(self.known_options())
 
     def _size(self) -> int:
-        return self.binning.bins + 1 if self.binning is not None else len(self.known_options()) + 1
+        return self._named() + (not self.closed)
 
     def fold(self, cells: Cells) -> tuple[int, ...]:
-        own = outside_last(cells, self._size(), self.among)
+        named = self._named()
+        own = outside_last(cells, named + 1, self.among)
+        if self.closed and own.get(named):
+            # A schema can promise too much: whoever has none of the values all the same must still be in exactly one bin.
+            own[0] = own.get(0, 0) + own.pop(named)
         return tuple(own.get(cell, 0) for cell in range(self._size()))
 
     def read_counts(self, counts: Sequence[int]) -> tuple[int, ...]:
-        return counts_for(self, counts, wanted=self._size(), least=self._size() - 1)
+        return counts_for(self, counts, wanted=self._size(), least=self._named())
+
+    def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Self:
+        column = schema[self.column]
+        values = (self.options or column.options or ()) if self.binning is None else range(self.binning.bins)
+        complete = everybody_has_a_row and self.among is None and leaves_nobody_out(self.readings[0], column)
+        if self.closed and not complete:
+            rule = "would leave out a bin that the schema does not rule out"
+            remedy = (
+                "leave it out, unless every row is a person and the column's type lists all values and allows no NULL"
+            )
+            raise QuestionError("everyone_else", str(self), rule, remedy)
+        # A prior with an entry for everybody else says that they are wanted.
+        wanted = self.everyone_else is None and len(values) > 1 and _bins_of(self.belief()) != len(values) + 1
+        return replace(self, everyone_else=False) if complete and wanted else self
 
     def truth(self, counts: Any) -> int:
         raise QuestionError("question", str(self), "has no single true answer")
@@ -82,6 +114,9 @@ class Histogram(OfOptions):
         raise QuestionError("question", str(self), "has no flips", "a histogram changes with every person")
 
     def mechanism(self, setting: Setting) -> Mechanism:
+        if self.closed and setting.personal:
+            remedy = "leave it out: people who are not kept by their level are counted there"
+            raise QuestionError("everyone_else", str(self), "does not go with levels", remedy)
         if self.optimum:
             return FiniteCounts(self, setting)
         return (KeptCounts if setting.personal else NoisyCounts)(self, setting)
@@ -142,9 +177,12 @@ class Histogram(OfOptions):
         return bare if len(options) <= 2 else replace(bare, options=options[:2])
 
     def spec(self) -> Spec:
-        return {"kind": "histogram", "bins": self._size(), "among": self.among is not None}
+        asked = {"kind": "histogram", "bins": self._size(), "among": self.among is not None}
+        return asked | ({"everyone_else": False} if self.closed else {})
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        if self.closed:
+            return ("the table's schema rules out any other value; one that there is all the same counts as the first",)
         return (f"people without one of these options are counted in the last bin, {EVERYONE_ELSE}, and are protected",)
 
     def __str__(self) -> str:
@@ -154,196 +192,15 @@ class Histogram(OfOptions):
         more += [] if self.remap is None else [f"remap='{self.remap}'"]
         more += [] if self.keep_total is None else [f"keep_total={str(self.keep_total).lower()}"]
         more += ["optimum=true"] if self.optimum else []
+        more += [] if self.everyone_else is None else [f"everyone_else={str(self.everyone_else).lower()}"]
         return f"histogram({', '.join([write_column(self.column), *listed, *more])}{among_text(self.among)})"
 
 
-@dataclass(frozen=True)
-class NoisyCounts(Mechanism):
-    """Noise on the lattice of histograms with this total, or independent noise under add-remove; then back to a histogram."""
-
-    def __post_init__(self) -> None:
-        if self.setting.level.epsilon.is_zero:  # here, so that nothing is spent before it is noticed
-            raise LevelError("epsilon", "0", "needs noise without bound in a histogram", "name a positive epsilon")
-        question: Any = self.question
-        if question.answers is not None:  # a prior or remap that does not fit is refused by public things alone
-            check_mapping(len(question.answers), question.belief(), question.remap, self.setting.neighbours)
-
-    @property
-    def name(self) -> str:
-        return "lattice noise" if self.setting.neighbours is Neighbours.SUBSTITUTION else "independent noise"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)  # delta buys nothing where the cells are known
-
-    @property
-    def listed(self) -> bool:
-        return False
-
-    def recipe(self) -> dict[str, Any]:
-        """How the noise is made, as the referee reads it."""
-        from optimaldp.histograms.noise.recipes import laplace_recipe, lattice_recipe
-
-        make = lattice_recipe if self.setting.neighbours is Neighbours.SUBSTITUTION else laplace_recipe
-        return make(len(self.answers), self.setting.level.epsilon).to_document()
-
-    def law(self, table: Table) -> Law:
-        raise QuestionError("question", str(self.question), "has no finite list of answers")
-
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        return self._noisy(self.question.fold(table.cells), source)
-
-    def _noisy(self, counts: tuple[int, ...], source: BitSource) -> Answer:
-        question: Any = self.question
-        drawn = private_histogram(
-            counts,
-            epsilon=self.setting.level.epsilon,
-            neighbours=self.setting.neighbours,
-            prior=question.belief(),
-            remap=question.remap,
-            keep_total=question.keep_total,
-            source=source,
-        )
-        return ReleasedCounts.of(self.answers, drawn.counts, details_of_noise(drawn))
-
-    @property
-    def proof(self) -> str:
-        if self.setting.neighbours is Neighbours.SUBSTITUTION:
-            return "geometric noise on the lattice of histograms with this total, then post-processing (paper 002)"
-        return "independent discrete Laplace noise on every count, then post-processing"
-
-    @property
-    def optimality(self) -> str:
-        if self.setting.neighbours is Neighbours.SUBSTITUTION:
-            return "for large tables no epsilon-DP mechanism has a smaller expected L1 error over the bins that are possible"
-        question: Any = self.question
-        if question.prior is not None and question.remap in (None, "bayes"):
-            return (
-                "if the bins are independent and follow the prior that is named, no epsilon-DP mechanism has a smaller expected "
-                "L1 error"
-            )
-        return "not claimed"
-
-    def reliability(self) -> str:
-        from optimaldp.histograms.noise import HistogramNoise
-        from optimaldp.histograms.noise.laplace import LaplaceNoise
-
-        make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
-        error = make(len(self.answers), self.setting.level.epsilon).expected_error()
-        return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."
-
-
-@dataclass(frozen=True)
-class FiniteCounts(Mechanism):
-    """The mechanism with the least expected error at this number of people, from the linear program, drawn from exactly."""
-
-    def __post_init__(self) -> None:
-        question: Any = self.question
-        for refused, rule, remedy in (
-            (self.setting.level.epsilon.is_zero, "needs a positive epsilon", "name one"),
-            (
-                self.setting.neighbours is not Neighbours.SUBSTITUTION,
-                "is for a public number of people",
-                "leave it out",
-            ),
-            (self.setting.personal, "has one level for everybody", "leave it out, or ask without levels"),
-            (
-                question.remap is not None or question.keep_total is not None,
-                "has nothing to map back",
-                "leave out remap",
-            ),
-        ):
-            if refused:
-                raise QuestionError("optimum", str(question), rule, remedy)
-
-    @property
-    def name(self) -> str:
-        return "finite optimum"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)
-
-    @property
-    def listed(self) -> bool:
-        return False
-
-    def found(self) -> FiniteOptimum:
-        """The optimum for this many people: public numbers only."""
-        if self.setting.people is None:
-            raise QuestionError("optimum", str(self.question), "needs the number of people", "name n")
-        question: Any = self.question
-        belief = "uniform" if question.prior is None else question.belief()
-        epsilon = str(self.setting.level.epsilon)
-        return _optimum(len(self.answers), self.setting.people, epsilon, write_prior(belief))
-
-    def rows(self) -> tuple[Any, Any, Any]:
-        """Every histogram, and the probabilities ``values[places[true][released]]``: what the referee examines."""
-        optimum = self.found()
-        return optimum.program.graph.vertices, optimum.values, optimum.program.orbit_of
-
-    def law(self, table: Table) -> Law:
-        raise QuestionError("question", str(self.question), "has no short list of answers")
-
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        optimum = self.found()
-        drawn = optimum.release(self.question.fold(table.cells), source=source)
-        return ReleasedCounts.of(self.answers, drawn.counts, {"expected_error": float(optimum)})
-
-    @property
-    def proof(self) -> str:
-        return "every pair of neighbouring histograms of this many people, for every answer, in exact arithmetic"
-
-    @property
-    def optimality(self) -> str:
-        return "no epsilon-DP mechanism has a smaller expected L1 error at this number of people under the prior (linear program)"
-
-    def reliability(self) -> str:
-        off = float(self.found())
-        return f"All counts together are expected to be off by {off:.3g} people under the prior, the least possible."
-
-
-@lru_cache(maxsize=16)
-def _optimum(bins: int, people: int, epsilon: str, prior: str) -> FiniteOptimum:
-    return finite_optimum(bins, people, epsilon=epsilon, prior=read_prior_text(prior))
-
-
-@dataclass(frozen=True)
-class KeptCounts(NoisyCounts):
-    """People with levels of their own: each is kept with a probability by their level, the others join everybody else."""
-
-    @property
-    def name(self) -> str:
-        return "kept counts"
-
-    def keeps(self) -> Kept:
-        """Who of a table is kept: the code that a draw uses, shown to the referee too."""
-        return thinned
-
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        last = len(self.answers) - 1
-        by_level = [(epsilon, dict(enumerate(self.question.fold(cells)))) for epsilon, cells in table.by_level]
-        kept = thinned(by_level, self.setting.level.epsilon, everybody_else=last)
-        return self._noisy(tuple(kept.get(cell, 0) for cell in range(last + 1)), source)
-
-    @property
-    def proof(self) -> str:
-        return (
-            "a person is kept with probability (e^own - 1)/(e^epsilon - 1), so what is said about them changes by at most "
-            f"e^own; then {super().proof}"
-        )
-
-    @property
-    def optimality(self) -> str:
-        return "not claimed"
-
-    def reliability(self) -> str:
-        question: Any = self.question
-        off = question.expected_errors(self.setting)["each kept by their level"]
-        return (
-            f"All counts together are expected to be off by at most {off:.3g} people, because some of the stricter people are "
-            "counted with everybody else, and by the noise."
-        )
+def _bins_of(belief: Any) -> int | None:
+    """For how many bins a prior is meant; ``None`` where it fits any number."""
+    if belief is None or isinstance(belief, str):
+        return None
+    return len(belief) if isinstance(belief, list) else int(belief.bins)
 
 
 def histogram(
@@ -358,11 +215,17 @@ def histogram(
     remap: str | None = None,
     keep_total: bool | None = None,
     optimum: bool = False,
+    everyone_else: bool | None = None,
 ) -> Histogram:
     """How many people have each of the public *options* in *column*, or lie in each of its public *bins*?
 
     *prior*, *remap* and *keep_total* are those of :func:`optimaldp.histograms.private_histogram`; a prior has one entry for each
     bin and one more for everybody else. *optimum* draws from the finite optimum itself (few people, few bins).
+
+    *everyone_else*: the last bin, for people with none of these values. If not given it is left out where the schema rules such
+    people out (each row is a person who is asked, and the column's type lists all values, or has only values that lie in a bin,
+    and is never NULL); false insists on that and is refused otherwise; true keeps the bin. A record that breaks the schema's
+    promise counts as the first value, so everybody is in one bin and is protected.
     """
     checked = check_options(options)
     if checked is not None and EVERYONE_ELSE in checked:
@@ -374,10 +237,34 @@ def histogram(
     belief = None if prior is None else write_prior(read_prior_text(prior) if isinstance(prior, str) else prior)
     if remap is not None and remap not in REMAPS:
         raise QuestionError("remap", remap, "is not a remap", f"use one of {', '.join(REMAPS)}")
-    return Histogram(check_column(column), checked, check_among(among), binning, belief, remap, keep_total, optimum)
+    made = Histogram(
+        check_column(column),
+        checked,
+        check_among(among),
+        binning,
+        belief,
+        remap,
+        keep_total,
+        optimum,
+        everyone_else,
+    )
+    _check_closed(made)
+    return made
 
 
-_MAPPING = ("prior", "remap", "keep_total", "optimum")
+def _check_closed(made: Histogram) -> None:
+    if not made.closed:
+        return
+    if made.among is not None:
+        remedy = "leave it out: people who are not asked are counted there"
+        raise QuestionError("everyone_else", str(made), "does not go with among", remedy)
+    if made.answers is not None and len(made.answers) < 2:
+        raise QuestionError(
+            "everyone_else", str(made), "would leave one bin", "name at least two values, or leave it out"
+        )
+
+
+_MAPPING = ("prior", "remap", "keep_total", "optimum", "everyone_else")
 
 
 def _read(call: Call) -> Question:

@@ -84,7 +84,7 @@ def _cheapest(heights: Sequence[int], others: Sequence[int], gain_price: int, lo
         last_of_its_height = place + 1 == len(points) or points[place + 1][0] > point
         if last_of_its_height and gain_price * below >= loss_price * above:
             return point
-    return points[-1][0]
+    raise AssertionError("nothing stands above the highest point, so it is never dearer")
 
 
 def _order(counts: Sequence[int], ranking: Ranking) -> _Order:

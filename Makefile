@@ -49,7 +49,7 @@ mutation: $(STAMP)
 
 mutation-sample: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),mutation]"
-	$(BIN)/python -m tools.mutation $(TARGETS) --workers $(WORKERS) --seconds 110 --seed $(SEED) --each 4 --most 20
+	$(BIN)/python -m tools.mutation $(TARGETS) --workers $(WORKERS) --seconds 110 --pick 3 --seed $(SEED) --each 4 --most 20
 
 # Build, check the metadata, and try the wheel in clean environments.
 package: $(STAMP)

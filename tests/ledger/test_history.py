@@ -65,6 +65,7 @@ def test_an_empty_history_is_a_frame_too(file: Path) -> None:
     history = make(file, 1).history()
     assert len(history.to_frame()) == 0
     assert "question" in history.to_frame()
+    assert str(history.to_frame()["time"].dtype).endswith("UTC]")
     assert history.plot().axes
 
 

@@ -10,6 +10,10 @@ from ledger.conftest import make, spend
 
 from optimaldp.errors import BudgetError, InputError, LedgerError, LevelError
 from optimaldp.ledger import Budget, Part, ledger_exists, open_ledger
+from optimaldp.ledger.opening import is_server
+from optimaldp.ledger.postgres_store import PostgresStore
+from optimaldp.ledger.sqlite_store import SQLiteStore
+from optimaldp.ledger.store import StoredEntry
 from optimaldp.privacy import Epsilon, all_of, level
 from optimaldp.privacy.levels import Bound
 
@@ -215,3 +219,11 @@ def test_the_data_version_is_stored_as_a_code(location: str) -> None:
 def test_a_missing_ledger_cannot_be_read(location: str) -> None:
     with pytest.raises(LedgerError, match="does not exist"):
         open_ledger(location, readonly=True)
+
+
+def test_of_two_that_make_a_ledger_the_first_one_is_told_so(location: str) -> None:
+    make_store = PostgresStore.create if is_server(location) else SQLiteStore.create
+    store = PostgresStore if is_server(location) else SQLiteStore
+    assert make_store(location, StoredEntry(1, "first", "a")) is True
+    assert make_store(location, StoredEntry(1, "second", "b")) is False
+    assert [row.text for row in store(location).rows(0)] == ["first"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
-from optimaldp.errors import LevelError
+from optimaldp.errors import InputError, LevelError
 from optimaldp.privacy import (
     ApproximateDP,
     Epsilon,
@@ -18,6 +19,7 @@ from optimaldp.privacy import (
     directed,
     level,
     read_neighbours,
+    read_number,
 )
 from optimaldp.privacy.balls import Ball, ball, dyadic, precision, sign
 from optimaldp.privacy.trajectory import Line, lower_hull
@@ -96,19 +98,26 @@ def test_a_long_walk_on_the_first_piece_before_a_short_one_on_the_second() -> No
     assert as_ball(rest).overlaps(Ball(0))
 
 
-@pytest.mark.parametrize("steps", [79, 99, 100, 102, 10**9])
+@pytest.mark.parametrize("steps", [79, 99, 100, 10**9])
 def test_the_end_is_exactly_one_as_soon_as_that_is_certain_and_never_before(steps: int) -> None:
     """From 1/2 the complement is (1/2 + delta)/2^t - delta: a third of delta at t = 99, nothing from t = 100 on."""
     delta = Fraction(3, 2**102)
     value, rest = single(LONG_TWO, delta).sides(HALF, steps)
     if steps < 100:
-        assert float(rest) == pytest.approx(float((HALF + delta) / 2**steps - delta), rel=1e-9)
+        assert float(rest) == pytest.approx(float((HALF + delta) / 2**steps - delta), rel=1e-9, abs=0)
         assert as_ball(value + rest).overlaps(Ball(1))
-    elif steps < 102:
-        assert as_ball(rest) == 0
-    else:  # a whole step to spare on each side of a rigorous bound: exact again
+    else:
         assert (value, rest) == (1, 0)
         assert isinstance(rest, Fraction)
+
+
+def test_whoever_is_almost_there_still_has_to_walk() -> None:
+    """Next to 1 a small epsilon and its delta weigh alike: the complement is 0.03 / 1.001^t - 0.01, so 1099 steps."""
+    edge = single(Fraction(1001, 1000) + Fraction(1, 10**4000), Fraction(1, 10**5))
+    start = Fraction(49, 50)
+    assert float(edge.sides(start, 500)[1]) == pytest.approx(0.03 / 1.001**500 - 0.01, rel=1e-9)
+    assert as_ball(edge.sides(start, 1099)[1]) > 0
+    assert edge.sides(start, 1100) == (1, 0)
 
 
 def test_an_exact_walk_of_several_pieces_stays_exact() -> None:
@@ -127,8 +136,9 @@ def test_a_real_number_of_steps_is_never_cut_to_a_whole_one() -> None:
     assert level("ln(4)").sides(Fraction(1, 100), 2.0) == (Fraction(16, 100), Fraction(84, 100))
 
 
-@pytest.mark.parametrize("line", [Line.rising(Fraction(3), Fraction(1, 7)), Line.falling(Fraction(3), Fraction(1, 7))])
-def test_a_line_seen_from_the_top_is_the_same_line(line: Line) -> None:
+@pytest.mark.parametrize("piece", [Line.rising, Line.falling])
+def test_a_line_seen_from_the_top_is_the_same_line(piece: Callable[[Fraction, Fraction], Line]) -> None:
+    line = piece(Fraction(3), Fraction(1, 7))
     for s in (Fraction(0), Fraction(1, 5), Fraction(1)):
         assert 1 - line.at(s) == line.slope * (1 - s) + line.complement
 
@@ -166,3 +176,24 @@ def test_numbers_of_any_kind_become_the_same_ball() -> None:
 def test_a_difference_that_is_exactly_nothing_has_no_sign() -> None:
     with pytest.raises(ArithmeticError, match="they are equal"):
         sign(lambda: Ball(0), most_bits=256)
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("30%", "write a percentage as a part of 1: 0.3"),
+        ("0.5 %", "write a percentage as a part of 1: 0.005"),
+        ("1.2345678%", "write a percentage as a part of 1: 0.012345678"),
+        ("12.3456789%", "write 0.1, '1/3' or 1e-6"),
+        ("1/3%", "write 0.1, '1/3' or 1e-6"),
+        ("1e2%", "write 0.1, '1/3' or 1e-6"),
+        ("1E2%", "write 0.1, '1/3' or 1e-6"),
+        ("a%", "write 0.1, '1/3' or 1e-6"),
+        ("30 30", "write 0.1, '1/3' or 1e-6"),
+        ("30x", "write 0.1, '1/3' or 1e-6"),
+    ],
+)
+def test_a_percentage_is_told_the_number_to_write(text: str, way: str) -> None:
+    with pytest.raises(InputError, match="is not a number") as caught:
+        read_number(text, name="delta")
+    assert way in str(caught.value)

@@ -193,3 +193,29 @@ def test_targets_follow_files_that_move(tmp_path: Path) -> None:
 def test_the_targets_of_this_tree_exist() -> None:
     names = {one.name for one in read_targets()[0]}
     assert {"privacy", "sampling", "certify", "questions", "noise", "ledger", "tables"} <= names
+
+
+def test_a_sample_looks_at_what_is_quick(tmp_path: Path) -> None:
+    table = tmp_path / "targets.toml"
+    table.write_text(
+        '[a]\nsources = ["a/*.py"]\ntests = ["a"]\n[a.sample]\nsources = ["a/one.py"]\ntests = ["a/test_one.py"]\n'
+        '[b]\nsources = ["a/*.py"]\ntests = ["a"]\nsample = false\n[c]\nsources = ["a/two.py"]\ntests = ["a"]\n'
+    )
+    for path in ("src/optimaldp/a/one.py", "src/optimaldp/a/two.py", "tests/a/test_one.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("")
+    both = ("src/optimaldp/a/one.py", "src/optimaldp/a/two.py")
+    assert [(one.name, one.sources) for one in read_targets(tmp_path, table)[0]] == [
+        ("a", both),
+        ("b", both),
+        ("c", both[1:]),
+    ]
+    sample = read_targets(tmp_path, table, sample=True)[0]
+    assert [(one.name, one.sources, one.tests) for one in sample] == [
+        ("a", both[:1], ("tests/a/test_one.py",)),
+        ("c", both[1:], ("tests/a",)),
+    ]
+
+
+def test_a_sample_of_this_tree_draws_from_several_packages() -> None:
+    assert {"privacy", "sampling", "ledger", "tables"} <= {one.name for one in read_targets(sample=True)[0]}

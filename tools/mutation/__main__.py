@@ -41,10 +41,10 @@ def read_results(path: Path) -> dict[str, Outcome]:
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
-    targets, complaints = read_targets()
-    print("\n".join(complaints), file=sys.stderr)
     sample = bool(options.seconds)
-    chosen = [one for one in targets if (one.name in options.package if options.package else one.sample or not sample)]
+    targets, complaints = read_targets(sample=sample and not options.package)
+    print("\n".join(complaints), file=sys.stderr)
+    chosen = [one for one in targets if not options.package or one.name in options.package]
     if sample:
         random.Random(options.seed).shuffle(chosen)
         chosen = sorted(chosen, key=lambda one: not one.always)[: options.pick]  # stable: the rest stays shuffled

@@ -54,7 +54,7 @@ def serve(order: Order, send: Callable[[Reach | Outcome | str | None], None]) ->
 
     live_in(order.tree)
     loop = _Loop(order, send)
-    options = [*PYTEST_OPTIONS, f"--basetemp={order.tree / 'temporary'}"]
+    options = [*PYTEST_OPTIONS, f"--basetemp={order.tree / 'temporary'}", "-k", order.target.keywords]
     code = pytest.main([*options, *order.target.tests], plugins=[loop, NoShrinking()])
     if code:
         send(f"{order.target.name}: pytest could not do it (exit {int(code)})")

@@ -18,23 +18,32 @@ class Target:
     name: str
     sources: tuple[str, ...]
     tests: tuple[str, ...]
-    sample: bool = True
-    """Whether its tests are quick enough for a sample of two minutes."""
+    keywords: str = ""
+    """Which of the tests, as pytest's -k says it: whatever starts a server would start one in each fork."""
     always: bool = False
     """Whether every sample looks at it."""
 
 
-def read_targets(root: Path = ROOT, table: Path = HERE / "targets.toml") -> tuple[list[Target], list[str]]:
-    """The targets that exist, and a line for each pattern that matches nothing."""
+def read_targets(
+    root: Path = ROOT, table: Path = HERE / "targets.toml", *, sample: bool = False
+) -> tuple[list[Target], list[str]]:
+    """The targets that exist, and a line for each pattern that matches nothing.
+
+    For a sample: only what it can look at within its two minutes, which may be some files and the quickest of their tests.
+    """
     targets, complaints = [], []
-    for name, entry in tomllib.loads(table.read_text(encoding="utf-8")).items():
+    for name, whole in tomllib.loads(table.read_text(encoding="utf-8")).items():
+        quick = whole.get("sample", True)
+        if sample and quick is False:
+            continue
+        entry = whole | quick if sample and isinstance(quick, dict) else whole
         folder = root / "src" / "optimaldp"
         left_out = set(_matches(folder, entry.get("without", [])))
         sources = [path for path in _matches(folder, entry["sources"]) if path not in left_out]
         tests = _matches(root / "tests", entry["tests"])
         if sources and tests:
-            flags = entry.get("sample", True), entry.get("always", False)
-            targets.append(Target(name, _below(root, sources), _below(root, tests), *flags))
+            options = entry.get("keywords", ""), entry.get("always", False)
+            targets.append(Target(name, _below(root, sources), _below(root, tests), *options))
         else:
             complaints.append(f"{name}: no {'tests' if sources else 'sources'} match, so it is left out")
     return targets, complaints

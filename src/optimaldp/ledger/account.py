@@ -73,8 +73,7 @@ class Account:
             trial._check_personal(cost)
             trial._track_groups(cost)
             trial._require_room(cost, position)
-            if position + 1 < len(costs):
-                trial.charge(cost)
+            trial.charge(cost)
 
     def admits(self, group: Group, costs: Sequence[Cost]) -> bool:
         """Whether the budget of *group* itself still covers *costs*; always true for a group without one."""

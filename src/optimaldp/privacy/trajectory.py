@@ -160,14 +160,14 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
 
 def _reaches_one(line: Line, rest: Number, t: Steps) -> bool:
     """Whether *t* steps certainly end at 1: those along a line that falls below 0, seen from the top, do after a while."""
-    return bool(line.slope < 1 and line.complement < 0 and t > _steps_to_one(line, rest))
+    return bool(line.slope < 1 and line.complement < 0 and t >= _steps_to_one(line, rest))
 
 
 def _steps_to_one(line: Line, rest: Number) -> int:
     """At least the number of steps until ``1 - F`` is 0, starting from *rest*."""
     shift = -line.complement / (1 - line.slope)
     with precision(max(128, working_bits())):
-        return integer_above((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log()) + 1
+        return integer_above((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log())
 
 
 def _limit(line: Line, s: Number, rest: Number) -> tuple[Number, Number]:

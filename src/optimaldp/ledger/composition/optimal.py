@@ -88,9 +88,9 @@ def _binomials(count: int) -> Iterator[tuple[int, int]]:
 def most_spends(level: Bound, epsilon: Epsilon, delta: Fraction, *, limit: int = 1 << 20) -> int:
     """How many mechanisms of one *level* fit into a total (*epsilon*, *delta*); *limit* if there is no end before it."""
     low, high = 0, 1
-    while high < limit and compose_optimal(level, high, delta) <= epsilon:
+    while high <= limit and compose_optimal(level, high, delta) <= epsilon:
         low, high = high, 2 * high
-    high = min(high, limit)
+    high = min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
         if compose_optimal(level, middle, delta) <= epsilon:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import sqlite3
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,16 @@ from ledger.conftest import make, spend
 from optimaldp.errors import InputError, LedgerError
 from optimaldp.ledger import Budget, open_ledger, verify_ledger
 from optimaldp.ledger.budget import exact_text, text_at_least
-from optimaldp.ledger.composition import Basic, Spending, compose_losses, compose_optimal, most_spends
+from optimaldp.ledger.composition import (
+    Basic,
+    Optimal,
+    Planned,
+    Rule,
+    Spending,
+    compose_losses,
+    compose_optimal,
+    most_spends,
+)
 from optimaldp.ledger.entry import Spend, hash_of
 from optimaldp.ledger.ledger_file import FileIdentity, _only_a_draft
 from optimaldp.ledger.refusal import refusal
@@ -127,3 +137,28 @@ def test_a_text_that_is_too_long_to_be_exact_is_rounded_up_by_a_hair() -> None:
     assert exact_text(long) is None
     assert 0 < float(text_at_least(long)) - float(long) < 1e-8
     assert text_at_least(Epsilon.read("ln(3/2)")) == "ln(3/2)"
+
+
+@pytest.mark.parametrize("rule", [Optimal("0.1"), Planned({"0.1": 3})])
+def test_delta_is_spent_with_the_first_question_and_not_before(rule: Rule) -> None:
+    budget, spending = Budget(1, "1/1000"), Spending()
+    assert rule.spent(spending, budget) == bound(0)
+    spending.add(bound("0.1"))
+    spent = rule.spent(spending, budget)
+    assert spent.delta == Fraction(1, 1000)
+    assert spent.epsilon <= Epsilon.read("0.1")
+
+
+def test_verifying_opens_the_file_to_read_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(file).close()
+    addresses: list[str] = []
+    connect = sqlite3.connect
+
+    def watched(address: object, **options: Any) -> sqlite3.Connection:
+        addresses.append(str(address))
+        return connect(str(address), **options)
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    assert verify_ledger(file).intact
+    assert addresses
+    assert all("mode=ro" in address for address in addresses)

@@ -197,3 +197,8 @@ def test_a_percentage_is_told_the_number_to_write(text: str, way: str) -> None:
     with pytest.raises(InputError, match="is not a number") as caught:
         read_number(text, name="delta")
     assert way in str(caught.value)
+
+
+def test_what_never_moves_does_not_move_in_millions_of_steps_either() -> None:
+    value, rest = level("ln(3/2)").sides(Fraction(0), 2**21)
+    assert (as_ball(value) == 0, as_ball(rest) == 1) == (True, True)

@@ -174,7 +174,7 @@ def _bins(reading: Bins, schema: Schema) -> Numbered:
 
         value = stepping.exact_value(table, name, column)
         missing = value.isnull() | value.isnan() if value.type().is_floating() else value.isnull()
-        below = [(value < _beside(edge, value, column), place) for place, edge in enumerate(edges[1:-1])]
+        below = [(_is_below(value, edge, column), place) for place, edge in enumerate(edges[1:-1])]
         return ibis.cases((missing, last), *below, else_=last - 1)
 
     return Numbered(last + 1, key, lambda key: key.fill_null(last))
@@ -213,23 +213,26 @@ def _edge(edge: Edge, name: str, column: ColumnType) -> Edge:
     return edge
 
 
-def _beside(edge: Edge, value: Any, column: ColumnType) -> Any:
-    """An edge beside a column: exact for whole numbers and decimals, the nearest double for doubles."""
+def _is_below(value: Any, edge: Edge, column: ColumnType) -> Any:
+    """Whether a column is below an edge: exact for whole numbers and decimals, beside the nearest double for doubles."""
     import ibis
 
     if isinstance(edge, datetime.date):
-        return moment_literal(edge, zoned=column.zoned)
+        return value < moment_literal(edge, zoned=column.zoned)
     dtype = value.type()
+    if dtype.is_floating():
+        return value < ibis.literal(float(edge), type="float64")
     if dtype.is_decimal():
         # For x with s digits: x < edge exactly when x < edge rounded up to s digits.
-        scale = 10**dtype.scale
-        limit = 10**38 - 1
-        units = min(max(math.ceil(edge * scale), -limit), limit)
-        return ibis.literal(Decimal(units).scaleb(-dtype.scale, stepping.WIDE), type=f"decimal(38, {dtype.scale})")
-    if dtype.is_floating():
-        return ibis.literal(float(edge), type="float64")
-    # For whole x: x < edge exactly when x < ceil(edge).
-    return ibis.literal(min(max(math.ceil(edge), -(2**63)), 2**63 - 1), type="int64")
+        units, limit = math.ceil(edge * 10**dtype.scale), 10**38 - 1
+        least = Decimal(max(units, -limit)).scaleb(-dtype.scale, stepping.WIDE)
+        # By way of a text: a negative literal of more than 28 digits would be rounded on its way into the query.
+        exact = ibis.literal(format(least, "f")).cast(f"decimal(38, {dtype.scale})")
+        return value < exact if units <= limit else ibis.literal(True)
+    # For whole x: x < edge exactly when x < ceil(edge); beyond the largest number every x is.
+    kind, low, high = ("uint64", 0, 2**64 - 1) if dtype.is_uint64() else ("int64", -(2**63), 2**63 - 1)
+    above = math.ceil(edge)
+    return value < ibis.literal(max(above, low), type=kind) if above <= high else ibis.literal(True)
 
 
 def _steps(reading: Steps | Grid, schema: Schema) -> Numbered:

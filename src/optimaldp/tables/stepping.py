@@ -65,9 +65,16 @@ class _Lattice:
         """The numerator of the last bin's lower edge."""
         return self.first + (self.bins - 1) * self.width
 
-    def need(self, limit: int) -> None:
-        """Refuse edges whose integers the engine could not hold."""
-        if max(abs(self.first), abs(self.top) + self.width, self.denominator) >= limit:
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least whole number that is not below the first edge, and the least in the last bin."""
+        return -(-self.first // self.denominator), -(-self.top // self.denominator)
+
+    def need(self, limit: int, *, whole: bool) -> None:
+        """Refuse edges whose integers the engine could not hold; *whole* if values are compared with them in integers."""
+        largest = max(abs(self.first), abs(self.top) + self.width, self.denominator)
+        product = max(map(abs, self.bounds)) * self.denominator + abs(self.first) if whole else 0
+        if max(largest, product) >= limit:
             rule = "needs integers that are too large for the engine"
             raise QuestionError("step", f"{self.width}/{self.denominator}", rule, "choose a rounder range and step")
 
@@ -97,14 +104,15 @@ def bin_number(name: str, column: ColumnType, low: Edge, step: Step, bins: int) 
 
 def _of_numbers(name: str, column: ColumnType, low: Fraction, step: Fraction, bins: int) -> Build:
     plain = _Lattice.of(low, step, bins)
-    plain.need(_FITS if column.kind == "whole" else _DOUBLE_FITS)
+    whole = column.kind == "whole"
+    plain.need(_FITS if whole else _DOUBLE_FITS, whole=whole)
 
     def build(table: object) -> Any:
         value = exact_value(table, name, column)
         dtype = value.type()
         if dtype.is_decimal():
             scaled = _Lattice.of(low, step, bins, scale=10**dtype.scale)
-            scaled.need(_FITS)
+            scaled.need(_FITS, whole=True)
             return _in_integers(_units(value, dtype.scale, scaled), scaled)
         if dtype.is_floating():
             return _in_doubles(value, plain)
@@ -117,14 +125,9 @@ def _clipped_whole(value: Any, lattice: _Lattice) -> Any:
     """A whole number as 64 bits, moved to the nearest number that is in the same bin and fits."""
     import ibis
 
-    low, high = _bounds(lattice)
+    low, high = lattice.bounds
     first, last = ibis.literal(low, type="int64"), ibis.literal(high, type="int64")
     return ibis.cases((value < first, first), (value > last, last), (value.notnull(), value)).cast("int64")
-
-
-def _bounds(lattice: _Lattice) -> tuple[int, int]:
-    """The least whole number that is not below the first edge, and the least in the last bin."""
-    return -(-lattice.first // lattice.denominator), -(-lattice.top // lattice.denominator)
 
 
 def _units(value: Any, digits: int, lattice: _Lattice) -> Any:
@@ -132,7 +135,7 @@ def _units(value: Any, digits: int, lattice: _Lattice) -> Any:
     import ibis
 
     low, high = (
-        ibis.literal(Decimal(bound).scaleb(-digits, WIDE), type=f"decimal(38, {digits})") for bound in _bounds(lattice)
+        ibis.literal(Decimal(bound).scaleb(-digits, WIDE), type=f"decimal(38, {digits})") for bound in lattice.bounds
     )
     clipped = ibis.cases((value < low, low), (value > high, high), (value.notnull(), value))
     return (clipped * ibis.literal(10**digits, type="int64")).cast("int64")
@@ -141,11 +144,9 @@ def _units(value: Any, digits: int, lattice: _Lattice) -> Any:
 def _in_integers(clipped: Any, lattice: _Lattice) -> Any:
     import ibis
 
-    if max(map(abs, _bounds(lattice))) * lattice.denominator + abs(lattice.first) >= _FITS:
-        lattice.need(0)
     above = clipped * lattice.denominator - lattice.first
     number = above if lattice.width == 1 else _exact_quotient(above, lattice.width)
-    if (_bounds(lattice)[1] * lattice.denominator - lattice.first) // lattice.width < lattice.bins:
+    if (lattice.bounds[1] * lattice.denominator - lattice.first) // lattice.width < lattice.bins:
         return number
     # Where steps are narrower than the column's unit, the least value of the last bin may lie beyond it.
     return ibis.cases((number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))

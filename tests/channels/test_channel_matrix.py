@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,12 +18,17 @@ from optimaldp.channels import (
     Databases,
     after_query,
     decompose,
+    explain_epsilon,
+    individual_bound,
     least_epsilon,
+    optimal_mechanism,
     posterior_vulnerability,
     posteriors,
+    privacy_profile,
+    ring_profile,
 )
 from optimaldp.channels.documents import read_channel
-from optimaldp.errors import ChannelError
+from optimaldp.errors import ChannelError, InputError
 
 
 @st.composite
@@ -217,3 +223,31 @@ def test_least_epsilon_conventions() -> None:
     assert metric.epsilon == pytest.approx(math.log(2) / 2)
     with pytest.raises(ChannelError, match="without a partner"):
         least_epsilon(both_zero, AnswerGraph.path(3))
+
+
+def test_every_result_is_json_that_anything_reads() -> None:
+    """No Infinity and no label that JSON does not have, in whatever is infinite or oddly named."""
+    odd = Channel([[1, 0], [0, 1]], [Fraction(1, 2), (0, 1)], outputs=[None, True])
+    worst = least_epsilon(odd)
+    read = json.loads(worst.to_json(), parse_constant=lambda name: pytest.fail(name))
+    assert read == {"epsilon": "inf", "ratio": "inf", "edge": ["1/2", [0, 1]], "output": None}
+    ring = ring_profile(7, "ln(2)")
+    assert repr(ring) == "RingProfile(7 answers, ln(2)-DP, utility 0.363636)"
+    assert json.loads(ring.to_json())["size"] == 7
+    assert "0.363636" in ring._repr_html_()
+
+
+def test_pictures_are_written_where_one_says(tmp_path: Path) -> None:
+    channel = Channel([["3/4", "1/4"], ["1/4", "3/4"]])
+    for result in (channel, privacy_profile(channel), optimal_mechanism(AnswerGraph.ring(4), "ln(2)")):
+        result.plot(tmp_path / "picture.svg")
+        assert (tmp_path / "picture.svg").read_text().startswith("<?xml")
+        (tmp_path / "picture.svg").unlink()
+        with pytest.raises(InputError, match="is not a kind of picture"):
+            result.plot(tmp_path / "picture.bmp")
+
+
+@pytest.mark.parametrize("epsilon", [720, 10_000, 100_000])
+def test_an_epsilon_beyond_all_floats_bounds_nothing(epsilon: int) -> None:
+    assert individual_bound(3, epsilon).factor == 3
+    assert "at most 100 %" in explain_epsilon(epsilon)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -146,11 +147,11 @@ class Channel(Result):
         """
         return refining.refinement(self, other)
 
-    def plot(self, axes: object = None) -> Any:
-        """A heat map of the channel."""
-        from optimaldp.plots.channels import heat_map
+    def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
+        """A heat map of the channel, also written to *path* (.png, .svg, .pdf) if one is given."""
+        from optimaldp.plots.channels import heat_map, written  # matplotlib
 
-        return heat_map(self, axes)
+        return written(heat_map(self, axes), path)
 
     def summary(self) -> str:
         kind = "exact" if self.exact else "floats"

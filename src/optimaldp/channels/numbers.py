@@ -21,6 +21,7 @@ ExactRow = tuple[Fraction, ...]
 
 # A row of decimals that were rounded for printing misses 1 by a little. Up to here it is read as floats; beyond, it is a mistake.
 TOLERANCE = 1e-9
+_HUGE = 1e30  # beyond which a sum is not written out
 MANY_CELLS = 40_000  # from which decimals are not tried as exact rationals: seconds of work for no gain
 
 
@@ -34,7 +35,7 @@ def read_distribution(values: Iterable[Any], *, size: int, name: str) -> ExactRo
     if len(cells) != size:
         raise ChannelError(name, f"{len(cells)} numbers", f"has the wrong length: {size} are needed, one for each")
     if isinstance(cells, np.ndarray):
-        checked = check_float_rows(np.asarray(cells, dtype=np.float64).reshape(1, -1), lambda _: name)
+        checked = check_float_rows(_doubles(cells.reshape(1, -1)), lambda _: name)
         return np.asarray(checked[0], dtype=np.float64)
     exact = tuple(read_number(cell, name=name, error=ChannelError) for cell in cells)
     return _exact_or_float(exact, name)
@@ -55,15 +56,29 @@ def _exact_or_float(exact: ExactRow, name: str) -> ExactRow | FloatArray:
         return exact
     if abs(total - 1) <= TOLERANCE:
         return np.array([float(p) for p in exact])
-    raise _bad_sum(name, float(total))
+    raise _bad_sum(name, total)
 
 
-def _bad_sum(name: str, total: float) -> ChannelError:
-    off = total - 1
+def _bad_sum(name: str, total: Number) -> ChannelError:
+    if total > _HUGE:
+        return ChannelError(
+            name, f"more than {_HUGE:.0e}", "is what its numbers sum to, far too much", "they must sum to one"
+        )
+    off = float(total) - 1
     direction = "too much" if off > 0 else "too little"
     return ChannelError(
-        name, f"{total:.12g}", f"is what its numbers sum to, {abs(off):.6g} {direction}", "they must sum to one"
+        name, f"{float(total):.12g}", f"is what its numbers sum to, {abs(off):.6g} {direction}", "they must sum to one"
     )
+
+
+def _doubles(rows: NDArray[Any]) -> FloatArray:
+    """Floats as doubles. Shorter ones miss one by their own rounding: then each row means the distribution next to it."""
+    made = rows.astype(np.float64)
+    if rows.dtype.itemsize >= made.dtype.itemsize or 0 in made.shape:
+        return made
+    sums = made.sum(axis=-1, keepdims=True)
+    rounded = np.abs(sums - 1) <= made.shape[-1] * float(np.finfo(rows.dtype).eps)
+    return np.asarray(np.where(rounded, made / np.where(rounded, sums, 1.0), made), dtype=np.float64)
 
 
 def check_float_rows(rows: FloatArray, label: Any) -> FloatArray:
@@ -109,7 +124,7 @@ def _rectangle(listed: list[list[Any]], label: Any) -> FloatArray:
 def _float_matrix(rows: FloatArray, label: object) -> FloatArray:
     if rows.ndim != 2 or 0 in rows.shape:
         raise ChannelError("rows", f"shape {rows.shape}", "is not a matrix with rows and columns")
-    return check_float_rows(np.array(rows, dtype=np.float64), label)
+    return check_float_rows(_doubles(rows), label)
 
 
 def read_gain(gain: object, *, secrets: int, guesses: int | None = None) -> tuple[ExactRow, ...] | FloatArray:
@@ -117,12 +132,20 @@ def read_gain(gain: object, *, secrets: int, guesses: int | None = None) -> tupl
     if isinstance(gain, np.ndarray) and gain.dtype.kind == "f":
         if gain.ndim != 2 or gain.shape[0] != secrets or not np.isfinite(gain).all():
             raise ChannelError("gain", f"shape {gain.shape}", f"needs {secrets} rows of finite numbers")
+        _refuse_huge(float(np.abs(gain).max(initial=0.0)))
         return np.asarray(gain, dtype=np.float64)
     rows = [_listed(row, "gain") for row in _listed(gain, "gain")]
     width = guesses if guesses is not None else (len(rows[0]) if rows else 0)
     if len(rows) != secrets or width == 0 or any(len(row) != width for row in rows):
         raise ChannelError("gain", f"{len(rows)} rows", f"needs {secrets} rows (secrets) of equal length (guesses)")
-    return tuple(tuple(read_number(cell, name="gain", error=ChannelError) for cell in row) for row in rows)
+    exact = tuple(tuple(read_number(cell, name="gain", error=ChannelError) for cell in row) for row in rows)
+    _refuse_huge(max(abs(cell) for row in exact for cell in row))
+    return exact
+
+
+def _refuse_huge(largest: Number) -> None:
+    if largest > _HUGE:
+        raise ChannelError("gain", f"more than {_HUGE:.0e}", "is larger than a gain can be", "use a larger unit")
 
 
 def bits_of(number: Number) -> float:

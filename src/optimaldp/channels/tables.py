@@ -4,46 +4,68 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optimaldp.channels.numbers import TOLERANCE
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.numbers import read_number
+
+_DELIMITERS = ",;\t|"
+_HEADINGS = {
+    "input",
+    "inputs",
+    "secret",
+    "secrets",
+    "name",
+    "names",
+    "answer",
+    "answers",
+    "index",
+    "row",
+}  # of the inputs' column
 
 
 def rows_of_array(path: str) -> dict[str, Any]:
     """The document of a ``.npy`` file with a matrix of numbers; nothing in the file is ever executed."""
     try:
-        array = np.load(path, allow_pickle=False)
+        with Path(path).open("rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         reason = error.strerror or "it is not a NumPy file"
         raise ChannelError("file", path, f"cannot be read ({reason})", "check the path") from None
-    except ValueError:
+    except (ValueError, EOFError, MemoryError):
         raise ChannelError(
             "file", path, "is not a NumPy file with a matrix of numbers", "save it by numpy.save"
         ) from None
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "fiu":
-        shape = getattr(array, "shape", "several arrays")
-        raise ChannelError("file", path, f"does not hold one matrix of numbers ({shape})", "save a 2-dimensional array")
-    return {"rows": array.astype(np.float64) if array.dtype.kind == "f" else array.tolist()}
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        held = f"an array of {array.dtype} with shape {array.shape}"
+        raise ChannelError(
+            "file", path, f"holds {held}, not a matrix of numbers", "save a 2-dimensional array of floats"
+        )
+    return {"rows": array if array.dtype.kind == "f" else array.tolist()}
 
 
 def rows_of_csv(text: str, *, source: str) -> dict[str, Any]:
     """The document of a CSV table: one line for each input; decimals or ratios such as 1/3.
 
-    A first line with something that is no number names the outputs, a first column with something that is none names the
-    inputs; under an empty corner both are names, whatever they look like.
+    A first line without any number names the outputs, a first column with something that is none names the inputs; under
+    an empty corner both are names, whatever they look like. A first line that may be either is refused: a slip of the pen
+    in a probability must not turn a row into names.
 
     >>> rows_of_csv(",+,-\\nsick,3/4,1/4\\nwell,1/4,3/4", source="text")
     {'rows': [['3/4', '1/4'], ['1/4', '3/4']], 'outputs': ['+', '-'], 'inputs': ['sick', 'well']}
+    >>> rows_of_csv("sick,3/4,1/4\\nwell,1/4,3/4", source="text")
+    {'rows': [['3/4', '1/4'], ['1/4', '3/4']], 'inputs': ['sick', 'well']}
     """
-    lines = [
-        [cell.strip() for cell in line] for line in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in line)
-    ]
+    lines = [[cell.strip() for cell in line] for line in _cells(text) if any(cell.strip() for cell in line)]
     if not lines:
         raise ChannelError("file", source, "has no rows", "write one line of probabilities for each input")
-    outputs = lines.pop(0) if not all(map(_is_number, lines[0])) else None
+    outputs = lines.pop(0) if _names_outputs(lines[0], source) else None
     cornered = outputs is not None and not outputs[0]
     named = bool(lines) and (cornered or not all(_is_number(line[0]) for line in lines))
     inputs = [line.pop(0) for line in lines] if named else None
@@ -57,6 +79,40 @@ def rows_of_csv(text: str, *, source: str) -> dict[str, Any]:
     return document
 
 
+def _cells(text: str) -> Iterator[list[str]]:
+    """The cells of each line, parted by whichever of ``, ; tab |`` the first line with something in it uses most."""
+    plain = text.removeprefix("\ufeff")
+    first = next((line for line in plain.splitlines() if line.strip()), "")
+    try:
+        yield from csv.reader(io.StringIO(plain), delimiter=max(_DELIMITERS, key=first.count))
+    except csv.Error as error:
+        raise ChannelError(
+            "file", first[:40], f"begins a text that is not CSV ({error})", "part cells by commas"
+        ) from None
+
+
+def _names_outputs(first: list[str], source: str) -> bool:
+    """Whether the first line holds the names of the outputs, and not the first input's probabilities."""
+    numbers = [_is_number(cell) for cell in first]
+    if not first[0] or not any(numbers):
+        return True
+    if all(numbers):
+        return False
+    if not numbers[0] and all(numbers[1:]):
+        chances = [read_number(cell, name="cell", error=ChannelError) for cell in first[1:]]
+        names = all(chance.denominator == 1 for chance in chances) and len(set(chances)) == len(chances)
+        if names and first[0].lower() in _HEADINGS:
+            return True
+        if not names and abs(sum(chances, Fraction(-1))) <= TOLERANCE:
+            return False  # the name of an input before its probabilities
+    raise ChannelError(
+        "first line",
+        ",".join(first),
+        f"of {source} mixes names and numbers: it may name the outputs or be the first input's probabilities",
+        "start it with an empty cell if it names the outputs, or put such a line above it",
+    )
+
+
 def _is_number(cell: str) -> bool:
     try:
         read_number(cell, name="cell", error=ChannelError)
@@ -67,14 +123,15 @@ def _is_number(cell: str) -> bool:
 
 def columns_of_csv(text: str, names: tuple[str, str], *, source: str) -> tuple[list[Any], list[Any]]:
     """Two columns of a CSV table with a header, as texts, or as numbers where all of a column are."""
-    lines = list(csv.DictReader(io.StringIO(text), skipinitialspace=True))
-    header = list(lines[0]) if lines else []
+    table = [[cell.strip() for cell in line] for line in _cells(text) if line]
+    header = table[0] if table else []
     missing = [name for name in names if name not in header]
     if missing:
         raise ChannelError(
             "samples", missing[0], f"is not a column of {source}", f"name two columns {names[0]} and {names[1]}"
         )
-    first, second = (_typed([line[name] or "" for line in lines]) for name in names)
+    places = [header.index(name) for name in names]
+    first, second = (_typed([line[k] if k < len(line) else "" for line in table[1:]]) for k in places)
     return first, second
 
 

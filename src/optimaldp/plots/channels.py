@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,12 @@ _LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 def _axes(axes: object, *, grid: bool = True) -> Any:
     """The given axes, or those of a new figure in the look of all plots."""
     return axes if axes is not None else style.figure(grid=grid)[1]
+
+
+def written(axes: Any, path: str | Path | None) -> Any:
+    """The axes; their figure is written to *path* if one is given."""
+    style.drawn(axes.figure, path)
+    return axes
 
 
 def heat_map(channel: Channel, axes: object = None) -> Any:

@@ -21,6 +21,7 @@ from optimaldp.results import Result
 Edge = tuple[Vertex, Vertex]
 Permutation = tuple[int, ...]
 _ONE = Fraction(1)
+_LONGEST = 10**9  # of an edge
 
 
 class AnswerGraph(GraphFamilies, Result):
@@ -59,6 +60,13 @@ class AnswerGraph(GraphFamilies, Result):
             read = length if length is _ONE else read_number(length, name="length", error=GraphError)
             if read <= 0:
                 raise GraphError("length", length, "is not positive", f"edge {edge}")
+            if read > _LONGEST:
+                raise GraphError(
+                    "length",
+                    str(length),
+                    f"is more than {_LONGEST}",
+                    "use a larger unit of length and a larger epsilon",
+                )
             if edge[0] != edge[1]:
                 key = (edge[0], edge[1]) if self._index[edge[0]] < self._index[edge[1]] else (edge[1], edge[0])
                 lengths[key] = min(read, lengths.get(key, read))

@@ -55,8 +55,7 @@ def _one(values: int, epsilon: Epsilon) -> Number:
     """``v x / (v − 1 + x)``: the most that one individual's protection lets through."""
     if epsilon.infinite:
         return Fraction(values)
-    ratio = ratio_of(epsilon)
-    return values * ratio / (values - 1 + ratio)
+    return values / (1 + (values - 1) / ratio_of(epsilon))  # a float that overflows to infinity still gives v
 
 
 def individual_bound(values: int, epsilon: object) -> LeakageBound:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.labels import Label
+from optimaldp.channels.labels import Label, json_labels
 from optimaldp.channels.numbers import ExactRow, FloatArray, Number, cell_text
 from optimaldp.errors import ChannelError
 from optimaldp.results import Result
@@ -48,8 +48,13 @@ class LeastEpsilon(Result):
         return f"LeastEpsilon({self.epsilon:.9g}{where})"
 
     def to_document(self) -> dict[str, Any]:
-        ratio = "inf" if self.ratio == math.inf else cell_text(self.ratio)
-        return {"epsilon": self.epsilon, "ratio": ratio, "edge": self.edge, "output": self.output}
+        endless = self.ratio == math.inf
+        return {
+            "epsilon": "inf" if endless else self.epsilon,
+            "ratio": "inf" if endless else cell_text(self.ratio),
+            "edge": None if self.edge is None else json_labels(self.edge),
+            "output": json_labels([self.output])[0],
+        }
 
 
 def least_epsilon(channel: Channel, graph: AnswerGraph | None = None) -> LeastEpsilon:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,11 +97,11 @@ class PrivacyProfile(Result):
         high, low = (self.channel.exact_rows[i] for i in pair)
         return sum((max(Fraction(0), p - ratio * q) for p, q in zip(high, low)), Fraction(0))
 
-    def plot(self, axes: object = None) -> Any:
-        """The curve of delta against epsilon."""
-        from optimaldp.plots.channels import delta_against_epsilon  # matplotlib
+    def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
+        """The curve of delta against epsilon, also written to *path* (.png, .svg, .pdf) if one is given."""
+        from optimaldp.plots.channels import delta_against_epsilon, written  # matplotlib
 
-        return delta_against_epsilon(self, axes=axes)
+        return written(delta_against_epsilon(self, axes=axes), path)
 
     def summary(self) -> str:
         return f"PrivacyProfile(delta {float(self.delta(0)):.4g} at epsilon 0, pure from {self.epsilon(0):.6g} on)"

@@ -16,6 +16,7 @@ from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
 
 Exact = Sequence[Sequence[Fraction]]
+_MOST_EPSILON = 1e4  # along one edge: numbers as long as e^10000 say nothing more
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,14 @@ def read_problem(
 ) -> UtilityProblem:
     """Read a problem; a prior of floats that misses one by rounding means the distribution next to it."""
     size = len(graph.vertices)
+    farthest = max(graph.lengths.values(), default=Fraction(0))
+    if not epsilon.infinite and float(epsilon) * float(farthest) > _MOST_EPSILON:
+        raise ChannelError(
+            "epsilon",
+            str(epsilon),
+            f"along an edge of length {float(farthest):g} is more than {_MOST_EPSILON:g}, which cannot be told from no privacy",
+            "write 'inf' for none",
+        )
     if isinstance(prior, dict):
         unknown = [name for name in prior if name not in graph.vertices]
         if unknown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from optimaldp.certify.channels import ChannelVerdict, verify_channel
@@ -90,8 +91,9 @@ class OptimalMechanism(Result):
             return Fraction(1)
         return Fraction(sum(float(mass) * max(abs(float(g)) for g in row) for mass, row in zip(self.prior, self.gain)))
 
-    def plot(self, axes: object = None) -> Any:
-        return self.channel.plot(axes)
+    def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
+        """A heat map of the channel, also written to *path* (.png, .svg, .pdf) if one is given."""
+        return self.channel.plot(path, axes=axes)
 
     def summary(self) -> str:
         size, utility = len(self.graph.vertices), float(self.utility)

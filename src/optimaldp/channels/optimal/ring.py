@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from optimaldp.channels.numbers import FloatArray
 from optimaldp.channels.optimal.floats import powers_not_steeper
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.results import Result
 
 
-@dataclass(frozen=True)
-class RingProfile:
+@dataclass(frozen=True, repr=False, eq=False)
+class RingProfile(Result):
     """An optimal mechanism on a ring, as the one row that all rows are rotations of."""
 
     size: int
@@ -28,6 +30,24 @@ class RingProfile:
     def row(self, answer: int) -> FloatArray:
         """The distribution of one answer (floats)."""
         return np.roll(self.cells, answer)
+
+    def summary(self) -> str:
+        return f"RingProfile({self.size} answers, {self.epsilon}-DP, utility {float(self.utility):.6g})"
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            ("utility", f"{float(self.utility):.9g}"),
+            ("no private channel exceeds", f"{float(self.upper_bound):.9g}"),
+        ]
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "size": self.size,
+            "epsilon": str(self.epsilon),
+            "utility": float(self.utility),
+            "upper_bound": float(self.upper_bound),
+            "cells": self.cells.tolist(),
+        }
 
     def channel(self) -> Channel:
         """The whole matrix; for thousands of answers it is large."""

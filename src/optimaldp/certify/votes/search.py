@@ -54,10 +54,9 @@ def examine_distance(
         size, own = sum(table), steps[table]
         if size > people:
             continue
-        shown = flips(table)
-        # A way out of the universe needs more than room - size moves; a shorter one was found.
-        unknown = relation is Neighbours.ADD_REMOVE and min(own, shown) > room - size
-        if shown != own and not unknown:
+        # A way out of the universe needs more than room - size moves, so only what is longer may be shorter than what was found.
+        least = own if relation is Neighbours.SUBSTITUTION else min(own, room - size + 1)
+        if not least <= flips(table) <= own:
             return Finding(False, (), "the number of people who must change is not what a search finds")
     counted = f"{relation.words}: all tables of up to {people} people over {cells} cells"
     return Finding(True, (f"the true answer and the moves to another one, by breadth-first search ({counted})",))

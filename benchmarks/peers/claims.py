@@ -238,9 +238,9 @@ CLAIMS = (
     Claim(
         command.STUDY,
         False,
-        "A whole release from a small CSV takes at most 1.4 times the processor time of importing the engine that reads it; "
-        "OpenDP, given the counts, reads no table and takes a fraction of that.",
-        lambda row: float(row["ratio"]) <= 1.4 if row["peer"] == command.ENGINE else float(row["ratio"]) > 2,
+        "A whole release from a small CSV takes at most 1.2 times the processor time of importing Ibis with DuckDB, of which it "
+        "needs DuckDB alone; importing that, or OpenDP given the counts (it reads no table), takes a fraction of that.",
+        lambda row: float(row["ratio"]) <= 1.2 if row["peer"] == command.ENGINE else float(row["ratio"]) > 2,
     ),
     Claim(
         synthesis.STUDY,

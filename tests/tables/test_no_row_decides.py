@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Bins, Condition, Options, People, Tally, count, engines, open_source
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count, engines, feeding, open_source
 from optimaldp.tables.celltext import cell_text
 from optimaldp.tables.csv_arrays import decoded
 from optimaldp.tables.tally import Grid, Keys, Steps
@@ -209,9 +209,9 @@ def test_an_odd_category_does_not_change_the_others() -> None:
 def test_the_data_is_read_once_whatever_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query that failed on one cell and was run again would show it by its time."""
     runs: list[str] = []
-    for name in ("_fetch", "_fetch_fed"):
-        true = getattr(engines, name)
-        monkeypatch.setattr(engines, name, lambda *rest, name=name, true=true: (runs.append(name), true(*rest))[1])
+    for name in ("_fetch", "_fetch_fed", "_fetch_text"):
+        true = getattr(feeding, name)
+        monkeypatch.setattr(feeding, name, lambda *rest, name=name, true=true: (runs.append(name), true(*rest))[1])
     for values in ([b"a", b"b"], [b"a", b"\xff"], [b"a", None]):
         table = pa.table({"v": bytes_as_text(values)})
         pq.write_table(table, tmp_path / "people.parquet")

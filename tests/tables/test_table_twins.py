@@ -18,6 +18,7 @@ import pytest
 from optimaldp.tables import Bins, Condition, Grid, Options, People, Tally, count, counting, readings, stepping
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import CsvFiles
+from optimaldp.tables.engines import writer
 from optimaldp.tables.plans import Plan
 from optimaldp.tables.predicates import Predicate
 from optimaldp.tables.readings import Numbered
@@ -199,10 +200,8 @@ def _each_by_itself(rows: Any, reduced: Any) -> dict[str, Any]:
 
 
 def _unnamed(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
-    import ibis
-
     if "unit" in columns:
-        columns = columns | {"unit": ibis.coalesce(columns["unit"].cast("string"), "nobody")}
+        columns = columns | {"unit": writer(table).coalesce(columns["unit"].cast("string"), "nobody")}
     rows = table.select(**columns) if plan.part is None else table.select(**columns, inside=plan.part(table))
     return rows if plan.part is None else rows.filter(rows.inside).drop("inside")
 

@@ -14,7 +14,8 @@ from optimaldp.histograms.release import check_mapping, private_histogram
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
-from optimaldp.questions.counted import ReleasedCounts, details_of_noise
+from optimaldp.questions.counted import ReleasedCounts
+from optimaldp.questions.histogram_details import details_of_noise
 from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.sampling import BitSource
 

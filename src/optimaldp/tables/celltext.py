@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Literal
 
 from optimaldp.errors import TableError
+from optimaldp.tables.engines import engine_name, parsed_moment, writer
 
 if TYPE_CHECKING:
     from optimaldp.tables.schema import Kind
@@ -66,54 +65,39 @@ class Cell:
         return self._moment(text)
 
     def _number(self, text: Any) -> Any:
-        import ibis
-
-        whole, engine = self.meaning == "whole", text.get_backend().name
+        write = writer(text)
+        whole, engine = self.meaning == "whole", engine_name(text)
         if self.form:
             text = _plain_number(text, *self.form)
         dtype = "int64" if whole else "float64"
         if engine == "duckdb":
-            return ibis.cases((text.re_search(_WHOLE if whole else _NUMBER), text.try_cast(dtype)))
-        return ibis.cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
+            return write.cases((text.re_search(_WHOLE if whole else _NUMBER), text.try_cast(dtype)))
+        return write.cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
 
     def _moment(self, text: Any) -> Any:
-        import ibis
-
+        write = writer(text)
         if self.form:
-            return _parser()(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
+            return parsed_moment(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
         if self.meaning == "date":
-            return ibis.cases((text.re_search(_DATE), text.try_cast("date")))
-        return ibis.cases((text.re_search(_TIME), text.try_cast("timestamp")))
+            return write.cases((text.re_search(_DATE), text.try_cast("date")))
+        return write.cases((text.re_search(_TIME), text.try_cast("timestamp")))
 
 
 def _truth(text: Any, yes: str, no: str) -> Any:
-    import ibis
-
+    write = writer(text)
     lowered = text.lower()
-    return ibis.cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
+    return write.cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
 
 
 def _plain_number(text: Any, thousands: str, decimal: str) -> Any:
     """A number with marks between thousands and its own decimal mark, as one without; NULL where it is neither."""
-    import ibis
-
+    write = writer(text)
     group, point = re.escape(thousands), re.escape(decimal)
     grouped = f"[0-9]{{1,3}}({group}[0-9]{{3}})+|" if thousands else ""
     pattern = f"^[+-]?({grouped}[0-9]+)({point}[0-9]+)?{_EXPONENT}$"
     plain = text.replace(thousands, "") if thousands else text
     plain = plain if decimal == "." else plain.replace(decimal, ".")
-    return ibis.cases((text.re_search(pattern), plain))
-
-
-@cache
-def _parser() -> Callable[[Any, str], Any]:
-    import ibis
-
-    @ibis.udf.scalar.builtin(name="try_strptime", signature=(("string", "string"), "timestamp"))
-    def try_strptime(text, form):  # type: ignore[no-untyped-def]
-        """DuckDB's own: NULL where the text does not fit the format."""
-
-    return try_strptime  # type: ignore[no-any-return]
+    return write.cases((text.re_search(pattern), plain))
 
 
 def read_declaration(name: str, written: str) -> Cell:

@@ -11,6 +11,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.tables import terms
 from optimaldp.tables.celltext import Meaning
+from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import Kind, kind_words
 from optimaldp.tables.terms import Term, literal_term, real
 
@@ -90,10 +91,10 @@ def moment(term: Term, kind: Kind, *, zoned: bool = False) -> Term:
     return literal_term(kind, value, "timestamp", term.text)
 
 
-def moment_literal(when: datetime.date, *, zoned: bool = False) -> Any:
+def moment_literal(when: datetime.date, beside: object, *, zoned: bool = False) -> Any:
     """A date or a point in time that the caller wrote, as an expression."""
     kind: Kind = "time" if isinstance(when, datetime.datetime) else "date"
-    return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(None)
+    return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(beside)
 
 
 def compare(symbol: str, left: Term, right: Term, text: str) -> Term:
@@ -134,10 +135,10 @@ def _among_many(value: Term, literals: list[Term], text: str) -> Term:
     wide = terms.long(value) if value.kind == "whole" else value
 
     def build(table: object) -> Any:
-        import ibis
-
-        listed, one = terms.listing(value.kind, [literal.literal for literal in literals]), wide.build(table)
-        return ibis.cases((one.notnull(), listed.contains(one)))
+        write = writer(table)
+        one = wide.build(table)
+        listed = terms.listing(value.kind, [literal.literal for literal in literals], one)
+        return write.cases((one.notnull(), listed.contains(one)))
 
     return Term("truth", build, text)
 
@@ -172,23 +173,21 @@ def date_part(part: str, value: Term, text: str) -> Term:
         raise QuestionError("predicate", text, "depends on a time zone", "compare with points in time instead")
 
     def build(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         when = value.build(table)
-        first, last = _calendar(value.kind)
-        return ibis.cases((when.between(first, last), getattr(when, part)().cast("int64")))
+        first, last = _calendar(value.kind, table)
+        return write.cases((when.between(first, last), getattr(when, part)().cast("int64")))
 
     return Term("whole", build, text, 9999.0, 1.0)
 
 
-def _calendar(kind: Kind) -> tuple[Any, Any]:
-    import ibis
-
+def _calendar(kind: Kind, beside: object) -> tuple[Any, Any]:
+    write = writer(beside)
     first, last = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
     if kind == "date":
-        return ibis.literal(first), ibis.literal(last)
+        return write.literal(first), write.literal(last)
     low, high = (datetime.datetime(day.year, day.month, day.day) for day in (first, last))
-    return ibis.literal(low, type="timestamp"), ibis.literal(high, type="timestamp")
+    return write.literal(low, type="timestamp"), write.literal(high, type="timestamp")
 
 
 def first_known(parts: list[Term], text: str) -> Term:
@@ -204,9 +203,7 @@ def first_known(parts: list[Term], text: str) -> Term:
     bounds = max(part.largest for part in parts), min(part.smallest for part in parts)
 
     def build(table: object) -> Any:
-        import ibis
-
-        return ibis.coalesce(*(part.build(table) for part in parts))
+        return writer(table).coalesce(*(part.build(table) for part in parts))
 
     first = replace(parts[0], open=all(part.open for part in parts), constant=all(part.constant for part in parts))
     return replace(first, build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])

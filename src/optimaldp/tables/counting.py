@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import TableError
+from optimaldp.tables.engines import writer
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
 from optimaldp.tables.plans import Plan, make_plan
@@ -84,13 +85,12 @@ def _rows(table: object, plan: Plan) -> Any:
         columns["key"] = plan.key(table)
     if plan.unit is None:
         return _counting_rows(table, _silenced(columns, table, plan), plan)
-    import ibis
-
     columns["unit"] = plan.unit(table)
-    columns["speaks"] = ibis.literal(True) if plan.where is None else plan.where.on(table)
+    columns["speaks"] = writer(table).literal(True) if plan.where is None else plan.where.on(table)
     if plan.order is not None:
         columns["place"] = plan.order(table)
-    return _counting_rows(table, columns, plan).filter(ibis._.unit.notnull())
+    rows = _counting_rows(table, columns, plan)
+    return rows.filter(rows.unit.notnull())
 
 
 def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
@@ -103,23 +103,20 @@ def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
 
 def _silenced(columns: dict[str, Any], table: object, plan: Plan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
-    import ibis
-
     if plan.where is None:
         return columns
     speaks = plan.where.on(table)
+    write = writer(table)
     if plan.filtered:
         return {name: value if name == "level" else value & speaks for name, value in columns.items()}
-    return {name: value if name == "level" else ibis.cases((speaks, value)) for name, value in columns.items()}
+    return {name: value if name == "level" else write.cases((speaks, value)) for name, value in columns.items()}
 
 
 def _one_level(people: Any, plan: Plan) -> Any:
     """A person's level; NULL, which is refused later, where their rows disagree."""
-    import ibis
-
     if plan.level is None:
         return people
-    return people.mutate(level=ibis.cases((people.low == people.high, people.low)))
+    return people.mutate(level=writer(people).cases((people.low == people.high, people.low)))
 
 
 def _filtered_counts(table: Any, plan: Plan) -> Any:
@@ -163,11 +160,9 @@ def _cell_counts(rows: Any, plan: Plan) -> Any:
 
 def _key_query(table: object, plan: Plan) -> Any:
     """Rows of (key, people). A person has one key: the one of most of their rows (ties: the least), or of the first row."""
-    import ibis
-
     rows = _rows(table, plan)
     if plan.unit is not None:
-        spoken = rows.mutate(key=ibis.cases((rows.speaks, rows.key)))
+        spoken = rows.mutate(key=writer(rows).cases((rows.speaks, rows.key)))
         rows = _first_keys(spoken) if plan.order is not None else _voted_keys(spoken)
     keyed = rows.filter(rows.key.notnull())
     return keyed.group_by("key").aggregate(people=keyed.count())
@@ -177,17 +172,14 @@ def _first_keys(rows: Any) -> Any:
     """The key of a person's first row that speaks; ties go to the least, a row without a key gives none."""
     spoken = rows.filter(rows.speaks & rows.place.notnull())
     steps = spoken.group_by("unit", "place").aggregate(key=spoken.key.min())
-    own = steps.group_by("unit").aggregate(place=steps.place.min())
-    first = own.join(steps, ["unit", "place"])
-    return first.select(key=first.key)
+    placed = steps.mutate(first=steps.place.min().over(writer(rows).window(group_by=steps.unit)))
+    return placed.filter(placed.place == placed.first).select(key=placed.key)
 
 
 def _voted_keys(rows: Any) -> Any:
-    import ibis
-
     spoken = rows.filter(rows.key.notnull())
     votes = spoken.group_by("unit", "key").aggregate(votes=spoken.count())
-    most = votes.mutate(most=votes.votes.max().over(ibis.window(group_by=votes.unit)))
+    most = votes.mutate(most=votes.votes.max().over(writer(rows).window(group_by=votes.unit)))
     leading = most.filter(most.votes == most.most)
     return leading.group_by("unit").aggregate(key=leading.key.min())
 

@@ -61,7 +61,7 @@ def decoded(array: Any, encoding: str) -> Any:
     if encoding == _UTF_8:
         return _valid_text(array)
     dictionary = array.dictionary_encode()
-    words = pa.array([_decode(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
+    words = pa.array([decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
     return words.take(dictionary.indices)
 
 
@@ -74,13 +74,14 @@ def _valid_text(array: Any) -> Any:
     except pa.ArrowInvalid:
         pass
     if len(array) <= _FEW:
-        return pa.array([None if cell is None else _decode(cell, _UTF_8) for cell in array.to_pylist()], pa.string())
+        return pa.array([decoded_cell(cell, _UTF_8) for cell in array.to_pylist()], pa.string())
     middle = len(array) // 2
     return pa.concat_arrays([_valid_text(array[:middle]), _valid_text(array[middle:])])
 
 
-def _decode(cell: bytes, encoding: str) -> str | None:
+def decoded_cell(cell: bytes | None, encoding: str) -> str | None:
+    """The bytes of one cell as text; None where they are none."""
     try:
-        return cell.decode(encoding)
+        return None if cell is None else cell.decode(encoding)
     except UnicodeError:
         return None

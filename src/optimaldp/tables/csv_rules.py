@@ -15,6 +15,8 @@ def split_line(line: bytes, delimiter: bytes) -> list[bytes]:
     >>> split_line(b'a,"b, c",5" pipe,"open, to the end', b",")
     [b'a', b'b, c', b'5" pipe', b'open, to the end']
     """
+    if b'"' not in line:
+        return line.split(delimiter)
     cells: list[bytes] = []
     place = 0
     while True:

@@ -1,21 +1,38 @@
-"""What differs between engines: how rows are fetched, and which column types list their options."""
+"""What differs between engines: who writes expressions for them, what they are told, and which columns list their options."""
 
 from __future__ import annotations
 
 import atexit
+import itertools
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 from optimaldp.errors import TableError
+from optimaldp.tables import sql
 from optimaldp.tables.tally import Option
 
 # The bar of a long query goes to standard output, where the answer belongs. A notebook without widgets has none, and there
 # even switching it off is an error.
 _HAS_BAR = "SELECT current_setting('enable_progress_bar')"
 _NO_BAR = "SET enable_progress_bar = false"
+_NUMBERS = itertools.count()
+
+
+def writer(one: object) -> Any:
+    """What writes expressions for a table, or beside a value of it: Ibis, or our own SQL for records of text in a file."""
+    if isinstance(one, sql.Table | sql.Value):
+        return sql
+    import ibis
+
+    return ibis
+
+
+def engine_name(one: Any) -> str:
+    """The engine that a table, or the table of a value, lives in."""
+    return "duckdb" if isinstance(one, sql.Table | sql.Value) else str(one.get_backend().name)
 
 
 def embedded(path: str | None = None) -> Any:
@@ -57,26 +74,6 @@ def check_engine(name: str, words: str) -> None:
         )
 
 
-class Feed(Protocol):
-    """Records that are streamed into the engine for each query anew, only the columns that it names."""
-
-    def reader(self, wanted: Sequence[str]) -> Any: ...
-
-
-FED = "optimaldp_records"
-"""The name under which an engine knows records that are streamed into it."""
-
-
-def fed_table(columns: object) -> Any:
-    """A table in an embedded DuckDB that a feed fills when a query runs: its columns as names and Arrow types."""
-    import pyarrow as pa
-
-    connection = embedded()
-    # Not empty_table(), which imports pandas where that is installed.
-    connection.con.register(FED, pa.Table.from_batches([], schema=pa.schema(columns)))
-    return connection.table(FED)
-
-
 @cache
 def forgives_bad_text() -> bool:
     """Whether this DuckDB can read a Parquet file in which some text is not UTF-8; older ones fail on such a file."""
@@ -87,83 +84,83 @@ def forgives_bad_text() -> bool:
         return any("utf8_validation" in row[0] for row in own.execute(query).fetchall())
 
 
-def fetch(table: Any, expression: Any, feed: Feed | None = None) -> list[tuple[Any, ...]]:
-    """Run one expression where *table* lives, once. Plain rows: a data frame would cost a second of imports."""
-    connection = table.get_backend()
-    return _fetch(connection, expression) if feed is None else _fetch_fed(connection, expression, feed)
-
-
-def _fetch(connection: Any, expression: Any) -> list[tuple[Any, ...]]:
-    name = connection.name
-    connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
-    query = connection.compile(expression)
-    if name == "duckdb":
-        return list(connection.raw_sql(query).fetchall())
-    if name == "postgres":
-        with connection.con.cursor() as cursor:
-            return list(cursor.execute(query).fetchall())
-    return [tuple(row) for row in connection._session.sql(query).collect()]
-
-
-def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]:
-    import duckdb
-    import ibis.expr.operations as ops
-
-    node = expression.op()
-    wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
-    # A database of its own: what is registered there is seen by this query alone, and a failure before has not damaged it.
-    with duckdb.connect() as own:
-        configure(own)
-        _register_functions(connection, node, own)
-        own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
-        return list(own.execute(connection.compile(expression)).fetchall())
-
-
-def _register_functions(connection: Any, node: Any, own: Any) -> None:
-    """Make our own functions known to another connection, as Ibis does for its own."""
-    import ibis.expr.operations as ops
-    from ibis.expr.operations.udf import InputType
-
-    for function in node.find(ops.ScalarUDF):
-        if function.__input_type__ is InputType.PYARROW:
-            connection._register_pyarrow_udf(function)(own)
-
-
-def can_look_up(value: Any) -> bool:
+def can_look_up(value: object) -> bool:
     """Whether the engine lives in this process, so that a long list need not be written into the query."""
-    return bool(value.get_backend().name == "duckdb")
+    return engine_name(value) == "duckdb"
 
 
-@lru_cache(maxsize=16)
-def look_up(kind: str, values: tuple[Option, ...]) -> Callable[[Any], Any]:
-    """A function of the embedded engine: the place of a value among *values*, behind the last one if it is none of them.
+def look_up(kind: str, values: tuple[Option, ...], value: object) -> Any:
+    """The place of a value among *values*, behind the last one if it is none of them: by a function in the embedded engine.
 
     No value makes it fail: DuckDB hands NULL to nobody, and would refuse it as the result for any other value.
 
     A query that lists 100,000 values takes Ibis 25 seconds to write, and a list is searched from its beginning for each value.
     """
-    import ibis
+    dtype = "string" if kind == "text" else "int64"
+    if isinstance(value, sql.Value):
+        return sql.call(_own_function(dtype, values), value, "int64")
+    return _ibis_function(dtype, values)(value)
+
+
+def _places(dtype: str, values: tuple[Option, ...]) -> Callable[[Any], Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = pa.array(values, pa.string() if kind == "text" else pa.int64())
+    known = pa.array(values, pa.string() if dtype == "string" else pa.int64())
+    return lambda value: pc.fill_null(pc.index_in(value, value_set=known), len(known)).cast(pa.int64())
 
-    @ibis.udf.scalar.pyarrow(signature=(("string" if kind == "text" else "int64",), "int64"))
+
+@lru_cache(maxsize=16)
+def _ibis_function(dtype: str, values: tuple[Option, ...]) -> Callable[[Any], Any]:
+    import ibis
+
+    places = _places(dtype, values)
+
+    @ibis.udf.scalar.pyarrow(signature=((dtype,), "int64"))
     def optimaldp_place(value):  # type: ignore[no-untyped-def]
-        return pc.fill_null(pc.index_in(value, value_set=known), len(known)).cast(pa.int64())
+        return places(value)
 
     return optimaldp_place  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=16)
+def _own_function(dtype: str, values: tuple[Option, ...]) -> sql.Function:
+    name = f"optimaldp_place_{next(_NUMBERS)}"  # a query may look up in several lists
+
+    def register(connection: Any) -> None:
+        written = "VARCHAR" if dtype == "string" else "BIGINT"
+        connection.create_function(name, _places(dtype, values), [written], "BIGINT", type="arrow")
+
+    return sql.Function(name, register)
+
+
 def equal_bytes(text: Any, value: str) -> Any:
     """Whether a text is that value byte by byte, whatever the engine's collation says; padding of a column is no part of it."""
+    if isinstance(text, sql.Value):
+        return text.encoded() == sql.literal(value).encoded()
     import ibis
 
-    engine = text.get_backend().name
+    engine = engine_name(text)
     if engine == "pyspark":
         return text.cast("binary") == ibis.literal(value, type="string").cast("binary")
     as_bytes = _ENCODERS[engine]()
     return as_bytes(text) == as_bytes(ibis.literal(value, type="string"))
+
+
+def parsed_moment(text: Any, form: str) -> Any:
+    """The point in time that a text is in that form, NULL where it is none: DuckDB alone can say."""
+    return text.try_strptime(form) if isinstance(text, sql.Value) else _ibis_parser()(text, form)
+
+
+@cache
+def _ibis_parser() -> Callable[[Any, str], Any]:
+    import ibis
+
+    @ibis.udf.scalar.builtin(name="try_strptime", signature=(("string", "string"), "timestamp"))
+    def try_strptime(text, form):  # type: ignore[no-untyped-def]
+        """DuckDB's own."""
+
+    return try_strptime  # type: ignore[no-any-return]
 
 
 @cache

@@ -11,9 +11,10 @@ from optimaldp.errors import TableError
 from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times, safe_schema
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import open_csv
-from optimaldp.tables.engines import embedded, fed_table, forgives_bad_text
+from optimaldp.tables.engines import embedded, forgives_bad_text
+from optimaldp.tables.feeding import fed_table, text_table
 from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.schema import of_cell
+from optimaldp.tables.schema import Schema, of_cell
 from optimaldp.tables.source import Source, wrap
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import read_as, version_of
@@ -44,9 +45,8 @@ def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str
     if delimiter is not None or encoding is not None:
         token = read_as(token, (delimiter, encoding))
     files = without_engine_message(words, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
-    columns = dict.fromkeys(files.columns, of_cell(Cell("open")))
-    names = dict.fromkeys(files.columns, "string")
-    return wrap(lambda: fed_table(names), words, token=lambda: token, options={}, columns=columns, feed=files)
+    schema = Schema(tuple((name, of_cell(Cell("open"))) for name in files.columns))
+    return Source(text_table(files), schema, words, lambda: token, files)
 
 
 def _open_parquet(paths: list[str], words: str) -> Source:

@@ -8,7 +8,7 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables.celltext import Cell
-from optimaldp.tables.engines import equal_bytes
+from optimaldp.tables.engines import equal_bytes, writer
 from optimaldp.tables.people import People
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.readings import Numbered, numbered
@@ -117,11 +117,10 @@ def _column(schema: Schema, name: str | None, field: str, kinds: tuple[Kind, ...
 
 def _ordered_text(text: Any) -> Any:
     """Cells without a type in their order: numbers by size, then all other texts. Only DuckDB reads such cells."""
-    import ibis
-
+    write = writer(text)
     number = Cell("number").value(text)
-    key = {"number": number.fill_null(float("inf")), "text": ibis.cases((number.isnull(), text), else_="")}
-    return ibis.cases((text.notnull(), ibis.struct(key)))
+    key = {"number": number.fill_null(float("inf")), "text": write.cases((number.isnull(), text), else_="")}
+    return write.cases((text.notnull(), write.struct(key)))
 
 
 def _part(schema: Schema, name: str, value: Option) -> Build:

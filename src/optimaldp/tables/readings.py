@@ -14,6 +14,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.tables import engines, stepping, terms
 from optimaldp.tables.celltext import Meaning
 from optimaldp.tables.comparing import moment, moment_literal
+from optimaldp.tables.engines import writer
 from optimaldp.tables.predicates import parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.tally import EVERY_RECORD, Bins, Condition, Edge, Grid, Option, Options, Reading, Steps
@@ -50,16 +51,12 @@ def numbered(reading: Reading, schema: Schema) -> Numbered:
 
 
 def _always(table: object) -> Any:
-    import ibis
-
-    return ibis.literal(True)
+    return writer(table).literal(True)
 
 
 def _condition(reading: Condition, schema: Schema) -> Numbered:
     def number(key: object) -> Any:
-        import ibis
-
-        return ibis.cases((key, 0), else_=1)
+        return writer(key).cases((key, 0), else_=1)
 
     if reading.text == EVERY_RECORD:
         return Numbered(2, _always, number)
@@ -80,7 +77,7 @@ def _options(reading: Options, schema: Schema) -> Numbered:
     def number(key: Any) -> Any:
         if many:
             return _place_in_list(key, options, column).fill_null(last)
-        return key.cases(*((literal.build(None), place) for place, literal in enumerate(literals)), else_=last)
+        return key.cases(*((literal.build(key), place) for place, literal in enumerate(literals)), else_=last)
 
     listed = options if reading.values is None else None
     return Numbered(last + 1, terms.column_term(name, column, name).build, number, listed)
@@ -98,9 +95,9 @@ def _place_in_list(key: object, options: tuple[Option, ...], column: ColumnType)
     """The place of a key among many options; NULL for none of them."""
     wide = _wide(key)
     if len(options) > _MANY_LISTED and engines.can_look_up(key):
-        return engines.look_up(column.kind, options)(wide)
+        return engines.look_up(column.kind, options, wide)
     # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
-    return terms.listing(column.kind, list(options)).index(wide).nullif(-1)
+    return terms.listing(column.kind, list(options), wide).index(wide).nullif(-1)
 
 
 def _meaning(options: tuple[Option, ...]) -> Meaning:
@@ -170,12 +167,11 @@ def _bins(reading: Bins, schema: Schema) -> Numbered:
     last = len(edges) - 1
 
     def key(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         value = stepping.exact_value(table, name, column)
         missing = value.isnull() | value.isnan() if value.type().is_floating() else value.isnull()
         below = [(_is_below(value, edge, column), place) for place, edge in enumerate(edges[1:-1])]
-        return ibis.cases((missing, last), *below, else_=last - 1)
+        return write.cases((missing, last), *below, else_=last - 1)
 
     return Numbered(last + 1, key, lambda key: key.fill_null(last))
 
@@ -215,24 +211,23 @@ def _edge(edge: Edge, name: str, column: ColumnType) -> Edge:
 
 def _is_below(value: Any, edge: Edge, column: ColumnType) -> Any:
     """Whether a column is below an edge: exact for whole numbers and decimals, beside the nearest double for doubles."""
-    import ibis
-
+    write = writer(value)
     if isinstance(edge, datetime.date):
-        return value < moment_literal(edge, zoned=column.zoned)
+        return value < moment_literal(edge, value, zoned=column.zoned)
     dtype = value.type()
     if dtype.is_floating():
-        return value < ibis.literal(float(edge), type="float64")
+        return value < write.literal(float(edge), type="float64")
     if dtype.is_decimal():
         # For x with s digits: x < edge exactly when x < edge rounded up to s digits.
         units, limit = math.ceil(edge * 10**dtype.scale), 10**38 - 1
         least = Decimal(max(units, -limit)).scaleb(-dtype.scale, stepping.WIDE)
         # By way of a text: a negative literal of more than 28 digits would be rounded on its way into the query.
-        exact = ibis.literal(format(least, "f")).cast(f"decimal(38, {dtype.scale})")
-        return value < exact if units <= limit else ibis.literal(True)
+        exact = write.literal(format(least, "f")).cast(f"decimal(38, {dtype.scale})")
+        return value < exact if units <= limit else write.literal(True)
     # For whole x: x < edge exactly when x < ceil(edge); beyond the largest number every x is.
     kind, low, high = ("uint64", 0, 2**64 - 1) if dtype.is_uint64() else ("int64", -(2**63), 2**63 - 1)
     above = math.ceil(edge)
-    return value < ibis.literal(max(above, low), type=kind) if above <= high else ibis.literal(True)
+    return value < write.literal(max(above, low), type=kind) if above <= high else write.literal(True)
 
 
 def _steps(reading: Steps | Grid, schema: Schema) -> Numbered:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import QuestionError
+from optimaldp.tables.engines import writer
 from optimaldp.tables.people import Rule
 from optimaldp.tables.readings import Numbered
 
@@ -44,12 +45,11 @@ class Reduced:
 
     def heard(self, rows: Any) -> Any:
         """The number of a row that speaks and has a value; NULL for others."""
-        import ibis
-
+        write = writer(rows)
         number = self.number(rows)
         # "no" is an answer like "yes"; everybody else and no value are not answers, so they do not compete.
         heard = rows.speaks if self.yes_no else rows.speaks & (number < self.reading.last)
-        return ibis.cases((heard, number))
+        return write.cases((heard, number))
 
     def partial(self, rows: Any) -> dict[str, Any]:
         """What is gathered over some of a person's rows; see :meth:`gathered`."""
@@ -95,16 +95,15 @@ class Reduced:
 
     def standing(self, groups: Any, votes: Any) -> dict[str, Any]:
         """Where each number of a person stands among their others; see :meth:`elected`."""
-        import ibis
-
+        write = writer(groups)
         number = groups[f"heard{self.place}"]
         if self.small:
             # Votes and order in one number, so that a plain maximum finds both, on every engine and without ties.
             score = votes.cast("int64") * self.reading.size + (self.reading.last - number)
-            return {f"score{self.place}": ibis.cases((number.isnull(), 0), else_=score)}
-        heard = ibis.cases((number.notnull(), votes))
-        most = heard.max().over(ibis.window(group_by=groups.unit))
-        return {f"number{self.place}": ibis.cases((heard == most, number))}
+            return {f"score{self.place}": write.cases((number.isnull(), 0), else_=score)}
+        heard = write.cases((number.notnull(), votes))
+        most = heard.max().over(write.window(group_by=groups.unit))
+        return {f"number{self.place}": write.cases((heard == most, number))}
 
     def elected(self, standings: Any) -> dict[str, Any]:
         """The number with most votes, the first of several."""
@@ -135,9 +134,8 @@ def _votes(groups: Any, one: Reduced, voted: Sequence[Reduced]) -> Any:
     """How many of a person's rows have this number: several voted readings share the groups, so theirs are added up."""
     if len(voted) == 1:
         return groups.rows_there
-    import ibis
-
-    return groups.rows_there.sum().over(ibis.window(group_by=[groups.unit, groups[f"heard{one.place}"]]))
+    write = writer(groups)
+    return groups.rows_there.sum().over(write.window(group_by=[groups.unit, groups[f"heard{one.place}"]]))
 
 
 def _merged(columns: list[dict[str, Any]]) -> dict[str, Any]:
@@ -149,9 +147,8 @@ def first_row_each(rows: Any, cell: Any, size: int) -> Any:
 
     Rows without a value in the order column do not speak.
     """
-    import ibis
-
-    placed = rows.mutate(cell=cell, place=ibis.cases((rows.speaks, rows.place)))
+    write = writer(rows)
+    placed = rows.mutate(cell=cell, place=write.cases((rows.speaks, rows.place)))
     steps = placed.group_by("unit", "place").aggregate(cell=placed.cell.min(), **level_range(placed))
     # The filter matters: some engines put NULL first, and would let a row speak that does not.
     first = steps.cell.argmin(steps.place, where=steps.place.notnull())

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables.celltext import Cell, Meaning
+from optimaldp.tables.engines import engine_name
 from optimaldp.tables.tally import Option
 
 Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
@@ -120,7 +121,7 @@ class Schema:
 
 def _in_microseconds(value: Any) -> Any:
     """Points in time in DuckDB's usual unit; NULL where it cannot hold one, on which a comparison would fail."""
-    if value.get_backend().name != "duckdb" or value.type().scale not in (0, 3, 9):
+    if engine_name(value) != "duckdb" or value.type().scale not in (0, 3, 9):
         return value
     return value.try_cast("timestamp")
 

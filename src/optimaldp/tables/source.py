@@ -8,7 +8,8 @@ from typing import Any
 
 from optimaldp.errors import TableError
 from optimaldp.tables.celltext import read_declaration
-from optimaldp.tables.engines import Feed, as_text, check_engine, fetch, listed_options
+from optimaldp.tables.engines import as_text, check_engine, engine_name, listed_options
+from optimaldp.tables.feeding import Feed, fetch
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import ColumnType, Schema, column_type, of_cell
 from optimaldp.tables.tally import Option
@@ -20,7 +21,7 @@ class Source:
     """A table that can be counted. Its schema and description are public; its rows stay where they are."""
 
     table: Any = field(compare=False)
-    """The Ibis table."""
+    """The table that expressions are built on: of Ibis, or of our own SQL."""
     schema: Schema
     words: str
     token: Callable[[], str | None] = field(default=lambda: None, compare=False)
@@ -37,7 +38,7 @@ class Source:
         return self.token()
 
     def fetch(self, expression: object) -> list[tuple[Any, ...]]:
-        """Run one Ibis expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
+        """Run one expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
         return without_engine_message(self.words, "counted", lambda: fetch(self.table, expression, self.feed))
 
     def __repr__(self) -> str:
@@ -85,7 +86,7 @@ def declare(source: Source, types: Mapping[str, str]) -> Source:
         column = source.schema[name]
         if column.kind != "text":
             raise TableError("types", name, f"holds {column.words} already", "declare types for columns of text only")
-        engine = source.table.get_backend().name
+        engine = engine_name(source.table)
         if cell.meaning in ("date", "time") and engine != "duckdb":
             rule = f"cannot be read from text in {engine}, which fails on a text that is none"
             raise TableError("types", kind, rule, "give the column a type in the database")

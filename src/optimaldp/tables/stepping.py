@@ -17,6 +17,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.tables import terms
 from optimaldp.tables.comparing import moment_literal
+from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import ColumnType
 from optimaldp.tables.tally import Edge, Step, steps_between
 from optimaldp.tables.terms import Build
@@ -123,33 +124,30 @@ def _of_numbers(name: str, column: ColumnType, low: Fraction, step: Fraction, bi
 
 def _clipped_whole(value: Any, lattice: _Lattice) -> Any:
     """A whole number as 64 bits, moved to the nearest number that is in the same bin and fits."""
-    import ibis
-
+    write = writer(value)
     low, high = lattice.bounds
-    first, last = ibis.literal(low, type="int64"), ibis.literal(high, type="int64")
-    return ibis.cases((value < first, first), (value > last, last), (value.notnull(), value)).cast("int64")
+    first, last = write.literal(low, type="int64"), write.literal(high, type="int64")
+    return write.cases((value < first, first), (value > last, last), (value.notnull(), value)).cast("int64")
 
 
 def _units(value: Any, digits: int, lattice: _Lattice) -> Any:
     """A decimal as a whole number of its last digit; clipped first, so that the product fits."""
-    import ibis
-
+    write = writer(value)
     low, high = (
-        ibis.literal(Decimal(bound).scaleb(-digits, WIDE), type=f"decimal(38, {digits})") for bound in lattice.bounds
+        write.literal(Decimal(bound).scaleb(-digits, WIDE), type=f"decimal(38, {digits})") for bound in lattice.bounds
     )
-    clipped = ibis.cases((value < low, low), (value > high, high), (value.notnull(), value))
-    return (clipped * ibis.literal(10**digits, type="int64")).cast("int64")
+    clipped = write.cases((value < low, low), (value > high, high), (value.notnull(), value))
+    return (clipped * write.literal(10**digits, type="int64")).cast("int64")
 
 
 def _in_integers(clipped: Any, lattice: _Lattice) -> Any:
-    import ibis
-
+    write = writer(clipped)
     above = clipped * lattice.denominator - lattice.first
     number = above if lattice.width == 1 else _exact_quotient(above, lattice.width)
     if (lattice.bounds[1] * lattice.denominator - lattice.first) // lattice.width < lattice.bins:
         return number
     # Where steps are narrower than the column's unit, the least value of the last bin may lie beyond it.
-    return ibis.cases((number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))
+    return write.cases((number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))
 
 
 def _exact_quotient(number: Any, divisor: int) -> Any:
@@ -158,20 +156,19 @@ def _exact_quotient(number: Any, divisor: int) -> Any:
 
 
 def _in_doubles(value: Any, lattice: _Lattice) -> Any:
-    import ibis
-
+    write = writer(value)
     denominator = float(lattice.denominator)
     low, high = lattice.first / lattice.denominator, lattice.top / lattice.denominator
-    clipped = ibis.cases((value.isnan(), None), (value < low, low), (value > high, high), else_=value).cast("float64")
+    clipped = write.cases((value.isnan(), None), (value < low, low), (value > high, high), else_=value).cast("float64")
     guess = ((clipped * denominator - float(lattice.first)) / float(lattice.width)).floor().cast("int64")
 
     def edge(number: Any) -> Any:
         return (number * lattice.width + lattice.first).cast("float64") / denominator
 
-    number = ibis.cases(
+    number = write.cases(
         (clipped < edge(guess), guess - 1), (clipped >= edge(guess + 1), guess + 1), (clipped.notnull(), guess)
     )
-    return ibis.cases((number < 0, 0), (number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))
+    return write.cases((number < 0, 0), (number > lattice.bins - 1, lattice.bins - 1), (number.notnull(), number))
 
 
 def _of_moments(name: str, column: ColumnType, low: datetime.date, step: datetime.timedelta, bins: int) -> Build:
@@ -183,11 +180,10 @@ def _of_moments(name: str, column: ColumnType, low: datetime.date, step: datetim
     width = step // unit
 
     def build(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         value = exact_value(table, name, column)
-        first, last = (moment_literal(edge, zoned=column.zoned) for edge in (low, low + (bins - 1) * step))
-        clipped = ibis.cases((value < first, first), (value > last, last), (value.notnull(), value))
+        first, last = (moment_literal(edge, table, zoned=column.zoned) for edge in (low, low + (bins - 1) * step))
+        clipped = write.cases((value < first, first), (value > last, last), (value.notnull(), value))
         if column.kind == "date":
             above = clipped.cast("date").delta(first, unit="day")
         else:

@@ -15,10 +15,11 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables.celltext import Cell, Meaning
+from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import ColumnType, Kind
 
 Build = Callable[[Any], Any]
-"""From an Ibis table to an Ibis value."""
+"""From a table to a value of it, by whatever writes its expressions."""
 
 # Doubles beyond these are NULL (or 0) in arithmetic: some engines raise an error on overflow and underflow, others do not.
 HUGE, TINY = 1e100, 1e-100
@@ -75,15 +76,14 @@ def as_double(value: Any) -> Any:
 
 def _clamped(value: Any) -> Any:
     """A decimal of unlimited size as a double: what is beyond 1e30, or nearer to 0 than 1e-18, could fail in the cast."""
-    import ibis
-
-    top = ibis.literal(Decimal(10**30), type="decimal(38, 0)")
-    bottom = ibis.literal(Decimal(-(10**30)), type="decimal(38, 0)")
-    tiny = ibis.literal(Decimal("1e-18"), type="decimal(38, 18)")
-    return ibis.cases(
-        (value > top, ibis.literal(1e30, "float64")),
-        (value < bottom, ibis.literal(-1e30, "float64")),
-        (value.abs() < tiny, ibis.literal(0.0, "float64")),
+    write = writer(value)
+    top = write.literal(Decimal(10**30), type="decimal(38, 0)")
+    bottom = write.literal(Decimal(-(10**30)), type="decimal(38, 0)")
+    tiny = write.literal(Decimal("1e-18"), type="decimal(38, 18)")
+    return write.cases(
+        (value > top, write.literal(1e30, "float64")),
+        (value < bottom, write.literal(-1e30, "float64")),
+        (value.abs() < tiny, write.literal(0.0, "float64")),
         (value.notnull(), value.cast("float64")),
     )
 
@@ -105,10 +105,8 @@ def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
 
 
 def _literal(value: object, dtype: str) -> Build:
-    def build(_: object) -> Any:
-        import ibis
-
-        return ibis.literal(value, type=dtype)
+    def build(beside: object) -> Any:
+        return writer(beside).literal(value, type=dtype)
 
     return build
 
@@ -123,11 +121,9 @@ def can_list(kind: Kind, largest: float) -> bool:
     return kind in LISTED and (kind != "whole" or largest <= 2.0**63)
 
 
-def listing(kind: Kind, values: list[Any]) -> Any:
+def listing(kind: Kind, values: list[Any], beside: object) -> Any:
     """Many literals as one list."""
-    import ibis
-
-    return ibis.literal(values, type=LISTED[kind])
+    return writer(beside).literal(values, type=LISTED[kind])
 
 
 def real(term: Term) -> Term:
@@ -145,11 +141,10 @@ def cut(term: Term) -> Term:
         return term
 
     def build(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         value = term.build(table)
         size = value.abs()
-        return ibis.cases((size < TINY, ibis.literal(0.0, "float64")), (size <= HUGE, value))
+        return write.cases((size < TINY, write.literal(0.0, "float64")), (size <= HUGE, value))
 
     return replace(term, build=build, largest=HUGE, smallest=TINY)
 
@@ -209,12 +204,11 @@ def _whole_part(term: Term) -> Term:
     libraries then store as doubles) changes nothing for the rest."""
 
     def build(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         value = term.build(table)
-        small = ibis.cases((value.abs() < _WHOLE_DOUBLE, value))
+        small = write.cases((value.abs() < _WHOLE_DOUBLE, value))
         near = small.cast("int64")
-        return ibis.cases((near.cast("float64") == small, near))
+        return write.cases((near.cast("float64") == small, near))
 
     return Term("whole", build, term.text, _WHOLE_DOUBLE, 1.0)
 
@@ -240,14 +234,13 @@ def rounded(term: Term, digits: int, text: str) -> Term:
     safe = cut(term)
 
     def build(table: object) -> Any:
-        import ibis
-
+        write = writer(table)
         value = safe.build(table)
         size = value.abs() * scale
         near = (size + 0.5).floor().cast("float64") / scale
         # A double that large is whole already, and its floor might not fit the engine's integers.
-        result = ibis.cases((size < _WHOLE_DOUBLE, near), else_=value.abs())
-        return ibis.cases((value < 0, -result), else_=result)
+        result = write.cases((size < _WHOLE_DOUBLE, near), else_=value.abs())
+        return write.cases((value < 0, -result), else_=result)
 
     return Term("real", build, text, safe.largest + 1, 1 / scale)
 

@@ -1,0 +1,305 @@
+"""Expressions written as DuckDB's SQL: the few operations of Ibis that counting uses, under the same names.
+
+A table of text in a file needs no other engine, and importing Ibis takes longer than all of a release from it. The expressions
+are built by the same functions for both (see :func:`optimaldp.tables.engines.writer`), and tests compare the counts of both.
+"""
+
+from __future__ import annotations
+
+import datetime
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "float64": "DOUBLE",
+    "int64": "BIGINT",
+    "string": "VARCHAR",
+    "timestamp": "TIMESTAMP",
+}
+_LISTS = {"array<string>": "VARCHAR[]", "array<int64>": "BIGINT[]"}
+_PARTS = ("year", "month", "day")
+
+
+@dataclass(frozen=True)
+class DataType:
+    """The type of a value, by its name in Ibis."""
+
+    name: str
+
+    def is_decimal(self) -> bool:
+        return False
+
+    def is_float64(self) -> bool:
+        return self.name == "float64"
+
+    is_floating = is_float64
+
+    def is_uint64(self) -> bool:
+        return False
+
+    def is_integer(self) -> bool:
+        return self.name == "int64"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of ours that the engine must know before a query that calls it."""
+
+    name: str
+    register: Callable[[Any], None]
+
+
+Need = str | Function
+"""What a query needs: a column of the records, or a function."""
+
+
+def _unary(before: str, after: str, dtype: str = "") -> Any:
+    return lambda self: Value.of(f"{before}{{}}{after}", dtype or self.dtype, self)
+
+
+def _binary(symbol: str, dtype: str = "") -> Any:
+    return lambda self, other: Value.of(f"({{}} {symbol} {{}})", dtype or self.dtype, self, other)
+
+
+class Value:
+    """One value for each row: its SQL, which is complete in itself, its type, and what it needs."""
+
+    __slots__ = ("dtype", "needs", "text")
+    __hash__ = None  # type: ignore[assignment]  # equality writes a comparison
+
+    def __init__(self, text: str, dtype: str, needs: frozenset[Need] = frozenset()) -> None:
+        self.text, self.dtype, self.needs = text, dtype, needs
+
+    @classmethod
+    def of(cls, pattern: str, dtype: str, *parts: object) -> Value:
+        """A value made of others, or of Python's own."""
+        values = [part if isinstance(part, Value) else literal(part) for part in parts]
+        needs = frozenset().union(*(value.needs for value in values))
+        return cls(pattern.format(*(value.text for value in values)), dtype, needs)
+
+    def type(self) -> DataType:
+        return DataType(self.dtype)
+
+    __eq__, __ne__ = _binary("=", "boolean"), _binary("<>", "boolean")
+    __lt__, __le__ = _binary("<", "boolean"), _binary("<=", "boolean")
+    __gt__, __ge__ = _binary(">", "boolean"), _binary(">=", "boolean")
+    __and__, __or__ = _binary("AND", "boolean"), _binary("OR", "boolean")
+    __add__, __sub__, __mul__, __mod__ = _binary("+"), _binary("-"), _binary("*"), _binary("%")
+    __truediv__ = _binary("/", "float64")
+    __invert__, __neg__ = _unary("(NOT ", ")"), _unary("(-", ")")
+    abs, floor, round = _unary("ABS(", ")"), _unary("FLOOR(", ")"), _unary("ROUND(", ")")
+    lower, upper = _unary("LOWER(", ")"), _unary("UPPER(", ")")
+    length = _unary("LENGTH(", ")", "int64")
+    isnull, notnull = _unary("(", " IS NULL)", "boolean"), _unary("(", " IS NOT NULL)", "boolean")
+    isnan = _unary("ISNAN(", ")", "boolean")
+    year, month, day = (_unary(f"EXTRACT({part} FROM ", ")", "int64") for part in _PARTS)
+    epoch_seconds = _unary("EPOCH(", ")", "float64")
+    encoded = _unary("ENCODE(", ")", "binary")
+    min, max, sum = _unary("MIN(", ")"), _unary("MAX(", ")"), _unary("SUM(", ")")
+    any, all = _unary("BOOL_OR(", ")"), _unary("BOOL_AND(", ")")
+    count = _unary("COUNT(", ")", "int64")
+
+    def __rsub__(self, other: object) -> Value:
+        return Value.of("({} - {})", self.dtype, other, self)
+
+    def cast(self, dtype: str) -> Value:
+        return Value.of(f"CAST({{}} AS {_TYPES[dtype]})", dtype, self)
+
+    def try_cast(self, dtype: str) -> Value:
+        return Value.of(f"TRY_CAST({{}} AS {_TYPES[dtype]})", dtype, self)
+
+    def fill_null(self, other: object) -> Value:
+        return coalesce(self, other)
+
+    def nullif(self, other: object) -> Value:
+        return Value.of("NULLIF({}, {})", self.dtype, self, other)
+
+    def between(self, low: object, high: object) -> Value:
+        return Value.of("({} BETWEEN {} AND {})", "boolean", self, low, high)
+
+    def isin(self, values: Sequence[object]) -> Value:
+        return Value.of(f"({{}} IN ({', '.join(['{}'] * len(values))}))", "boolean", self, *values)
+
+    def contains(self, value: Value) -> Value:
+        """Whether a value is in this list."""
+        return Value.of("LIST_CONTAINS({}, {})", "boolean", self, value)
+
+    def index(self, value: Value) -> Value:
+        """The place of a value in this list; -1 where it is not in it, NULL for NULL."""
+        return cases((value.notnull(), Value.of("COALESCE(LIST_POSITION({}, {}), 0)", "int64", self, value) - 1))
+
+    def like(self, pattern: str) -> Value:
+        return Value.of("({} LIKE {})", "boolean", self, pattern)
+
+    def re_search(self, pattern: str) -> Value:
+        return Value.of("REGEXP_MATCHES({}, {})", "boolean", self, pattern)
+
+    def replace(self, old: str, new: str) -> Value:
+        return Value.of("REPLACE({}, {}, {})", "string", self, old, new)
+
+    def strip(self) -> Value:
+        return Value.of("TRIM({}, {})", "string", self, string.whitespace)
+
+    def try_strptime(self, form: str) -> Value:
+        """The point in time that a text is in that form; NULL where it is none."""
+        return Value.of("TRY_STRPTIME({}, {})", "timestamp", self, form)
+
+    def truncate(self, unit: str) -> Value:
+        return Value.of("CAST(DATE_TRUNC({}, {}) AS TIMESTAMP)", "timestamp", {"s": "second"}[unit], self)
+
+    def delta(self, other: Value, *, unit: str) -> Value:
+        return Value.of("DATE_DIFF({}, {}, {})", "int64", unit, other, self)
+
+    def cases(self, *branches: tuple[object, object], else_: object) -> Value:
+        """The result beside the first value that equals this one."""
+        return _cases("CASE {}", (self,), branches, else_)
+
+    def argmin(self, key: Value, *, where: Value) -> Value:
+        return Value.of("FIRST({} ORDER BY {}) FILTER (WHERE {})", self.dtype, self, key, where)
+
+    def over(self, groups: Sequence[Value]) -> Value:
+        """An aggregate over the rows that agree in *groups*."""
+        return Value.of(f"{{}} OVER (PARTITION BY {', '.join(['{}'] * len(groups))})", self.dtype, self, *groups)
+
+
+def literal(value: Any, type: str | None = None) -> Value:
+    """A value that the caller wrote, with its type: DuckDB takes 0.1 for a decimal and 5 for a number of 32 bits."""
+    if type in _LISTS:
+        listed = ", ".join(literal(one).text for one in value)
+        return Value(f"CAST([{listed}] AS {_LISTS[type]})", type)
+    if value is None:
+        return Value("NULL", type or "null")
+    if isinstance(value, bool):
+        return Value(str(value).upper(), "boolean")
+    if isinstance(value, int):
+        return Value(f"CAST({value} AS BIGINT)", "int64") if type else Value(f"({value})", "int64")
+    if isinstance(value, float):
+        return Value(f"CAST('{value!r}' AS DOUBLE)", "float64")
+    if isinstance(value, datetime.datetime):
+        return Value(f"TIMESTAMP '{value.isoformat(' ')}'", "timestamp")
+    if isinstance(value, datetime.date):
+        return Value(f"DATE '{value.isoformat()}'", "date")
+    return Value("'" + str(value).replace("'", "''") + "'", "string")
+
+
+def cases(*branches: tuple[object, object], else_: object = None) -> Value:
+    """The result beside the first condition that holds."""
+    return _cases("CASE", (), branches, else_)
+
+
+def _cases(
+    start: str, beside: tuple[Value, ...], branches: Sequence[tuple[object, object]], otherwise: object
+) -> Value:
+    pattern = f"({start}{' WHEN {} THEN {}' * len(branches)} ELSE {{}} END)"
+    results = [result for _, result in branches] + [otherwise]
+    dtype = next(
+        (literal(one).dtype if not isinstance(one, Value) else one.dtype for one in results if one is not None), "null"
+    )
+    return Value.of(pattern, dtype, *beside, *(part for branch in branches for part in branch), otherwise)
+
+
+def coalesce(*values: object) -> Value:
+    first = values[0]
+    dtype = first.dtype if isinstance(first, Value) else literal(first).dtype
+    return Value.of(f"COALESCE({', '.join(['{}'] * len(values))})", dtype, *values)
+
+
+def struct(fields: Mapping[str, Value]) -> Value:
+    inside = ", ".join(f"'{name}': {{}}" for name in fields)
+    return Value.of(f"{{{{{inside}}}}}", "struct", *fields.values())
+
+
+def window(*, group_by: Value | Sequence[Value]) -> Sequence[Value]:
+    return [group_by] if isinstance(group_by, Value) else group_by
+
+
+def call(function: Function, value: Value, dtype: str) -> Value:
+    """A function of ours, applied."""
+    made = Value.of(f"{function.name}({{}})", dtype, value)
+    return Value(made.text, dtype, made.needs | {function})
+
+
+class Table:
+    """Rows: their SQL, the types of their columns, and what they need."""
+
+    def __init__(self, text: str, types: Mapping[str, str], needs: frozenset[Need] = frozenset()) -> None:
+        self.text, self.types, self.needs = text, dict(types), needs
+
+    @classmethod
+    def of_records(cls, name: str, columns: Sequence[str]) -> Table:
+        """A table of text that a feed fills."""
+        return _Records(f'"{name}"', dict.fromkeys(columns, "string"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.types)
+
+    def __getitem__(self, name: str) -> Value:
+        return Value(_column(name), self.types[name])
+
+    def __getattr__(self, name: str) -> Value:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def select(self, **values: Value) -> Table:
+        return self._selected(values)
+
+    def mutate(self, **values: Value) -> Table:
+        return self._selected({name: self[name] for name in self.types} | values)
+
+    def drop(self, name: str) -> Table:
+        return self._selected({own: self[own] for own in self.types if own != name})
+
+    def filter(self, holds: Value) -> Table:
+        return Table(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.types, self.needs | holds.needs)
+
+    def limit(self, rows: int) -> Table:
+        return Table(f"(SELECT * FROM {self.text} AS t LIMIT {rows})", self.types, self.needs)
+
+    def count(self, where: Value | None = None) -> Value:
+        return Value("COUNT(*)", "int64") if where is None else Value.of("COUNT(*) FILTER (WHERE {})", "int64", where)
+
+    def group_by(self, *names: str) -> _Groups:
+        return _Groups(self, names)
+
+    def aggregate(self, **values: Value) -> Table:
+        return self._selected(values)
+
+    def _selected(self, values: Mapping[str, Value], after: str = "") -> Table:
+        columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in values.items())
+        needs = self.needs.union(*(value.needs for value in values.values()))
+        types = {name: value.dtype for name, value in values.items()}
+        return Table(f"(SELECT {columns} FROM {self.text} AS t{after})", types, needs)
+
+
+class _Records(Table):
+    """The records themselves: whoever names a column of them needs it."""
+
+    def __getitem__(self, name: str) -> Value:
+        return Value(_column(name), self.types[name], frozenset([name]))
+
+
+class _Groups:
+    """Rows that agree in some columns."""
+
+    def __init__(self, rows: Table, names: Sequence[str]) -> None:
+        self.rows, self.names = rows, names
+
+    def aggregate(self, **values: Value) -> Table:
+        keys = {name: self.rows[name] for name in self.names}
+        return self.rows._selected(keys | values, f" GROUP BY {', '.join(key.text for key in keys.values())}")
+
+
+def _column(name: str) -> str:
+    return f"t.{quoted(name)}"
+
+
+def quoted(name: str) -> str:
+    """A name of a column or a table."""
+    return '"' + name.replace('"', '""') + '"'

@@ -15,7 +15,19 @@ import plain
 import pyarrow as pa
 import pytest
 
-from optimaldp.tables import Bins, Condition, Grid, Options, People, Tally, count, counting, readings, stepping
+from optimaldp.tables import (
+    Bins,
+    Condition,
+    Grid,
+    Options,
+    People,
+    Tally,
+    count,
+    counting,
+    csv_files,
+    readings,
+    stepping,
+)
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.engines import writer
@@ -184,8 +196,9 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "the greatest is the least": changed(Reduced, "partial", lambda parts, one, rows: _swapped(parts, one, rows)),
     "all is any": changed(Reduced, "final", lambda final, one, people: _any_for_all(final, one, people)),
     "the key of the fewest rows": replaced(counting, "_voted_keys", lambda rows: _fewest(rows)),
-    "numbers of a CSV by their first digit": changed(Cell, "value", lambda value, cell, text: _first_digit(value, cell, text)),
-    "the last line of a CSV is lost": changed(CsvFiles, "_batches", lambda batches, *_: _without_last(batches)),
+    "numbers of a CSV by how long they are": changed(Cell, "value", lambda value, cell, text: _length(value, cell, text)),
+    "the last line of a CSV is lost": changed(CsvFiles, "few", lambda columns, *_: [cells[:-1] for cells in columns]),
+    "the last line of a long CSV is lost": lambda patch: _lost(patch),
 }  # fmt: skip
 
 
@@ -251,8 +264,13 @@ def _fewest(rows: Any) -> Any:
     return votes.group_by("unit").aggregate(key=votes.key.argmin(votes.votes))
 
 
-def _first_digit(value: Any, cell: Cell, text: Any) -> Any:
-    return text.left(1).try_cast("float64") if cell.meaning == "number" else value
+def _length(value: Any, cell: Cell, text: Any) -> Any:
+    return text.length().cast("float64") if cell.meaning == "number" else value
+
+
+def _lost(patch: Patch) -> None:
+    patch.setattr(csv_files, "_SMALL", 0)
+    changed(CsvFiles, "_batches", lambda batches, *_: _without_last(batches))(patch)
 
 
 def _without_last(batches: Any) -> Any:

@@ -22,6 +22,7 @@ from optimaldp.certify.votes import (
     mean_of,
     share_of,
 )
+from optimaldp.certify.votes import signed as signed_referee
 from optimaldp.certify.votes import weighted as weighted_referee
 from optimaldp.certify.votes.search import neighbours_of, tables
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
@@ -148,12 +149,11 @@ def by_levels(aim: Aim, least: int, delta: Fraction) -> Callable[[Votes], Sides]
 
 
 def nudged(sides: Sides) -> Sides:
-    """The less likely answer more likely by a hair; a certain one a hair less certain."""
+    """The less likely answer more likely by a hair of itself; a certain answer a hair less certain."""
     yes, no = map(to_ball, sides)
     hair = Ball(2) ** -20
-    if yes < no:
-        return yes * (1 + hair) + hair * hair * hair, no - yes * hair
-    return yes - no * hair, no * (1 + hair) + hair * hair * hair
+    more = (yes if yes < no else no) * hair + hair**3
+    return (yes + more, no - more) if yes < no else (yes - more, no + more)
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])
@@ -189,8 +189,33 @@ def test_probes_reach_every_person_who_can_decide(sizes: list[int], least: int) 
     every = [[(yes, size - yes) for yes, size in zip(row, sizes)] for row in product(*(range(n + 1) for n in sizes))]
     possible = {who for votes in every for who in who_decides(votes, least)}
     wanted = {(place, u) for place, size in enumerate(sizes) for u in (1, 2, size)} & possible
-    probed = {who for votes in balanced_referee.probes(sizes, least) for who in who_decides(votes, least)}
-    assert wanted <= probed
+    probes = list(balanced_referee.probes(sizes, least))
+    assert wanted <= {who for votes in probes for who in who_decides(votes, least)}
+    # Stricter people are all there, or none of them is: both, wherever a table allows it.
+    for all_there in (True, False):
+
+        def told(tables: list[Votes], there: bool = all_there) -> set[tuple[int, int]]:
+            return {
+                who for votes in tables for who in who_decides(votes, least) if stricter(votes, who[0], least) is there
+            }
+
+        assert wanted & told(every) <= told(probes)
+
+
+def stricter(votes: Votes, place: int, least: int) -> bool | None:
+    """Whether all of the people with a stricter level could change (True), or none (False)."""
+    side = 0 if sum(own for own, _ in votes) >= least else 1
+    could = [(pair[side], sum(pair)) for pair in votes[:place]]
+    if not could:
+        return None
+    return True if all(c == n for c, n in could) else False if not any(c for c, _ in could) else None
+
+
+def test_at_most_one() -> None:
+    for pair, near in (((1, 0), True), ((0, 1), True), ((math.inf, math.inf), True), ((math.inf, 3), False)):
+        assert signed_referee._at_most_one(*pair) is near
+    for off in (Fraction(11, 10), Fraction(-11, 10), 2):
+        assert not signed_referee._at_most_one(Fraction(0), Fraction(off))
 
 
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])

@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -43,6 +43,16 @@ def preload() -> None:
     for name in _HEAVY:
         with contextlib.suppress(ImportError):
             import_module(name)
+
+
+def import_all(sources: Iterable[str]) -> None:
+    """Import the modules of a target that are otherwise imported when they are used: once here, not in every fork.
+
+    A function that exists already can be exchanged; for one that does not, everything would be imported again.
+    """
+    for path in sources:
+        with contextlib.suppress(ImportError):
+            import_module(".".join(Path(path).relative_to("src").with_suffix("").parts).removesuffix(".__init__"))
 
 
 def copy_tree(root: Path, to: Path) -> Path:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tools.mutation.child import Child, allow, live_in, wait_for
+from tools.mutation.child import Child, allow, import_all, live_in, wait_for
 from tools.mutation.mutants import Mutant, change
 from tools.mutation.reach import Reach, in_functions, measure
 from tools.mutation.swap import Functions
@@ -72,6 +72,7 @@ class _Loop:
             return True
         self.ran = True
         order = self.order
+        import_all(order.target.sources)
         functions = Functions(order.tree)
         session.config._tmp_path_factory.getbasetemp()  # one folder for all forks, in the tree, gone with it
         gc.freeze()  # forks share what is not touched

@@ -52,6 +52,11 @@ class HistogramRelease(Result):
     """Why this remap was taken: by public numbers and the noisy table alone."""
     learned_error: float | None = None
     """The sum of errors to expect, learned from the noisy table; ``None`` where nothing was learned."""
+    error_interval: tuple[float, float] | None = None
+    """Where the real sum of errors lies for about 19 tables in 20, by the noisy table; ``None`` where that cannot be told.
+
+    It is wide where few people are hidden in many cells: a noisy table without a public total does not tell how many.
+    """
 
     @property
     def bins(self) -> int:
@@ -135,6 +140,7 @@ class HistogramRelease(Result):
             "remap": self.remap,
             "reason": self.reason,
             "expected_error": self.expected_error(),
+            "expected_error_interval": None if self.error_interval is None else list(self.error_interval),
             "unplaced": self.unplaced,
             "certificate": self.certificate,
         }
@@ -204,6 +210,7 @@ def private_histogram(
         noise,
         mapped.reason,
         mapped.expected_error,
+        mapped.error_interval,
     )
 
 

@@ -21,6 +21,7 @@ def details_of_noise(drawn: HistogramRelease) -> dict[str, Any]:
         "reason": drawn.reason,
         "expected_error": drawn.expected_error(),
         "learned_error": drawn.learned_error,
+        "error_interval": None if drawn.error_interval is None else list(drawn.error_interval),
         "epsilon": str(drawn.epsilon),
         "neighbours": drawn.neighbours.value,
     }
@@ -43,4 +44,9 @@ def restored_histogram(counts: Mapping[str, int], details: object) -> HistogramR
         noise(len(counts), epsilon),
         str(details["reason"]),
         details["learned_error"],
+        _pair(details.get("error_interval")),
     )
+
+
+def _pair(interval: Any) -> tuple[float, float] | None:
+    return None if interval is None else (float(interval[0]), float(interval[1]))

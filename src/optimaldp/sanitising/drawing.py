@@ -40,6 +40,8 @@ class Drawn:
     expected_error: float
     total: int | None
     """The public number of people."""
+    error_interval: tuple[float, float] | None = None
+    """Where the real sum of errors lies for about 19 tables in 20; ``None`` where that cannot be told."""
 
     @property
     def unplaced(self) -> int:
@@ -132,7 +134,7 @@ def map_back(
     if total is not None:
         bound = min(bound, 2.0 * total)
     error = bound if mapped.expected_error is None else mapped.expected_error
-    return Drawn(noisy, counts, mapped.remap, mapped.reason, error, total)
+    return Drawn(noisy, counts, mapped.remap, mapped.reason, error, total, mapped.error_interval)
 
 
 def _sparsely(noisy: NoisyTable, noise: SparseNoise) -> Drawn:

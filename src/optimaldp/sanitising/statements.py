@@ -55,6 +55,8 @@ def statement_of(plan: Plan, drawn: Sequence[Drawn], dataset: str | None, time: 
         said["not_among"] = "people who are not among those asked have a row without values, like people who gave none"
     if joint:
         said |= {"remap": joint.remap, "reason": joint.reason, "unplaced": joint.unplaced}
+        if joint.error_interval is not None:
+            said["expected_error_interval"] = list(joint.error_interval)
         if joint.unplaced:
             said["unplaced_rows"] = _unplaced_words(len(plan.columns))
         if joint.noisy.kept is not None:

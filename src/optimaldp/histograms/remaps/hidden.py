@@ -20,6 +20,7 @@ _LUCK = (
 )
 _COUNTS = 80  # true counts that are told apart
 _ROUNDS = 60  # of accelerated EM
+_NEVER = 1e-300
 
 
 def hidden_people(values: Array, cells: Array, dark: Array, *, ratio: float, top: int) -> float:
@@ -73,10 +74,10 @@ def _most_likely(shown: Array, shares: Array, price: Array) -> Any:
     import numpy as np
 
     def step(weights: Array) -> Any:
-        return _priced(weights * (shown.T @ (shares / (shown @ weights))), price)
+        return _priced(weights * (shown.T @ (shares / np.maximum(shown @ weights, _NEVER))), price)
 
     def worth(weights: Array) -> float:
-        return float(shares @ np.log(shown @ weights) - price @ weights)
+        return float(shares @ np.log(np.maximum(shown @ weights, _NEVER)) - price @ weights)
 
     weights = np.full(shown.shape[1], 0.1 / shown.shape[1])
     weights[0] += 0.9
@@ -89,18 +90,26 @@ def _most_likely(shown: Array, shares: Array, price: Array) -> Any:
             return twice
         reach = float(np.linalg.norm(first)) / turn
         far = np.maximum(weights + 2 * reach * first + reach * reach * bend, 0.0)
-        far = far / far.sum()
-        weights = step(far if worth(far) > worth(twice) else twice)
+        if far.sum():
+            far = far / far.sum()
+        weights = step(far if far.any() and worth(far) > worth(twice) else twice)
     return weights
 
 
 def _priced(expected: Array, price: Array) -> Any:
     """The weights that fit these expected shares best when each has a price: ``expected / (scale + price)``, with sum 1."""
-    scale = 1.0
-    for _ in range(20):  # Newton
-        parts = expected / (scale + price)
+    import numpy as np
+
+    some = expected > 0
+    shares, prices = expected[some], price[some]
+    # Newton from the left, where one share alone is 1: from the right it can jump over a pole and never come back.
+    scale = float((shares - prices).max())
+    for _ in range(100):
+        parts = shares / (scale + prices)
         excess = float(parts.sum()) - 1
-        if abs(excess) < 1e-13:
+        if excess < 1e-13:
             break
-        scale += excess / float((parts / (scale + price)).sum())
-    return parts / parts.sum()
+        scale += excess / float((parts / (scale + prices)).sum())
+    weights = np.zeros_like(expected)
+    weights[some] = parts / parts.sum()
+    return weights

@@ -75,7 +75,7 @@ def apply_remap(
     else:
         return Remapped(table, name, _NAMED, None)
     judge = learned_judge(table, ratio=ratio, total=total)
-    return Remapped(counts, name, _NAMED, None if judge is None else judge.error(counts))
+    return Remapped(counts, name, _NAMED, None) if judge is None else judge.judged(counts, name, _NAMED)
 
 
 def _with_prior(table: object, epsilon: Epsilon, prior: Prior | IndependentPrior | None) -> Any:

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from postgres_tables import write_postgres
 
 from optimaldp.tables import Options, People, Tally, count, open_source, readings
 
@@ -94,3 +95,25 @@ def test_the_list_in_the_query_counts_the_same(monkeypatch):
     assert counted(table) == quick
     by_hand = Counter(OPTIONS.index(value) if value in OPTIONS else 700 for value in values)
     assert quick == dict(by_hand)
+
+
+@pytest.fixture(scope="module")
+def in_postgres(postgres):
+    odd = ["'", '"', "\\", "{", "0", "v3\\", "v3,v0", "null"]
+    whole = [3, 3, 5, None, -1, 700, *[0] * (len(RECORDS) + len(odd) - 6)]
+    who = list(range(len(whole)))
+    return write_postgres(postgres, "long", pa.table({"c": RECORDS + odd, "n": whole, "who": who}), "t")
+
+
+@pytest.mark.usefixtures("looked_up")
+def test_postgres_finds_them_in_one_text(in_postgres):
+    expected = EXPECTED | {700: EXPECTED[700] + 8}
+    assert counted(in_postgres) == expected
+    assert counted(in_postgres, people=People(unit="who")) == expected
+    places = count(in_postgres, Tally((Options("n", tuple(range(700))),))).cells
+    assert places == {0: 12, 3: 2, 5: 1, 700: 3}
+
+
+@pytest.mark.parametrize("odd", ["it's", 'say "hi"', "back\\slash", "new\nline", "tab\t"])
+def test_postgres_lists_names_that_texts_write_in_another_way(in_postgres, odd):
+    assert counted(in_postgres, (odd, *OPTIONS[:600])) == {1: 1, 4: 2, 601: 15}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -84,6 +85,10 @@ def forgives_bad_text() -> bool:
         return any("utf8_validation" in row[0] for row in own.execute(query).fetchall())
 
 
+# Nothing that JSON or SQL would write in another way. Others are listed, which takes longer.
+_PLAIN_NAME = re.compile(r"[^\x00-\x1f\x7f\"'\\]*")
+
+
 def can_look_up(value: object) -> bool:
     """Whether the engine lives in this process, so that a long list need not be written into the query."""
     return engine_name(value) == "duckdb"
@@ -132,6 +137,36 @@ def _own_function(dtype: str, values: tuple[Option, ...]) -> sql.Function:
         connection.create_function(name, _places(dtype, values), [written], "BIGINT", type="arrow")
 
     return sql.Function(name, register)
+
+
+@cache
+def _member() -> Callable[[str, Any], Any]:
+    """PostgreSQL's own functions: a text as an object, and the text of one of its members, NULL if there is none."""
+    import ibis
+
+    binary = ibis.dtype("jsonb")
+
+    @ibis.udf.scalar.builtin(name="jsonb", signature=(("string",), binary))
+    def as_object(text): ...  # type: ignore[no-untyped-def]
+
+    @ibis.udf.scalar.builtin(name="jsonb_extract_path_text", signature=((binary, "string"), "string"))
+    def member(object, name): ...  # type: ignore[no-untyped-def]
+
+    return lambda text, name: member(as_object(text), name)
+
+
+def place_by_name(key: Any, values: tuple[Option, ...]) -> Any:
+    """In PostgreSQL the place of a key among many *values* as a member of one JSON object; ``None`` elsewhere.
+
+    One text is written into the query instead of 100,000 literals, and searched by halving instead of from its beginning.
+    Names are compared byte by byte, so no collation can make two of them one.
+    """
+    plain = all(_PLAIN_NAME.fullmatch(str(value)) for value in values)
+    if engine_name(key) != "postgres" or not plain:
+        return None
+    members = ",".join(f'"{value}":{place}' for place, value in enumerate(values))
+    name = key if key.type().is_string() else key.cast("int64").cast("string")
+    return _member()("{" + members + "}", name).cast("int64")
 
 
 def equal_bytes(text: Any, value: str) -> Any:

@@ -96,6 +96,8 @@ def _place_in_list(key: object, options: tuple[Option, ...], column: ColumnType)
     wide = _wide(key)
     if len(options) > _MANY_LISTED and engines.can_look_up(key):
         return engines.look_up(column.kind, options, wide)
+    if len(options) > _MANY_LISTED and (place := engines.place_by_name(key, options)) is not None:
+        return place
     # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
     return terms.listing(column.kind, list(options), wide).index(wide).nullif(-1)
 

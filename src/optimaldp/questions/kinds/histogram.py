@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 from optimaldp.errors import QuestionError
@@ -63,6 +64,11 @@ class Histogram(OfOptions):
 
     @property
     def answers(self) -> tuple[str, ...] | None:
+        return self._bin_names
+
+    @cached_property
+    def _bin_names(self) -> tuple[str, ...] | None:
+        # Kept: there may be a million of them, and everything that follows asks.
         if self.binning is not None:
             names: tuple[str, ...] = tuple(str(self.binning.name(place)) for place in range(self.binning.bins))
         elif self.options is not None:

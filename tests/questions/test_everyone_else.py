@@ -170,14 +170,14 @@ def test_two_bins_are_examined_as_well_as_three(
     own = noisy_counts.private_histogram
 
     def scaled(counts: Any, **more: Any) -> Any:
-        return own(counts, **more | {"epsilon": scale})
+        return own(counts, **more if scale == "1" else more | {"epsilon": float(more["epsilon"]) * float(scale)})
 
-    referee._sampler_follows.cache_clear()
+    referee._code_problem.cache_clear()
     monkeypatch.setattr(noisy_counts, "private_histogram", scaled)
     for text in (CLOSED, "histogram(vote, ['a'])"):
         people = 20 if relation is Neighbours.SUBSTITUTION else None
         assert examine_release(parse(text).mechanism(Setting(level(1), relation, people))).private == (scale == "1")
-        referee._sampler_follows.cache_clear()
+        referee._code_problem.cache_clear()
 
 
 def test_fewer_bins_have_less_error() -> None:

@@ -34,8 +34,8 @@ class Covering:
 
     def real_moves(self) -> Fraction | float:
         """The least number of moves when people may be moved in part; ``math.inf`` if all of them are not enough."""
-        solved = _Program(self).solve()
-        return math.inf if solved is None else sum(solved, Fraction(0))
+        program = _Program(self)
+        return fraction(sum(program.amounts, Rational(0))) if program.optimise() else math.inf
 
     def whole_moves(self) -> Moves:
         """The least whole number of moves, exactly, by branching.
@@ -116,17 +116,24 @@ class _Program:
         self.cost = [Rational(1) for _ in kinds]
         self.at = [*(Rational(0) for _ in kinds), *(Rational(-gap) for gap in gaps)]
 
+    @property
+    def amounts(self) -> list[Rational]:
+        """How many of each kind are moved."""
+        return self.at[: len(self.covering.kinds)]
+
     def solve(self) -> list[Fraction] | None:
         """The amounts of an optimal solution; ``None`` if there is none."""
-        while True:
-            broken = self._broken()
-            if broken is None:
-                return [fraction(amount) for amount in self.at[: len(self.covering.kinds)]]
+        return [fraction(amount) for amount in self.amounts] if self.optimise() else None
+
+    def optimise(self) -> bool:
+        """Move to an optimal solution; whether there is one."""
+        while (broken := self._broken()) is not None:
             row, target = broken
             column = self._entering(row, rising=self.at[self.basic[row]] < target)
             if column is None:
-                return None
+                return False
             self._pivot(row, column, target)
+        return True
 
     def _broken(self) -> tuple[int, Rational] | None:
         """The first basic variable outside of its bounds (Bland's rule: the smallest index, so that nothing cycles)."""
@@ -144,6 +151,8 @@ class _Program:
         best: tuple[Rational, int, int] | None = None
         for column, variable in enumerate(self.free):
             slope = self.rows[row][column] if rising else -self.rows[row][column]
+            if not slope:
+                continue
             high = self.high[variable]
             can_rise = high is None or self.at[variable] < high
             can_fall = self.at[variable] > 0

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from optimaldp.distances.covering import Covering, Kind
@@ -50,8 +51,12 @@ Cells = Sequence[int]
 
 def cell_names(parts: Parts) -> list[tuple[str, ...]]:
     """The combinations in the order of the cells."""
-    kinds = [("yes", "no", "outside") if part.among else ("yes", "no") for part in parts]
-    return list(product(*kinds))
+    return list(_names(tuple(part.among for part in parts)))
+
+
+@lru_cache(maxsize=64)
+def _names(among: tuple[bool, ...]) -> tuple[tuple[str, ...], ...]:
+    return tuple(product(*(("yes", "no", "outside") if outside else ("yes", "no") for outside in among)))
 
 
 def all_hold(parts: Parts, cells: Cells) -> bool:
@@ -59,7 +64,7 @@ def all_hold(parts: Parts, cells: Cells) -> bool:
 
 
 def any_holds(parts: Parts, cells: Cells) -> bool:
-    return not all_hold([part.negated() for part in parts], cells)
+    return not all_hold(_negated(tuple(parts)), cells)
 
 
 def flips_of_all(parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
@@ -80,22 +85,33 @@ def chain_flips_of_all(parts: Parts, cells: Cells, neighbours: Neighbours) -> Mo
 
 def flips_of_any(parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
     """The least number of neighbour moves that change "one of them holds", exactly."""
-    return flips_of_all([part.negated() for part in parts], cells, neighbours)
+    return flips_of_all(_negated(tuple(parts)), cells, neighbours)
 
 
 def chain_flips_of_any(parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
     """As :func:`chain_flips_of_all`, for "one of them holds"."""
-    return chain_flips_of_all([part.negated() for part in parts], cells, neighbours)
+    return chain_flips_of_all(_negated(tuple(parts)), cells, neighbours)
+
+
+@lru_cache(maxsize=64)
+def _negated(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(part.negated() for part in parts)
+
+
+@lru_cache(maxsize=64)
+def _weights(parts: tuple[Part, ...]) -> tuple[tuple[int, ...], ...]:
+    """What a person of each cell weighs for every part."""
+    if not 1 <= len(parts) <= MOST_THRESHOLDS:
+        raise QuestionError("thresholds", len(parts), f"are not 1 to {MOST_THRESHOLDS}", "ask the others by themselves")
+    return tuple(product(*(part.weights for part in parts)))
 
 
 def _combinations(parts: Parts, cells: Cells) -> list[tuple[tuple[int, ...], int]]:
-    """What a person of each cell weighs for every part, and how many there are."""
-    if not 1 <= len(parts) <= MOST_THRESHOLDS:
-        raise QuestionError("thresholds", len(parts), f"are not 1 to {MOST_THRESHOLDS}", "ask the others by themselves")
-    weights = list(product(*(part.weights for part in parts)))
+    """What a person of each cell weighs for every part, and how many there are; cells without anybody change nothing."""
+    weights = _weights(tuple(parts))
     if len(weights) != len(cells):
         raise QuestionError("counts", "(not shown)", f"are not {len(weights)} numbers, one for each combination")
-    return list(zip(weights, cells))
+    return [(weight, people) for weight, people in zip(weights, cells) if people]
 
 
 def _gaps(parts: Parts, cells: Cells) -> tuple[int, ...]:
@@ -112,7 +128,7 @@ def _breaking(parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
 
 def _alone(target: Part, position: int, parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
     people = dict.fromkeys(("yes", "no", "outside"), 0)
-    for names, number in zip(cell_names(parts), cells):
+    for names, number in zip(_names(tuple(part.among for part in parts)), cells):
         people[names[position]] += number
     return target.condition.moves(people["yes"], people["no"], people["outside"], neighbours)
 

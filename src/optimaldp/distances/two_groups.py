@@ -15,7 +15,7 @@ More moves never harm, so the least k is found by halving: a table with ten mill
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -148,18 +148,17 @@ _PLANS = ((False, False), (False, True), (True, False), (True, True))
 
 def _highest(quadratic: Callable[[int], int], low: int, high: int) -> int:
     """The highest value of a quadratic polynomial at the whole numbers from *low* to *high*, exactly."""
-    return max(quadratic(point) for point in _candidates(quadratic, low, high))
-
-
-def _candidates(quadratic: Callable[[int], int], low: int, high: int) -> Iterator[int]:
-    yield from (low, high)
-    if high - low < 2:
-        return
-    first, second, third = quadratic(low), quadratic(low + 1), quadratic(low + 2)
-    bend = third - 2 * second + first  # twice the leading coefficient
-    if bend < 0:  # concave: the top lies where the slope at low, (second - first) - bend/2, has been used up
-        top = low + (2 * (second - first) - bend) // (-2 * bend)
-        yield from (min(high, max(low, point)) for point in (top, top + 1))
+    first = quadratic(low)
+    steps = high - low
+    if steps < 2:
+        return max(first, quadratic(high))
+    slope = quadratic(low + 1) - first
+    bend = quadratic(low + 2) - first - 2 * slope  # twice the leading coefficient
+    points = [0, steps]
+    if bend < 0:  # concave: the top lies where the slope at low, which is slope - bend/2, has been used up
+        top = (2 * slope - bend) // (-2 * bend)
+        points += [min(steps, max(0, top)), min(steps, max(0, top + 1))]
+    return max(first + point * slope + bend * (point * (point - 1) // 2) for point in points)
 
 
 def _least(enough: Callable[[int], bool], low: int, high: int) -> int:

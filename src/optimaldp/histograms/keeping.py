@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from optimaldp.privacy.balls import Ball
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.sampling import draw_many
+from optimaldp.sampling import BitSource, draw_many
 
 Kept = Callable[..., dict[int, int]]
 
@@ -22,12 +22,16 @@ def keep_chance(own: Epsilon, epsilon: Epsilon) -> Ball:
 
 
 def thinned(
-    by_level: Sequence[tuple[Epsilon, Mapping[int, int]]], epsilon: Epsilon, *, everybody_else: int | None
+    by_level: Sequence[tuple[Epsilon, Mapping[int, int]]],
+    epsilon: Epsilon,
+    *,
+    everybody_else: int | None,
+    source: BitSource | None = None,
 ) -> dict[int, int]:
     """The cells of the people who are kept; the others in the cell *everybody_else*, or nowhere if that is ``None``."""
     cells: dict[int, int] = {}
     for own, counts in by_level:
-        kept = counts if own >= epsilon else _kept(counts, own, epsilon)
+        kept = counts if own >= epsilon else _kept(counts, own, epsilon, source)
         for cell, people in kept.items():
             cells[cell] = cells.get(cell, 0) + people
         left_out = sum(counts.values()) - sum(kept.values())
@@ -36,7 +40,7 @@ def thinned(
     return cells
 
 
-def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon) -> dict[int, int]:
+def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon, source: BitSource | None) -> dict[int, int]:
     import numpy as np
 
     if own.is_zero:
@@ -49,6 +53,6 @@ def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon) -> dict[int
     # A cell without people would be given a neighbour's sum below.
     counts = {cell: people for cell, people in counts.items() if people}
     people = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
-    stays = draw_many(chances, int(people.sum())) == 0
+    stays = draw_many(chances, int(people.sum()), source=source) == 0
     sums = np.add.reduceat(stays, np.concatenate(([0], np.cumsum(people)[:-1]))) if len(people) else people
     return {cell: int(kept) for cell, kept in zip(counts, sums.tolist()) if kept}

@@ -53,9 +53,11 @@ class LogNumber:
         return LogNumber(self.plain * factor, tuple((prime, power * factor) for prime, power in self.logarithms))
 
     def __neg__(self) -> LogNumber:
-        return self * -1
+        return LogNumber(-self.plain, tuple((prime, -power) for prime, power in self.logarithms))
 
     def __sub__(self, other: LogNumber) -> LogNumber:
+        if not other.logarithms:
+            return LogNumber(self.plain - other.plain, self.logarithms)
         return self + -other
 
     def __truediv__(self, divisor: Fraction | int) -> LogNumber:

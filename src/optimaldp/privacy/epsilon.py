@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import total_ordering
+from functools import cached_property, lru_cache, total_ordering
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper
+from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper, working_bits
 from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number
 
 _LOGARITHM = re.compile(r"\s*(?:log|ln)\s*\(\s*([^()]*?)\s*\)\s*")
@@ -62,13 +62,11 @@ class Epsilon:
 
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""
-        plain, ratio = self.finite_parts()
-        return ball(plain) + ball(ratio).log()
+        return _enclosed(self, working_bits())
 
     def exp(self) -> Ball:
         """Enclose ``e^epsilon`` at the current precision."""
-        plain, ratio = self.finite_parts()
-        return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
+        return _enclosed_ratio(self, working_bits())
 
     def ratio_below(self, *, bits: int) -> Fraction:
         """A rational not above ``e^epsilon``: equal if that is rational, else within a relative ``2**-bits``."""
@@ -109,7 +107,15 @@ class Epsilon:
             return True
         if self.plain == other.plain:
             return self.finite_parts()[1] < other.finite_parts()[1]
-        return sign(lambda: other.ball() - self.ball()) > 0
+        return _is_less(self, other)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept: a fraction's own hash takes a modular inverse, and levels are looked up often."""
+        return 0 if self.infinite else hash((self.plain, self.ratio))
 
     def __str__(self) -> str:
         if self.ratio is None or self.plain is None:
@@ -145,6 +151,25 @@ INFINITE = Epsilon(None, None)
 ZERO = Epsilon(Fraction(0), Fraction(1))
 
 
+@lru_cache(maxsize=256)
+def _enclosed(epsilon: Epsilon, bits: int) -> Ball:
+    """Balls are not changed in place, so one serves everybody who computes with *bits* of precision, which is in force."""
+    plain, ratio = epsilon.finite_parts()
+    return ball(plain) + ball(ratio).log()
+
+
+@lru_cache(maxsize=256)
+def _enclosed_ratio(epsilon: Epsilon, bits: int) -> Ball:
+    plain, ratio = epsilon.finite_parts()
+    return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
+
+
+@lru_cache(maxsize=256)
+def _is_less(one: Epsilon, other: Epsilon) -> bool:
+    return sign(lambda: other.ball() - one.ball()) > 0
+
+
+@lru_cache(maxsize=256)
 def _log(ratio: Fraction) -> float:
     with precision(80):
         return float(ball(ratio).log())

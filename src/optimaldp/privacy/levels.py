@@ -117,12 +117,12 @@ class ApproximateDP(Level):
     @property
     def epsilon(self) -> Epsilon:
         """The epsilon of a level that is a single (epsilon, delta)."""
-        return self._single().epsilon
+        return self._single.epsilon
 
     @property
     def delta(self) -> Fraction:
         """The delta of a level that is a single (epsilon, delta)."""
-        return self._single().delta
+        return self._single.delta
 
     @property
     def is_single(self) -> bool:
@@ -159,7 +159,7 @@ class ApproximateDP(Level):
         >>> level("ln(2)").transition(Fraction(1, 10))
         2
         """
-        single = self._single()
+        single = self._single
         if single.epsilon.infinite:
             return 0 if s != 0 or single.delta > 0 else math.inf
         with precision(max(self._precision(), WORKING_BITS)):
@@ -182,6 +182,7 @@ class ApproximateDP(Level):
     def __repr__(self) -> str:
         return f"ApproximateDP({self})"
 
+    @cached_property
     def _single(self) -> Bound:
         if not self.is_single:
             raise LevelError("level", str(self), "is not a single (epsilon, delta)")

@@ -9,6 +9,7 @@ from typing import Any
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
 from optimaldp.histograms.keeping import Kept, thinned
+from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.release import check_mapping, private_histogram
 from optimaldp.laws.law import Law
@@ -45,10 +46,12 @@ class NoisyCounts(Mechanism):
 
     def recipe(self) -> dict[str, Any]:
         """How the noise is made, as the referee reads it."""
-        from optimaldp.histograms.noise.recipes import laplace_recipe, lattice_recipe
+        return self.noise().to_document()
 
+    def noise(self) -> NoiseRecipe:
+        """The parts that a draw puts together, shown to the referee too."""
         make = lattice_recipe if self.setting.neighbours is Neighbours.SUBSTITUTION else laplace_recipe
-        return make(len(self.answers), self.setting.level.epsilon).to_document()
+        return make(len(self.answers), self.setting.level.epsilon)
 
     def law(self, table: Table) -> Law:
         raise QuestionError("question", str(self.question), "has no finite list of answers")
@@ -186,7 +189,7 @@ class KeptCounts(NoisyCounts):
     def draw(self, table: Table, source: BitSource) -> Answer:
         last = len(self.answers) - 1
         by_level = [(epsilon, dict(enumerate(self.question.fold(cells)))) for epsilon, cells in table.by_level]
-        kept = thinned(by_level, self.setting.level.epsilon, everybody_else=last)
+        kept = thinned(by_level, self.setting.level.epsilon, everybody_else=last, source=source)
         return self._noisy(tuple(kept.get(cell, 0) for cell in range(last + 1)), source)
 
     @property

@@ -16,6 +16,7 @@ from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AimLike, Table, read_aim
 from optimaldp.laws.signed import Sides
 from optimaldp.privacy import approximate
+from optimaldp.privacy.balls import working_bits
 from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import Mechanism
@@ -129,8 +130,16 @@ def _at_the_strictest(mechanism: Mechanism) -> str:
 
 def law_of_sides(sides: Callable[[], Sides]) -> Law:
     """The law of yes and no; the likelier one takes what the other leaves."""
-    yes, no = sides()
-    return law_of(sides, 0 if bool(to_ball(yes) >= to_ball(no)) else 1, 2)
+    known: dict[int, Sides] = {}
+
+    def at_precision() -> Sides:
+        bits = working_bits()
+        if bits not in known:
+            known[bits] = sides()
+        return known[bits]
+
+    yes, no = at_precision()
+    return law_of(at_precision, 0 if bool(to_ball(yes) >= to_ball(no)) else 1, 2)
 
 
 def yes_probability_of(

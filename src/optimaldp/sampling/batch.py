@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ def draw_many(
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise MechanismError("size", size, "is not a number of draws", "it must be 0 or more")
     certain, possible = _thresholds(probabilities)
-    fetch, rest = words or system_words, source or SystemBits()
+    fetch = words or (system_words if source is None else partial(words_of, source))
+    rest = source or SystemBits()
     drawn = np.empty(size, dtype=np.intp)
     for start, count in _chunks(size):
         chunk = fetch(count)
@@ -68,6 +70,14 @@ def system_words(count: int) -> Words:
     import numpy as np
 
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def words_of(source: BitSource, count: int) -> Words:
+    """*count* random 64-bit words from another source of bits."""
+    import numpy as np
+
+    fetched = source.take(_WORD * count).to_bytes(_WORD // 8 * count, "big")
+    return np.frombuffer(fetched, dtype=">u8").astype(np.uint64)
 
 
 def _chunks(size: int) -> Iterator[tuple[int, int]]:

@@ -14,6 +14,7 @@ from optimaldp.errors import MechanismError
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.sampling.bits import BitSource
 
+_LEAST_PRECISION = 128
 _FIRST_BITS = 64  # an undecided first word has probability at most (number of answers) / 2**64
 
 
@@ -71,7 +72,7 @@ def choose_by_ends(end: Callable[[int], Ball], size: int, source: BitSource, *, 
 def _sharpened(decide: Callable[[Ball, Ball], int | None], source: BitSource, first_bits: int) -> int:
     """Show *decide* the interval of a uniform number, with more bits and precision until it answers."""
     value, bits = source.take(first_bits), first_bits
-    working = 2 * first_bits
+    working = max(_LEAST_PRECISION, 2 * first_bits)
     while True:
         with precision(working):
             index = decide(Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits)

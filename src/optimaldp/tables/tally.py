@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from optimaldp.errors import QuestionError
 
@@ -94,7 +95,7 @@ class Grid:
     high: Fraction
     step: Fraction
 
-    @property
+    @cached_property
     def points(self) -> int:
         return math.floor(steps_between(self.low, self.high, self.step)) + 1
 

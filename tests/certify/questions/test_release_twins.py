@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy
 import pyarrow
 import pytest
 
@@ -23,9 +24,12 @@ from optimaldp.distances.linear import LinearCondition
 from optimaldp.distances.mean import MeanBound
 from optimaldp.distances.public_groups import GroupDifference
 from optimaldp.errors import NotCertifiedError
+from optimaldp.histograms import keeping
 from optimaldp.histograms import release as histogram_release
-from optimaldp.histograms.noise import HistogramNoise
+from optimaldp.histograms.noise import HistogramNoise, compositions, log_concave, recipes
+from optimaldp.histograms.noise.compositions import weak_composition
 from optimaldp.histograms.noise.laplace import LaplaceNoise
+from optimaldp.histograms.noise.totals import TotalLaw
 from optimaldp.laws import balanced, keys, law, many_groups, personal, signed, weighted_votes
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law
@@ -692,6 +696,126 @@ def _without_last(noise: Any) -> Any:
     noise = noise.copy()
     noise[-1] = 0
     return noise
+
+
+def _one_too_many(noise: Any) -> Any:
+    noise = noise.copy()
+    noise[0] += 1
+    noise[-1] -= 1
+    return noise
+
+
+def _seldom_too_many(noise: Any) -> Any:
+    """One drawn vector in many is wrong: those that are large."""
+    return _one_too_many(noise) if abs(noise).max() >= 4 else noise
+
+
+def _same_halves(recipe: Any, source: Any = None, true: Any = recipes.follow) -> Any:
+    return 0 * true(recipe, source)
+
+
+def _two_totals(recipe: Any, source: Any = None, true: Any = recipes.follow) -> Any:
+    return true(replace(recipe, shared_total=False), source) if recipe.shared_total else true(recipe, source)
+
+
+def _from_the_mode_down(*rest: Any, most: Any = None, **more: Any) -> Any:
+    """Left of the mode the offset is counted from the mode itself."""
+    weight, mode, width, source = rest
+    drawn = log_concave.propose(weight, mode, width, source, most=most, **more)
+    return drawn if drawn is None or drawn >= mode else drawn + 1
+
+
+def _noise(name: str) -> Callable[[Callable[[Any], Any]], Callable[[Patch], None]]:
+    owner = HistogramNoise if name == "substitution" else LaplaceNoise
+    return lambda change: changed(owner, "sample", lambda noise, *_: change(noise))
+
+
+NOISES: dict[str, Callable[[str], Callable[[Patch], None]]] = {
+    "one too many in a cell": lambda name: _noise(name)(_one_too_many),
+    "large vectors one too many": lambda name: _noise(name)(_seldom_too_many),
+    "its sign lost": lambda name: _noise(name)(abs),
+    "its sign turned": lambda name: _noise(name)(lambda noise: -noise),
+    "the same in all cells": lambda name: _noise(name)(lambda noise: 0 * noise + noise[0]),
+    "cells exchanged": lambda name: _noise(name)(lambda noise: noise[::-1]),
+    "doubled": lambda name: _noise(name)(lambda noise: 2 * noise),
+    "both halves the same": lambda name: (
+        lambda patch: [
+            patch.setattr(f"optimaldp.histograms.noise.{place}.follow", _same_halves)
+            for place in ("lattice_noise", "laplace")
+        ]
+    ),
+    "totals accepted at twice the level": lambda name: changed(
+        TotalLaw, "relative_weight", lambda weight, *_: weight * weight
+    ),
+    "totals accepted a millionth too often": lambda name: changed(
+        TotalLaw, "relative_weight", lambda weight, *_: (weight * (1 + Ball(10) ** -6)).min(Ball(1))
+    ),
+    "totals always accepted": lambda name: changed(TotalLaw, "relative_weight", lambda *_: Ball(1)),
+    "totals left of the mode one too high": lambda name: (
+        lambda patch: patch.setattr(
+            TotalLaw,
+            "propose",
+            lambda self, source, **more: _from_the_mode_down(
+                self.relative_weight, self.mode, self.width, source, **more
+            ),
+        )
+    ),
+    "blocks by an unfair coin": lambda name: (
+        lambda patch: patch.setattr(log_concave, "_fair_block", lambda source: source.take(2) == 3)
+    ),
+    "a total that is never proposed": lambda name: changed(
+        TotalLaw, "propose", lambda number, *_: None if number == 0 else number
+    ),
+    "compositions with the largest first": lambda name: (
+        lambda patch: patch.setattr(
+            recipes, "weak_composition", lambda *rest, true=weak_composition: -numpy.sort(-true(*rest))
+        )
+    ),
+    "compositions that lose a star": lambda name: (
+        lambda patch: patch.setattr(
+            recipes, "weak_composition", lambda total, *rest, true=weak_composition: true(max(0, total - 1), *rest)
+        )
+    ),
+    "compositions from few places": lambda name: (
+        lambda patch: patch.setattr(
+            compositions,
+            "uniform_below",
+            lambda bound, source: (
+                sampling.uniform_below(bound, source) // 2 * 2 % bound
+                if bound > 3
+                else sampling.uniform_below(bound, source)
+            ),
+        )
+    ),
+}
+for kind in ("substitution", "add-remove"):
+    for what, make in NOISES.items():
+        if (kind, what) in {("add-remove", "totals left of the mode one too high")}:
+            continue  # the mode is 0 there
+        add(f"noise under {kind}, {what}", HISTOGRAM, make(kind), neighbours=kind)
+add(
+    "lattice noise with a total for each half",
+    HISTOGRAM,
+    lambda patch: patch.setattr("optimaldp.histograms.noise.lattice_noise.follow", _two_totals),
+)
+add(
+    "people kept as often as the loosest level says",
+    HISTOGRAM,
+    lambda patch: patch.setattr(keeping, "keep_chance", lambda own, epsilon: Ball(999) / 1000),
+    levels="trust",
+)
+add(
+    "people kept a millionth too often",
+    HISTOGRAM,
+    changed(keeping, "keep_chance", lambda chance, *_: chance * (1 + Ball(10) ** -6)),
+    levels="trust",
+)
+add(
+    "people of a cell kept in the next one",
+    HISTOGRAM,
+    changed(keeping, "_kept", lambda kept, *_: {cell + 1: people for cell, people in kept.items()}),
+    levels="trust",
+)
 
 
 def clear() -> None:

@@ -23,6 +23,7 @@ from optimaldp.privacy.trajectory import Number
 
 HALF = Fraction(1, 2)
 _FEW = 64
+_ONE_BY_ONE = 5  # bins of a run that are simply added up
 _FAR_PER_BIT = 0.7  # a little more than ln 2: what lies farther than the precision can show is enclosed, not added
 
 
@@ -60,9 +61,16 @@ class DirectLaw:
         self._tau = powers.number(law.level.delta) / ((law.bins - 1) * self.growth + 1)
         self._far = math.inf if powers.exact else _FAR_PER_BIT * working_bits()
         self._halves: dict[Height, Number] = {}
+        self._ends: dict[int, Number] = {}
+        self._runs: dict[tuple[int, int], Number] = {}
 
     def end(self, cut: int) -> Number:
         """``P(answer <= cut)``, 0 for cut = -1 and 1 for the last bin."""
+        if cut not in self._ends:
+            self._ends[cut] = self._derived(cut)
+        return self._ends[cut]
+
+    def _derived(self, cut: int) -> Number:
         if cut < 0 or cut >= self._law.bins - 1:
             return self._power.number(int(cut >= 0))
         if str(self._law.mode) == "smoothed rank":
@@ -151,6 +159,11 @@ class DirectLaw:
 
     def _wrong(self, run: int, first: int, last: int, *, left: bool) -> Number:
         """The probability of the wrong bins *first .. last*, which lie next to cuts of *run*."""
+        if (first, last) not in self._runs:  # no bin is wrong on both sides
+            self._runs[first, last] = self._wrong_bins(run, first, last, left=left)
+        return self._runs[first, last]
+
+    def _wrong_bins(self, run: int, first: int, last: int, *, left: bool) -> Number:
         height = self._heights[run]
         power = self._power(-height if left else height + 1)
         tau, x = self._tau, self._power(1)
@@ -238,6 +251,8 @@ def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, coun
             return (stop - first) * value(first).union(value(stop - 1))
         return sum(value(place) for place in range(first, stop))
 
+    if count <= _ONE_BY_ONE:
+        return terms(0, count)
     flat = first_where(lambda i: not bool(line(i) >= top), 0, count)
     bent = first_where(lambda i: bool(line(i) <= top), flat, count)
     sloping = first_where(lambda i: not bool(line(i) >= floor), bent, count)

@@ -86,7 +86,7 @@ class EnclosedPowers:
 def clip(value: Number) -> Number:
     if isinstance(value, Ball):
         return value.max(Ball(0)).min(Ball(1))
-    return min(Rational(1), max(Rational(0), value))
+    return value if 0 <= value <= 1 else Rational(int(value > 0))
 
 
 def least(a: Number, b: Number) -> Number:

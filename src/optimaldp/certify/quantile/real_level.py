@@ -69,11 +69,12 @@ def _neighbour_problem(law: Law, powers: EnclosedPowers, tables: list[Cells], st
     growth = max_growth(law, powers) * (1 + Ball(2) ** -100)
     delta = ball(law.level.delta)
     for cells in tables:
-        here = law.ends(cells)
+        ends = law.ends(cells)
+        here = [_probability(ends, cut) for cut in starts]
         for place in (starts[0], starts[len(starts) // 2], law.bins - 1):
             there = law.ends(_with_one_more(law, cells, place))
-            for cut in starts:
-                p, q = _probability(here, cut), _probability(there, cut)
+            for cut, p in zip(starts, here):
+                q = _probability(there, cut)
                 if p > growth * q + delta or q > growth * p + delta:
                     return "C3: at its real level one person can change a probability by more than e^epsilon"
     return ""

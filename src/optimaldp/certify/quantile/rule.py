@@ -53,4 +53,8 @@ def _bound(x: Number, left: int, right: int, near_left: int, near_right: int) ->
 
 def stand_in_ratio(bins: int) -> Fraction:
     """A simple rational ``e^-epsilon`` just inside the region of FLIP+ for few bins."""
-    return next(Fraction(k, 32) for k in range(31, 0, -1) if flip_plus_is_private(bins, Rational(k, 32)))
+    low, high = 1, 32  # private at the first, not at the second: the conditions of Theorem 2 get harder with x
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if flip_plus_is_private(bins, Rational(middle, 32)) else (low, middle)
+    return Fraction(low, 32)

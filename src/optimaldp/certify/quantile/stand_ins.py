@@ -12,7 +12,7 @@ from optimaldp.certify.quantile.direct import DirectLaw
 from optimaldp.certify.quantile.powers import ExactPowers
 from optimaldp.certify.quantile.rule import stand_in_ratio
 from optimaldp.certify.quantile.tables import Heights, block_shifts, grid, mirrored, people_at
-from optimaldp.privacy import level
+from optimaldp.privacy import approximate, level
 from optimaldp.privacy.balls import Rational, fraction, rational
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import enumerate_bits
@@ -24,8 +24,9 @@ _DELTA = Fraction(1, 20)
 _ROOT = Fraction(3, 5)  # e^(-epsilon/2) of the stand-in for the smoothed rank
 _OWN_ROOTS = (Fraction(4, 5), Fraction(2, 3))  # e^(-epsilon/16) of two people's levels
 _OWN_UNIT = 16  # ranks are quarters, people may be halves, discounts take half of the height
+_UP_TO_FOUR = (-2, 2)  # heights of the cuts in tables of up to four people, at the median
 _WEIGHTS = (Fraction(2), Fraction(1), Fraction(3, 2), Fraction(5))
-_DEPTH = 8
+_DEPTH = 6  # words next to the ends of bins are tried at the real level, to 64 bits
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class StandIn:
 def stand_in(law: Law, bins: int, root: Fraction, unit: int, delta: Fraction = Fraction(0)) -> StandIn:
     """The same law on *bins* bins at ``e^-epsilon = root^unit``, or a power of it where the law's share is no unit fraction."""
     ratio = root ** -(unit * law.share.denominator)
-    promise = level(f"ln({ratio})" if ratio > 1 else 0, delta)
+    promise = approximate(Epsilon(Fraction(0), ratio), delta)
     return StandIn(
         replace(law, bins=bins, level=promise, weights=None), ExactPowers((root,), unit * law.share.numerator)
     )
@@ -68,7 +69,12 @@ def problem_at_stand_ins(law: Law) -> str:
 
 
 def _smoothed_problem(law: Law) -> str:
-    for bins, heights in ((2, grid(1, -3, 2)), (3, grid(2, -3, 2)), (4, grid(3, -3, 2)), (6, grid(5, -1, 1))):
+    for bins, heights in (
+        (2, grid(1, -3, 2)),
+        (3, grid(2, *_UP_TO_FOUR)),
+        (4, grid(3, *_UP_TO_FOUR)),
+        (6, grid(5, -1, 0)),
+    ):
         problem = _grid_problem(stand_in(law, bins, _ROOT, 2), heights)
         if problem:
             return problem
@@ -76,7 +82,7 @@ def _smoothed_problem(law: Law) -> str:
     weighted = StandIn(replace(stand_in(law, 4, _ROOT, 2).law, weights=_WEIGHTS), sliding.powers)
     return (
         _grid_problem(weighted, grid(3, -1, 1), symmetric=False)
-        or _delta_problem(sliding, grid(2, -3, 2))
+        or _delta_problem(sliding, grid(2, *_UP_TO_FOUR))
         or _people_problem(stand_in(law, 4, _ROOT, 2))
         or _draw_problem(stand_in(law, 4, _ROOT, 2), (-1, 0, 1))
     )
@@ -84,17 +90,22 @@ def _smoothed_problem(law: Law) -> str:
 
 def _flip_problem(law: Law) -> str:
     plus = str(law.mode) == "flip+"
-    edges = [(2, Fraction(9, 10)), (2, Fraction(1, 2))]
-    edges += [(bins, stand_in_ratio(bins) if plus else Fraction(1, bins - 1)) for bins in (3, 4, 5)]
-    for bins, x in edges:
-        heights = grid(bins - 1, -3, 2) if bins < 5 else grid(bins - 1, -2, 1)
-        problem = _grid_problem(stand_in(law, bins, x, 1), heights) or _delta_problem(
-            stand_in(law, bins, x, 1, _DELTA), grid(bins - 1, -2, 1)
+    three, four, five = (stand_in_ratio(bins) if plus else Fraction(1, bins - 1) for bins in (3, 4, 5))
+    near = (-2, 1)
+    for bins, x, reach, reach_with_delta in (
+        (2, Fraction(9, 10), (-3, 2), near),
+        (2, Fraction(1, 2), (-3, 2), near),
+        (3, three, _UP_TO_FOUR, near),
+        (4, four, _UP_TO_FOUR, (-1, 1)),
+        (5, five, (-1, 1), (-1, 0)),
+    ):
+        problem = _grid_problem(stand_in(law, bins, x, 1), grid(bins - 1, *reach)) or _delta_problem(
+            stand_in(law, bins, x, 1, _DELTA), grid(bins - 1, *reach_with_delta)
         )
         if problem:
             return problem
-    three = stand_in(law, 3, edges[2][1], 1)
-    return _people_problem(three) or _draw_problem(three, (-1, 1))
+    examined = stand_in(law, 3, three, 1)
+    return _people_problem(examined) or _draw_problem(examined, (-1, 1))
 
 
 def _grid_problem(examined: StandIn, grids: list[Heights], *, symmetric: bool = True) -> str:
@@ -102,23 +113,28 @@ def _grid_problem(examined: StandIn, grids: list[Heights], *, symmetric: bool = 
     tables = {heights: cells for heights in grids if (cells := examined.table(heights)) is not None}
     rows = {heights: examined.row(cells) for heights, cells in tables.items()}
     growth = 1 / examined.powers(1)
-    largest = Rational(0)
+    attained = False
     for heights, row in rows.items():
         if not _distribution(row):
             return "C2: its probabilities are not positive or do not add up to one"
-        if row != examined.direct(tables[heights]):
+        other = mirrored(heights) if symmetric else heights
+        # Direct sums are the same from either end (swap l and r in the theorem), so of two mirror images one is derived.
+        if (heights <= other or other not in rows) and row != examined.direct(tables[heights]):
             return "C1: it is not the law that direct sums give"
-        if symmetric and rows.get(mirrored(heights), row[::-1]) != row[::-1]:
+        if symmetric and rows.get(other, row[::-1]) != row[::-1]:
             return "C5: read from the other end it is another law"
         for moved in block_shifts(heights):
-            if moved in rows:
-                largest = max(largest, *(a / b for a, b in zip(row, rows[moved])))
-                largest = max(largest, *(b / a for a, b in zip(row, rows[moved])))
-    if largest > growth:
-        return "C3: one person can change a probability by more than e^epsilon"
-    if largest < growth:
-        return "C4: no person can change a probability by e^epsilon: it wastes some of it"
-    return ""
+            # A move and its mirror image, from the mirrored end to the mirrored start, compare the same numbers.
+            if moved not in rows or (
+                symmetric and mirrored(moved) in rows and mirrored(moved) < heights and other in rows
+            ):
+                continue
+            for a, b in zip(row, rows[moved]):
+                more, less = a - growth * b, b - growth * a
+                if more > 0 or less > 0:
+                    return "C3: one person can change a probability by more than e^epsilon"
+                attained = attained or not more or not less
+    return "" if attained else "C4: no person can change a probability by e^epsilon: it wastes some of it"
 
 
 def _distribution(row: Row) -> bool:
@@ -131,7 +147,9 @@ def _delta_problem(examined: StandIn, grids: list[Heights]) -> str:
     rows = {heights: examined.row(cells) for heights, cells in tables.items()}
     growth = 1 / examined.powers(1)
     for heights, row in rows.items():
-        if row != examined.direct(tables[heights]):
+        mirror = mirrored(heights)  # as in the law without delta: of two mirror images one is derived
+        derived = rows[mirror][::-1] if mirror in rows and mirror < heights else examined.direct(tables[heights])
+        if row != derived:
             return "C6: with delta it is not the law that direct sums give"
         for moved in block_shifts(heights):
             other = rows.get(moved)

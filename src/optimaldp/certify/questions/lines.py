@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -10,7 +10,7 @@ from itertools import combinations
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, ratio_of
 from optimaldp.certify.questions.meanings import Meaning, cell_values, cells_of_groups, is_known, public_group
-from optimaldp.certify.questions.second_calculation import agrees
+from optimaldp.certify.questions.second_calculation import SecondCalculation
 from optimaldp.certify.questions.small_tables import watched_cells, with_people
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
@@ -22,14 +22,24 @@ _MOST_MIXED = 16  # cells that are all occupied at once; of more the watched one
 _MIXED_LINES = 4
 _ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
+_FAR_MIXED = _FAR[:3]
+_DERIVED_AGAIN = ("smoothed rank", "flip", "flip+")  # laws whose numbers are derived again, far away as well
+_FAR_DERIVED = (7, 127)
 
 
 def check_lines(mechanism: Examined, meaning: Meaning) -> tuple[str, int]:
     """What is wrong on one of the lines, or nothing; and how many people the tables have."""
     people = mechanism.setting.people or _UNKNOWN_SIZE
+    second = SecondCalculation.of(mechanism)
+    far: Sequence[int] = _FAR_DERIVED if mechanism.name in _DERIVED_AGAIN else _FAR
     for line in _lines(mechanism, people):
-        if failure := _failure(mechanism, meaning, line):
+        change = line.change(meaning)
+        steps = _FAR_MIXED if line.others else far
+        if failure := _failure(mechanism, meaning, line, change, steps, second):
             return failure, people
+        # Very far away the answer's law is a function of the distance: one line on which the answer changes tells.
+        if 0 < change < line.moving:
+            far = _FAR_MIXED
     return "", people
 
 
@@ -58,6 +68,17 @@ class _Line:
             table[cell] = table.get(cell, 0) + number
         return {cell: number for cell, number in table.items() if number}
 
+    def change(self, meaning: Meaning) -> int:
+        """A place where the true answer changes; the end of the line where it does not."""
+        at_first = meaning(self.table(0))
+        low, high = 0, self.moving
+        if meaning(self.table(high)) == at_first:
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if meaning(self.table(middle)) == at_first else (low, middle)
+        return low
+
 
 def _lines(mechanism: Examined, people: int) -> Iterator[_Line]:
     pairs = list(combinations(watched_cells(mechanism.cells, 4), 2))
@@ -85,10 +106,17 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[_Line]:
         yield _Line(*pair, people - each * len(staying), dict.fromkeys(staying, each))
 
 
-def _failure(mechanism: Examined, meaning: Meaning, line: _Line) -> str:
-    change = _change(lambda i: meaning(line.table(i)) == meaning(line.table(0)), line.moving)
+def _failure(
+    mechanism: Examined,
+    meaning: Meaning,
+    line: _Line,
+    change: int,
+    steps: Sequence[int],
+    second: SecondCalculation | None,
+) -> str:
+    """What is wrong near the place where the answer changes, *steps* away from it, and at both ends of the line."""
     near = range(change - _NEAR, change + _NEAR + 1)
-    far = [change + sign * step for step in (_FAR[:3] if line.others else _FAR) for sign in (-1, 1)]
+    far = [change + sign * step for step in steps for sign in (-1, 1)]
     replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
     level = mechanism.setting.level
     ratio = ratio_of(level)
@@ -106,7 +134,7 @@ def _failure(mechanism: Examined, meaning: Meaning, line: _Line) -> str:
             return "two tables of the public size that differ in one person are not close"
         if len(here) == 2 and here[(truth := meaning(table))] < here[1 - truth]:
             return "the true answer of a table of the public size is not the likeliest one"
-        if not agrees(mechanism, Table(table), here):
+        if second is not None and not second.agrees(table, here):
             return "a second calculation does not confirm the law of a table of the public size"
     return ""
 
@@ -114,14 +142,3 @@ def _failure(mechanism: Examined, meaning: Meaning, line: _Line) -> str:
 def _row(mechanism: Examined, table: Mapping[int, int]) -> list[Number]:
     row: list[Number] = mechanism.law(Table(table)).probabilities()
     return row
-
-
-def _change(same: Callable[[int], bool], people: int) -> int:
-    """A place where the true answer changes; the end of the line where it does not."""
-    low, high = 0, people
-    if same(high):
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if same(middle) else (low, middle)
-    return low

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 Spec = Mapping[str, Any]
@@ -57,16 +58,19 @@ def _holds(spec: Spec, yes: int, no: int) -> bool:
 
 def _several(spec: Spec) -> Meaning:
     parts = spec["thresholds"]
-    readings = 1 + max(max(part["reads"], part["asks"] or 0) for part in parts)
+    last = max(max(part["reads"], part["asks"] or 0) for part in parts)
+
+    @cache
+    def says(cell: int) -> list[bool | None]:
+        """What a person of this cell says to each part; ``None``: not asked."""
+        holds = [not (cell >> (last - place)) & 1 for place in range(last + 1)]
+        return [holds[part["reads"]] if part["asks"] is None or holds[part["asks"]] else None for part in parts]
 
     def truth(table: Counts) -> int:
+        answers = [(says(cell), people) for cell, people in table.items()]
         held = []
-        for part in parts:
-            yes = no = 0
-            for cell, people in table.items():
-                holds = [not (cell >> (readings - 1 - place)) & 1 for place in range(readings)]
-                if part["asks"] is None or holds[part["asks"]]:
-                    yes, no = (yes + people, no) if holds[part["reads"]] else (yes, no + people)
+        for place, part in enumerate(parts):
+            yes, no = (sum(people for said, people in answers if said[place] is side) for side in (True, False))
             held.append(_holds(part, yes, no))
         return 0 if (all(held) if spec["word"] == "and" else any(held)) else 1
 

@@ -1,43 +1,25 @@
-"""The referee of noisy counts: the recipe in exact arithmetic, the sampler on a table so large that nothing follows the noise.
-
-The sampler is fed a stream of bits that never changes, so what it draws here is the same every time: its moments are compared
-with the law that the referee sums up by itself, and a sampler without noise, or with noise of another scale, is far off.
-"""
+"""The referee of noisy counts: the recipe in exact arithmetic, the sampler by its exact law, own levels by scripted words."""
 
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.noise import certify_rows, check_recipe
+from optimaldp.certify.questions.noise_law import Stream, borders_problem, parts_problem, put_together, streams
+from optimaldp.certify.questions.scripted import Words
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import Epsilon, Neighbours, level
+from optimaldp.privacy import Epsilon, approximate
+from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
 
-_LARGE = 10**6
-_DRAWS = 250
-_DRAWS_OF_TWO = 500  # two bins have the fewest kinds of noise: 250 draws of them miss the tolerance by chance
-_SEED = 2013
-_TOLERANCE = 0.12  # this stream stays within 0.02 on three bins; a scale of 0.8 or 1.25 does not
-_REACH = 40
-_EPSILON = 1
-_TRIED = 20_000
-
-
-class FixedBits:
-    """Bits that are the same in every process: never for a release."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def take(self, count: int) -> int:
-        return self._random.getrandbits(count) if count else 0
+# Levels at which a total is likeliest at 0 and above it and few bits propose one, and one at which totals are large.
+_SHORT, _LARGE = (approximate(Epsilon.read("ln(6)")), approximate(Epsilon.read(1))), approximate(Epsilon.read("0.1"))
+_MANY = 1000  # people in a cell of a made-up table
+_WORD = 64
 
 
 def examine_noise(mechanism: Any) -> Finding:
@@ -46,13 +28,15 @@ def examine_noise(mechanism: Any) -> Finding:
     if not verdict.private:
         return Finding(False, (), "the recipe of the noise does not keep its level")
     twin = mechanism.small_twin()
-    if not _sampler_follows(_Sampler(_kind(twin), twin.at(level(_EPSILON)))):
-        return Finding(False, (), "the sampler does not draw the noise of its recipe")
+    problem = _code_problem(_Sampler(_kind(twin), twin)) or borders_problem(mechanism.noise())
+    if problem:
+        return Finding(False, (), f"the sampler does not draw the noise of its recipe: {problem}")
     return Finding(
         True,
         (
             "the recipe of the noise, in exact arithmetic: every cell, every neighbour",
-            f"the sampler on a stream of fixed bits: {_draws(twin)} draws against the law summed up by the referee",
+            "the sampler's law on few bins: all short sequences of bits, added up exactly; what is drawn is made of these parts",
+            "the words next to which a total is accepted or not, at this number of bins and this level",
             f"for all tables, by theorem: {mechanism.proof}",
         ),
     )
@@ -85,29 +69,76 @@ def examine_kept(mechanism: Any) -> Finding:
     if not own.private:
         return own
     for epsilon, _ in mechanism.setting.levels:
-        if not _keeps_enough(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
+        if not _keeps_by_words(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
             return Finding(False, own.checks, "people are not kept as often as their own level says")
     if not _draws_by_level(mechanism.small_twin()):
         return Finding(False, own.checks, "the sampler does not keep people by their own levels")
-    return Finding(True, (*own.checks, f"how often people of each level are kept: {_TRIED:,} made-up people each"))
+    return Finding(
+        True,
+        (*own.checks, "who of each level is kept: by the words next to the border between kept and not, in every cell"),
+    )
 
 
-def _draws_by_level(twin: Any) -> bool:
-    """The draw itself: of two million people half have level 0, of whom nobody is kept, and half the loosest."""
-    cells = {0: _LARGE}
-    levels = ((Epsilon.read(0), cells), (twin.setting.level.epsilon, cells))
-    drawn = list(twin.draw(Table({0: 2 * _LARGE}, levels), FixedBits(_SEED)).values())
-    far = _LARGE // 10
-    return bool(abs(drawn[0] - _LARGE) <= far and abs(drawn[-1] - _LARGE) <= far and sum(drawn) == 2 * _LARGE)
+def _border(own: Epsilon, epsilon: Epsilon) -> tuple[int, int]:
+    """A word that is certainly below ``(e^own - 1)/(e^epsilon - 1)`` of all words, and one certainly above."""
+    with precision(4 * _WORD + 2 * (0 if own.is_zero else own.leading_zeros())):
+        border = (own.exp() - 1) / (epsilon.exp() - 1) * Ball(2) ** _WORD
+        return integer_below(border) - 1, integer_above(border) + 1
 
 
 @lru_cache(maxsize=64)
-def _keeps_enough(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
-    """A person at a level is kept with probability ``(e^own - 1)/(e^epsilon - 1)``: within seven standard deviations."""
-    chance = math.expm1(float(own)) / math.expm1(float(epsilon)) if own < epsilon else 1.0
-    kept = keeps([(own, {0: _TRIED})], epsilon, everybody_else=1)
-    spread = math.sqrt(_TRIED * chance * (1 - chance))
-    return bool(sum(kept.values()) == _TRIED and abs(kept.get(0, 0) - _TRIED * chance) <= 7 * spread + 1e-6)
+def _keeps_by_words(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
+    """Three people in two cells, each with a word just below or just above the border; the third cell takes who is not kept."""
+    below, above = (2**_WORD - 1, -1) if own >= epsilon else (-1, 0) if own.is_zero else _border(own, epsilon)
+    for pattern in ((True, False, True), (False, True, True), (False, False, False), (True, True, False)):
+        words = [below if kept else above for kept in pattern]
+        if not all(0 <= word < 2**_WORD for word in words):
+            continue
+        kept = keeps([(own, {0: 2, 2: 1})], epsilon, everybody_else=1, source=Words(words))
+        expected = {0: sum(pattern[:2]), 1: 3 - sum(pattern), 2: int(pattern[2])}
+        if {cell: people for cell, people in kept.items() if people} != {c: n for c, n in expected.items() if n}:
+            return False
+    return True
+
+
+def _draws_by_level(twin: Any) -> bool:
+    """The draw itself: people at level 0, at a stricter one and at the loosest, then the noise, from one stream of bits."""
+    loosest = twin.setting.level.epsilon
+    strict = Epsilon.read("0.01")
+    levels = [(Epsilon.read(0), {0: _MANY}), (loosest, {0: _MANY, twin.cells - 1: _MANY})]
+    if strict < loosest:
+        levels.insert(1, (strict, {0: 3, twin.cells - 1: 2}))
+    total: dict[int, int] = {}
+    for _, cells in levels:
+        for cell, people in cells.items():
+            total[cell] = total.get(cell, 0) + people
+    for name in streams():
+        source = Stream(name)
+        kept = [0] * len(twin.answers)
+        for own, cells in levels:
+            folded = list(twin.question.fold(cells))
+            for cell, people in enumerate(_kept_by_stream(folded, own, loosest, source)):
+                kept[cell] += people
+                kept[-1] += folded[cell] - people
+        expected = [count + more for count, more in zip(kept, put_together(twin.noise(), source))]
+        if list(twin.draw(Table(total, tuple(levels)), Stream(name)).values()) != expected:
+            return False
+    return True
+
+
+def _kept_by_stream(folded: list[int], own: Epsilon, loosest: Epsilon, source: Stream) -> list[int]:
+    """How many of each cell the words of the stream keep, one word for each person."""
+    if own.is_zero or own >= loosest:
+        return [0] * len(folded) if own.is_zero else folded
+    below, _ = _border(own, loosest)
+    words = source.take(_WORD * sum(folded))
+    left, kept = sum(folded), list[int]()
+    for people in folded:
+        kept.append(0)
+        for _ in range(people):
+            left -= 1
+            kept[-1] += (words >> (_WORD * left)) & (2**_WORD - 1) <= below
+    return kept
 
 
 @dataclass(frozen=True)
@@ -124,47 +155,23 @@ def _kind(mechanism: Any) -> tuple[Any, ...]:
     return type(mechanism), type(mechanism.question), setting.neighbours, mechanism.cells, len(mechanism.answers)
 
 
-def _draws(twin: Any) -> int:
-    return _DRAWS if len(twin.answers) > 2 else _DRAWS_OF_TWO
-
-
 @lru_cache(maxsize=16)
-def _sampler_follows(sampler: _Sampler) -> bool:
-    """Once for each process and kind of noise."""
-    twin = sampler.mechanism
-    cells = dict.fromkeys(range(twin.cells), _LARGE)
+def _code_problem(sampler: _Sampler) -> str:
+    """Once for each process and kind of noise: the parts, and that a draw is made of them and nothing else."""
+    twins = [sampler.mechanism.at(level) for level in (*_SHORT, _LARGE)]
+    for twin in twins[: len(_SHORT)]:
+        if problem := parts_problem(twin.noise()):
+            return problem
+    return next(filter(None, map(_assembly_problem, twins)), "")
+
+
+def _assembly_problem(twin: Any) -> str:
+    cells = {cell: _MANY + 7 * cell for cell in range(twin.cells)}
     # People who all have the loosest level are all kept.
     table = Table(cells, ((twin.setting.level.epsilon, cells),))
-    folded = twin.question.fold(table.cells)
-    source, draws = FixedBits(_SEED), _draws(twin)
-    sizes, zeros = 0.0, 0
-    for _ in range(draws):
-        drawn = list(twin.draw(table, source).values())
-        noise = [after - before for after, before in zip(drawn, folded)]
-        if sum(noise) and twin.setting.neighbours is Neighbours.SUBSTITUTION:
-            return False
-        sizes += sum(map(abs, noise))
-        zeros += not any(noise)
-    size, zero = _moments(len(folded), twin.setting.neighbours)
-    return abs(sizes / draws - size) <= _TOLERANCE * size and abs(zeros / draws - zero) <= _TOLERANCE * zero + 0.02
-
-
-@lru_cache(maxsize=64)
-def _moments(bins: int, neighbours: Neighbours) -> tuple[float, float]:
-    """The expected sum of absolute noise, and the probability of none at all: floats, to compare frequencies with."""
-    if neighbours is Neighbours.ADD_REMOVE:
-        x = math.exp(-_EPSILON)
-        one = (1 - x) / (1 + x)
-        return bins * 2 * x / (1 - x * x), one**bins
-    weights = size = 0.0
-    for noise in _sum_zero(bins):
-        absolute = sum(map(abs, noise))
-        weight = math.exp(-_EPSILON * absolute / 2)
-        weights, size = weights + weight, size + weight * absolute
-    return size / weights, 1 / weights
-
-
-def _sum_zero(bins: int) -> Iterator[tuple[int, ...]]:
-    reach = {2: 60, 3: _REACH, 4: 16, 5: 9}.get(bins, 6)
-    for head in product(range(-reach, reach + 1), repeat=bins - 1):
-        yield (*head, -sum(head))
+    folded = twin.question.fold(cells)
+    for name in streams():
+        expected = [count + more for count, more in zip(folded, put_together(twin.noise(), Stream(name)))]
+        if list(twin.draw(table, Stream(name)).values()) != expected:
+            return "what is drawn is not the counts and this noise"
+    return ""

@@ -32,13 +32,18 @@ class ScriptedBits:
 
 
 class Words:
-    """Words of 64 bits that were written down, one after the other; bits beyond them are zeros."""
+    """Words of 64 bits that were written down, one after the other or several at once; bits beyond them are zeros."""
 
     def __init__(self, words: Sequence[int]) -> None:
         self._words = list(words)
 
     def take(self, count: int) -> int:
-        return self._words.pop(0) if count == _WORD and self._words else 0
+        if count % _WORD:
+            return 0
+        value = 0
+        for _ in range(count // _WORD):
+            value = (value << _WORD) | (self._words.pop(0) if self._words else 0)
+        return value
 
 
 class CoarseBits:
@@ -95,28 +100,29 @@ def flips_its_coins(mechanism: Examined) -> bool:
     return True
 
 
-def follows_its_law(mechanism: Examined) -> bool:
-    """Whether draws follow the law for a few small tables."""
+def follows_its_law(mechanism: Examined, *, ends: bool = True) -> bool:
+    """Whether draws follow the law for a few small tables; *ends*: also next to the ends of every answer's stretch."""
     cells = watched_cells(mechanism.cells, 3)
     tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
-    return all(draws_follow(mechanism, Table(table)) for table in tables)
+    return all(draws_follow(mechanism, Table(table), ends=ends) for table in tables)
 
 
-def draws_follow(mechanism: Examined, table: Table) -> bool:
+def draws_follow(mechanism: Examined, table: Table, *, ends: bool = True) -> bool:
     """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
     law = mechanism.law(table)
     with precision(4 * _WORD):
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
         row = [to_ball(p) for p in law.probabilities()]
-        ends = list(accumulate(row[answer] for answer in law.order))[:-1]
+        sums = list(accumulate(row[answer] for answer in law.order))[:-1]
     low = Fraction(0)
     for place, answer in enumerate(law.order):
         last = place == law.size - 1
-        inside = Fraction(1) if last else lower(ends[place])
+        inside = Fraction(1) if last else lower(sums[place])
         if inside - low > _NARROWEST:
             step = (inside - low) / 1000
-            for number in (low + step, (low + inside) / 2, inside - step):
+            middle = (low + inside) / 2
+            for number in (low + step, middle, inside - step) if ends else (middle,):
                 if mechanism.draw(table, ScriptedBits(number)) != mechanism.answers[answer]:
                     return False
-        low = max(low, Fraction(1) if last else upper(ends[place]))
+        low = max(low, Fraction(1) if last else upper(sums[place]))
     return True

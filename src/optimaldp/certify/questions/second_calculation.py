@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Self
 
 from optimaldp.certify.findings import same
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.meanings import cell_values, sum_needed
 from optimaldp.certify.questions.personal_forms import confirms_form
-from optimaldp.laws.setting import Table
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number, to_ball
@@ -28,63 +29,72 @@ def confirms(mechanism: Examined, table: Table) -> bool:
     """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
     if mechanism.setting.personal and mechanism.listed:
         return confirms_form(mechanism, table)
-    if not _has_second(mechanism):
+    second = SecondCalculation.of(mechanism)
+    if second is None:
         return True
-    with precision(_bits(mechanism)):
-        return agrees(mechanism, table, mechanism.law(table).probabilities())
+    with precision(second.bits):
+        return second.agrees(table.cells, mechanism.law(table).probabilities())
 
 
-def _has_second(mechanism: Examined) -> bool:
-    return mechanism.name in ("balanced chain", "signed distance") and mechanism.cells <= _MOST_CELLS
+@dataclass(frozen=True)
+class SecondCalculation:
+    """A question that is one sum, in whole numbers: units of half of the finest difference that it can show."""
 
+    values: tuple[int, ...]
+    """What a person of each cell adds."""
+    bound: int
+    comparison: str
+    chain: bool
+    """Whether people are whole, as on the balanced chain, or the last one counts in part."""
+    setting: Setting
 
-def _bits(mechanism: Examined) -> int:
-    return _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
+    @classmethod
+    def of(cls, mechanism: Examined) -> Self | None:
+        """``None`` where the law has no second calculation."""
+        if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
+            return None
+        spec = mechanism.spec()
+        values = cell_values(spec, range(mechanism.cells))
+        if values is None:
+            return None
+        bound, comparison = sum_needed(spec)
+        unit = _unit([*values, bound]) / 2
+        whole = tuple(int(value / unit) for value in values)
+        return cls(whole, int(bound / unit), comparison, mechanism.name == "balanced chain", mechanism.setting)
 
+    @property
+    def bits(self) -> int:
+        """At which precision its numbers are compared."""
+        return _BITS + math.ceil(3 * float(self.setting.level.epsilon)) + 64
 
-def agrees(mechanism: Examined, table: Table, law: Sequence[Number]) -> bool:
-    """As :func:`confirms`, where the law of the table has been computed already."""
-    if not _has_second(mechanism):
-        return True
-    chain = mechanism.name == "balanced chain"
-    spec, setting = mechanism.spec(), mechanism.setting
-    values = cell_values(spec, range(mechanism.cells))
-    if values is None:
-        return True
-    distance = _signed(table.cells, values, sum_needed(spec), setting.neighbours)
-    truth = 0 if distance > 0 else 1
-    size = distance if distance > 0 else -distance
-    with precision(_bits(mechanism)):
-        row = [to_ball(p) for p in law]
-        if size == math.inf:
-            return bool(row[1 - truth] == 0)
-        people = Fraction(size)
-        error = _chain_error(math.ceil(people), setting.level) if chain else _signed_error(people, setting.level)
-        floor = Ball(2) ** (60 - _BITS) if setting.level.delta else Ball(0)
-        return same(row[1 - truth], error, floor)
+    def agrees(self, cells: Mapping[int, int], law: Sequence[Number]) -> bool:
+        """Whether *law* is what this calculation gives for the table."""
+        distance, level = self._signed(cells), self.setting.level
+        truth = 0 if distance > 0 else 1
+        size = distance if distance > 0 else -distance
+        with precision(self.bits):
+            wrong = to_ball(law[1 - truth])
+            if size == math.inf:
+                return bool(wrong == 0)
+            people = Fraction(size)
+            error = _chain_error(math.ceil(people), level) if self.chain else _signed_error(people, level)
+            return same(wrong, error, Ball(2) ** (60 - _BITS) if level.delta else Ball(0))
 
+    def _signed(self, cells: Mapping[int, int]) -> Fraction | float:
+        """How many people, the last one in part, must move to bring the sum to the other side; positive for yes."""
+        total = sum(self.values[cell] * people for cell, people in cells.items()) - self.bound
+        # Half of the finest difference, so that the sign is the truth.
+        total += 1 if self.comparison in (">=", "<") else -1
+        reached = _people_needed(self._moves(cells, 1 if total > 0 else -1), abs(total))
+        above = reached if total > 0 else -reached
+        return above if self.comparison in (">=", ">") else -above
 
-def _signed(
-    cells: Mapping[int, int], values: list[Fraction], needed: tuple[Fraction, str], relation: Neighbours
-) -> Fraction | float:
-    """How many people, the last one in part, must move to bring the sum to the other side; positive for yes."""
-    bound, comparison = needed
-    unit = _unit([*values, bound])
-    total = sum((values[cell] * people for cell, people in cells.items()), Fraction(0)) - bound
-    # Half a unit, so that the sign is the truth.
-    total += unit / 2 if comparison in (">=", "<") else -unit / 2
-    best, worst = max(values), min(values)
-    if total > 0:
-        moves = _gains(
-            cells, values, relation, lambda value: value - worst, -min(worst, Fraction(0)), lambda value: value
-        )
-    else:
-        moves = _gains(
-            cells, values, relation, lambda value: best - value, max(best, Fraction(0)), lambda value: -value
-        )
-    reached = _people_needed(moves, abs(total))
-    above = reached if total > 0 else -reached
-    return above if comparison in (">=", ">") else -above
+    def _moves(self, cells: Mapping[int, int], side: int) -> list[tuple[int, float]]:
+        """What one person can do against the *side* of the sum, and how many people can."""
+        far = min(side * value for value in self.values)
+        if self.setting.neighbours is Neighbours.SUBSTITUTION:
+            return [(side * self.values[cell] - far, people) for cell, people in cells.items()]
+        return [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
 
 
 def _unit(numbers: list[Fraction]) -> Fraction:
@@ -92,21 +102,13 @@ def _unit(numbers: list[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
 
 
-def _gains(
-    cells: Mapping[int, int], values: list[Fraction], relation: Neighbours, replaced: Any, added: Fraction, removed: Any
-) -> list[tuple[Fraction, float]]:
-    if relation is Neighbours.SUBSTITUTION:
-        return [(replaced(values[cell]), people) for cell, people in cells.items()]
-    return [(added, math.inf), *((removed(values[cell]), people) for cell, people in cells.items())]
-
-
-def _people_needed(moves: list[tuple[Fraction, float]], gap: Fraction) -> Fraction | float:
-    people = Fraction(0)
-    for gain, available in sorted(moves, key=lambda move: -move[0]):
+def _people_needed(moves: list[tuple[int, float]], gap: int) -> Fraction | float:
+    people = 0
+    for gain, available in sorted(moves, reverse=True):
         if gain <= 0:
             break
-        if gain * available >= gap if available < math.inf else True:
-            return people + gap / gain
+        if available == math.inf or gain * int(available) >= gap:
+            return people + Fraction(gap, gain)
         people, gap = people + int(available), gap - gain * int(available)
     return math.inf
 

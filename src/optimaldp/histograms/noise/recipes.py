@@ -36,6 +36,10 @@ class NoiseRecipe:
             "totals": self.totals.to_document(),
         }
 
+    def compose(self, total: int, source: BitSource) -> Any:
+        """*total* people in the bins, every way equally likely, as an array."""
+        return weak_composition(total, self.bins, source)
+
     def verdict(self) -> NoiseVerdict:
         """What the referee says about this recipe."""
         return _verdict(self)
@@ -69,4 +73,4 @@ def follow(recipe: NoiseRecipe, source: BitSource | None = None) -> Any:
     bits = SystemBits() if source is None else source
     gained = recipe.totals.draw(bits)
     lost = gained if recipe.shared_total else recipe.totals.draw(bits)
-    return weak_composition(gained, recipe.bins, bits) - weak_composition(lost, recipe.bins, bits)
+    return recipe.compose(gained, bits) - recipe.compose(lost, bits)

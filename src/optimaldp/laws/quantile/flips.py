@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from optimaldp.laws.quantile.scales import Persons, Scale
 from optimaldp.laws.quantile.sums import DiscountedSums
@@ -18,8 +18,7 @@ from optimaldp.privacy.trajectory import Number
 _FEW = 16  # terms that are added one by one where it is not certain on which side of a bend they lie
 
 
-@dataclass(frozen=True)
-class _Run:
+class _Run(NamedTuple):
     """The wrong bins of one run, counted from the end that faces the truth: 0 is nearest."""
 
     distance: int

@@ -178,7 +178,12 @@ class QuantileLaw(Result):
         return (self.level.epsilon,) if self.levels is None else self.levels
 
     def _scale(self, *, exact: bool) -> Scale:
-        return RationalScale(self._epsilons, self.share) if exact else BallScale(self._epsilons, self.share)
+        return self._exact_scale if exact else BallScale(self._epsilons, self.share)
+
+    @cached_property
+    def _exact_scale(self) -> RationalScale:
+        """One for all tables: exact laws are read, never drawn from, so what it has kept tells nobody about a table."""
+        return RationalScale(self._epsilons, self.share)
 
     def _growth(self, scale: Scale) -> Number:
         """``e^epsilon`` of whoever is protected least."""
@@ -244,9 +249,10 @@ def quantile_law(
 
 def differences(law: Ends, bins: int) -> Iterator[Number]:
     """The probabilities of single bins: differences of ends, or of rests where those are known more sharply."""
-    zero = 0 * law.end(0)
+    first = law.end(0)
+    zero = 0 * first
     if not isinstance(zero, Ball):
-        ends = [*map(law.end, range(bins - 1))]
+        ends = [first, *map(law.end, range(1, bins - 1))]
         yield from map(sub, [*ends, 1 + zero], [zero, *ends])
         return
     end, rest = zero, 1 + zero

@@ -81,10 +81,10 @@ class RationalScale(Scale):
         raise ArithmeticError("an exact number is never only enclosed")
 
     def smaller(self, a: Rational, b: Rational) -> Rational:
-        return min(a, b)
+        return a if a <= b else b
 
     def clipped(self, value: Rational) -> Rational:
-        return min(Rational(1), max(Rational(0), value))
+        return value if 0 <= value <= 1 else Rational(int(value > 0))
 
     def places_around(self, value: Rational, first: int, stop: int) -> tuple[int, int]:
         inside = max(Fraction(first), min(Fraction(stop), fraction(value)))

@@ -47,7 +47,7 @@ class MeanThreshold(Question):
     def inequality(self) -> MeanBound:
         return MeanBound(self.comparison, self.bound, self.low, self.high, self.step)
 
-    @property
+    @cached_property
     def readings(self) -> tuple[Grid, ...]:
         return (Grid(self.column, self.low, self.high, self.step),)
 

@@ -60,12 +60,17 @@ class Several(Question):
         """People by the combination of what each threshold sees of them: yes, no, or outside."""
         folded = [0] * math.prod(self._kinds)
         for cell, people in cells.items():
-            folded[self._combination(cell)] += people
+            folded[self._combinations[cell]] += people
         return tuple(folded)
 
     @cached_property
     def _kinds(self) -> tuple[int, ...]:
         return tuple(2 if one.among is None else 3 for one in self.thresholds)
+
+    @cached_property
+    def _combinations(self) -> tuple[int, ...]:
+        """The combination of each cell of the tally."""
+        return tuple(map(self._combination, range(1 << len(self._conditions))))
 
     def _combination(self, cell: int) -> int:
         last = len(self._conditions) - 1

@@ -67,6 +67,16 @@ class SecondCalculationError(NotCertifiedError):
         )
 
 
+class RandomnessError(OptimalDPError):
+    """The operating system's generator is visibly broken. One fixed sentence, whatever the data is."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The operating system's random bits are missing, repeat themselves or are not fair, so they decide nothing. "
+            "No answer was given. What was reserved stays spent."
+        )
+
+
 class ChannelError(InputError):
     """A channel, prior or gain that breaks a rule."""
 

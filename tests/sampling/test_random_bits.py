@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import multiprocessing
 import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
+import pyarrow
 import pytest
 
-from optimaldp.sampling import BitSource, SystemBits, enumerate_bits
+import optimaldp as odp
+from optimaldp.errors import RandomnessError
+from optimaldp.sampling import BitSource, SystemBits, draw_many, enumerate_bits
 
 
 def test_system_bits_hand_on_every_bit_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[bytes] = []
 
     def recorded(count: int) -> bytes:
-        fetched.append(bytes((7 * len(fetched) + 13 * i) % 256 for i in range(count)))
+        fetched.append(hashlib.shake_256(bytes([len(fetched)])).digest(count))
         return fetched[-1]
 
     monkeypatch.setattr(os, "urandom", recorded)
@@ -59,3 +68,107 @@ def test_enumeration_is_a_probability_distribution() -> None:
 
 def test_enumeration_of_a_draw_without_bits() -> None:
     assert list(enumerate_bits(lambda source: "fixed", depth=3)) == [("fixed", Fraction(1))]
+
+
+# Twins of a broken generator: what can be seen of it is refused, and nothing is answered.
+
+_TRUE = os.urandom
+
+
+def biased(count: int) -> bytes:
+    """Three ones in five."""
+    return bytes(sum((byte % 5 < 3) << place for place, byte in enumerate(_TRUE(8))) for _ in range(count))
+
+
+BROKEN: dict[str, Callable[[int], bytes]] = {
+    "zeros": bytes,
+    "ones": lambda count: b"\xff" * count,
+    "one byte again and again": lambda count: b"\x5a" * count,
+    "the same block every time": lambda count: hashlib.shake_256(b"block").digest(count),
+    "one word again and again": lambda count: (b"\x13\x57\x9b\xdf\x02\x46\x8a\xce" * (count // 8 + 1))[:count],
+    "a block of half the size twice": lambda count: 2 * _TRUE(count // 2),
+    "biased": biased,
+    "too few bytes": lambda count: _TRUE(count - 1),
+    "none": lambda count: b"",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_generator_that_is_visibly_broken_decides_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "urandom", BROKEN[name])
+    with pytest.raises(RandomnessError):
+        [SystemBits().take(64) for _ in range(2)]
+    with pytest.raises(RandomnessError):
+        [draw_many([Fraction(1, 2), Fraction(1, 2)], 100) for _ in range(2)]
+
+
+@pytest.mark.parametrize("question", ["majority(vote = 'yes')", "histogram(vote, ['yes', 'no'])"])
+def test_no_answer_comes_from_a_broken_generator(question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pyarrow.table({"vote": ["yes"] * 7 + ["no"] * 4})
+    odp.release(table, question, epsilon=1)
+    monkeypatch.setattr(os, "urandom", BROKEN["zeros"])
+    with pytest.raises(RandomnessError) as caught:
+        odp.release(table, question, epsilon=1)
+    assert str(caught.value) == str(RandomnessError())
+
+
+def test_every_answer_asks_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each answer fresh bits, at least as many as it uses: nothing is left over from the answer before."""
+    asked: list[int] = []
+
+    def counted(count: int) -> bytes:
+        asked.append(count)
+        return _TRUE(count)
+
+    monkeypatch.setattr(os, "urandom", counted)
+    table = pyarrow.table({"vote": ["yes"] * 7 + ["no"] * 4})
+    for question in ("majority(vote = 'yes')", "winner(vote, ['yes', 'no'])", "histogram(vote, ['yes', 'no'])"):
+        for _ in range(3):
+            before = sum(asked)
+            odp.release(table, question, epsilon=1)
+            assert sum(asked) - before >= 8
+
+
+def _child(source: SystemBits, sender: Any) -> None:
+    sender.send(source.take(256))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_does_not_repeat_its_parents_bits() -> None:
+    """The pool holds unused bits at the time of the fork: parent and children must not hand out the same ones."""
+    source = SystemBits()
+    source.take(1)
+    taken = []
+    context = multiprocessing.get_context("fork")
+    for _ in range(2):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_child, args=(source, sender))
+        process.start()
+        taken.append(receiver.recv())
+        process.join()
+    taken.append(source.take(256))
+    assert len(set(taken)) == 3
+
+
+def test_threads_do_not_share_bits() -> None:
+    """One source in many threads: no word comes twice, and the pool of one thread is not that of another."""
+    source = SystemBits()
+    barrier = threading.Barrier(8)
+
+    def take(_: int) -> list[int]:
+        barrier.wait()
+        return [source.take(64) for _ in range(2000)]
+
+    with ThreadPoolExecutor(8) as workers:
+        words = [word for taken in workers.map(take, range(8)) for word in taken]
+    assert len(set(words)) == len(words)
+
+
+def test_a_second_thread_begins_with_an_empty_pool() -> None:
+    source = SystemBits()
+    source.take(8)
+    left = [source.__dict__["_left"]]
+    thread = threading.Thread(target=lambda: left.append(source.__dict__["_left"]))
+    thread.start()
+    thread.join()
+    assert left == [8 * 512 - 8, 0]

@@ -8,7 +8,6 @@ single draw has.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from optimaldp.errors import MechanismError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
-from optimaldp.sampling.bits import BitSource, SystemBits
+from optimaldp.sampling.bits import BitSource, SystemBits, system_bytes
 from optimaldp.sampling.exact import choose, choose_enclosed
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def system_words(count: int) -> Words:
     """*count* random 64-bit words from the operating system."""
     import numpy as np
 
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    return np.frombuffer(system_bytes(8 * count), dtype=np.uint64)
 
 
 def words_of(source: BitSource, count: int) -> Words:

@@ -13,6 +13,8 @@ from postgres_server import PostgresServer
 from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger import ledger_exists, open_ledger, verify_ledger
 from optimaldp.ledger.entry import hash_of
+from optimaldp.ledger.postgres_store import PostgresStore
+from optimaldp.ledger.store import StoredEntry
 
 
 @pytest.fixture
@@ -41,6 +43,16 @@ def test_serialisable_transactions_alone_keep_the_budget(database: str, monkeypa
         granted = sum(pool.map(ask, range(4)))
     assert granted == 10
     assert verify_ledger(location).intact
+
+
+def test_a_ledger_on_a_server_is_made_once_and_has_a_key_of_its_own(database: str) -> None:
+    first, other = f"{database}?ledger=first", f"{database}?ledger=other"
+    assert [PostgresStore.create(first, StoredEntry(1, text, "a")) for text in ("one", "two")] == [True, False]
+    assert PostgresStore.create(other, StoredEntry(1, "three", "b")) is True
+    assert [row.text for row in PostgresStore(first).rows(0)] == ["one"]
+    keys = [PostgresStore(url).secret() for url in (first, first, other)]
+    assert [len(key) for key in keys] == [32, 32, 32]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_one_database_holds_many_ledgers(database: str) -> None:

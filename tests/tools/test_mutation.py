@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ if not hasattr(os, "fork"):
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tools.mutation.child import copy_tree
+from tools.mutation.child import Child, _processor_ticks, copy_tree, wait_for
 from tools.mutation.mutants import change, mutants_of
 from tools.mutation.reach import Reach
 from tools.mutation.report import interval, read_listed, summary, survival, too_many
@@ -219,3 +220,14 @@ def test_a_sample_looks_at_what_is_quick(tmp_path: Path) -> None:
 
 def test_a_sample_of_this_tree_draws_from_several_packages() -> None:
     assert {"privacy", "sampling", "ledger", "tables"} <= {one.name for one in read_targets(sample=True)[0]}
+
+
+def test_whoever_waits_for_nothing_is_given_up_and_whoever_works_is_not() -> None:
+    child = Child(lambda _: time.sleep(600), seconds=0.02)
+    while wait_for([child]):
+        pass
+    assert child.too_long
+    before = _processor_ticks(os.getpid())
+    while _processor_ticks(os.getpid()) == before:  # ends because working shows
+        sum(range(10_000))
+    assert _processor_ticks(2**22 + 1) == 0  # nobody

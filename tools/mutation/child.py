@@ -35,7 +35,7 @@ _HEAVY = (
 )
 _MOST_MEMORY = 3 << 30  # bytes of data: a fault that would eat more was noticed, and the machine lives on
 _TOO_LONG = (-signal.SIGXCPU, -signal.SIGPROF, -signal.SIGKILL)
-_PATIENCE = 10  # a process that waits is given ten times as long as one that works, whatever else the machine does
+_PATIENCE = 10  # a process that only waits is given ten times as long as one that works
 
 
 def preload() -> None:
@@ -66,7 +66,8 @@ class Child:
 
     def __init__(self, work: Callable[[Callable[[str], None]], None], *, seconds: float) -> None:
         self.start = time.monotonic()
-        self._until = self.start + _PATIENCE * seconds
+        self._patience = _PATIENCE * seconds
+        self._until, self._used = self.start + self._patience, 0
         reading, writing = os.pipe()
         self._pipe = reading
         self.process = os.fork()
@@ -81,7 +82,7 @@ class Child:
     def ended(self) -> bool:
         """Whether it has ended by now, by itself or because its time was up."""
         done = os.waitid(os.P_PID, self.process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        if not done and time.monotonic() < self._until:
+        if not done and (time.monotonic() < self._until or self._works()):
             return False
         code = self.stop()
         self.seconds = time.monotonic() - self.start
@@ -93,12 +94,26 @@ class Child:
         self.too_long = not done or code in _TOO_LONG
         return True
 
+    def _works(self) -> bool:
+        """Whether it used the processor since this was asked last: on a busy machine it may be starved, not stuck."""
+        used, before = _processor_ticks(self.process), self._used
+        self._used, self._until = used, time.monotonic() + self._patience
+        return used > before
+
     def stop(self) -> int:
         """End it and whatever it started, which might hold the pipe open; the code it ended with."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process, signal.SIGKILL)
         _, status = os.waitpid(self.process, 0)
         return os.waitstatus_to_exitcode(status)
+
+
+def _processor_ticks(process: int) -> int:
+    """How long a process has used the processor, in ticks; 0 where nobody knows."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    return 0
 
 
 def allow(seconds: float) -> None:

@@ -5,11 +5,34 @@ from __future__ import annotations
 import html
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import InputError
+
+_MOST_BARS = 50  # rows that are worth a screen
+_NOTE = "text-align:left;padding-left:.8em;opacity:.7"
+_BAR = "background:#0072B2;height:.8em;border-radius:2px;min-width:1px"
+
+
+def html_bars(names: Sequence[str], counts: Sequence[int], notes: Sequence[str] = ()) -> str:
+    """Counts as bars for a notebook: one row for each name, with its count and a note behind it. Negative counts have no bar."""
+    largest = max([*counts, 1])
+    shown = zip_longest(names[:_MOST_BARS], counts[:_MOST_BARS], notes[:_MOST_BARS], fillvalue="")
+    rows = [
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='width:16em'>{_html_bar(int(count), largest)}</td>"
+        f"<td style='text-align:right'>{count}</td><td style='{_NOTE}'>{html.escape(note)}</td></tr>"
+        for name, count, note in shown
+    ]
+    if len(counts) > _MOST_BARS:
+        rows.append(f"<tr><td colspan='4' style='text-align:left'>… and {len(counts) - _MOST_BARS:,} more</td></tr>")
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _html_bar(count: int, largest: int) -> str:
+    return f"<div style='{_BAR};width:{100 * count / largest:.1f}%'></div>" if count > 0 else ""
 
 
 class Result(ABC):
@@ -64,4 +87,8 @@ class Result(ABC):
             f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
             for name, value in self.details()
         )
-        return f"<div><strong>{html.escape(self.summary())}</strong><table>{rows}</table></div>"
+        return f"<div><strong>{html.escape(self.summary())}</strong>{self._bars()}<table>{rows}</table></div>"
+
+    def _bars(self) -> str:
+        """Bars above the rows of the HTML view, where there is something to draw."""
+        return ""

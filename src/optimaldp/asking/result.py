@@ -8,13 +8,14 @@ import html
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.results import Result
+from optimaldp.results import Result, html_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +60,9 @@ class Release(Result):
         return self.answer.high
 
     def summary(self) -> str:
-        return f"Release({self.answer!r}, {self.level}, {self.neighbours}, certified)"
+        many = isinstance(self.answer, dict) and len(self.answer) > _MOST_SHOWN
+        shown = f"{len(self.answer):,} answers" if many else repr(self.answer)
+        return f"Release({shown}, {self.level}, {self.neighbours}, certified)"
 
     def to_document(self) -> dict[str, Any]:
         from optimaldp import __version__
@@ -143,22 +146,33 @@ class Release(Result):
         return super()._writers() | {".csv": self.to_csv}
 
     def _repr_html_(self) -> str:
-        if not isinstance(self.answer, dict):
-            return super()._repr_html_()
-        rows = "".join(
-            f"<tr><th>{html.escape(n)}</th><td>{html.escape(str(v))}</td></tr>" for n, v in self.answer.items()
-        )
-        return f"<table>{rows}</table>{super()._repr_html_()}"
+        return (_answer_html(self.answer) if isinstance(self.answer, dict) else "") + super()._repr_html_()
 
 
+_MOST_SHOWN = 20  # answers in one line
+_MOST_LISTED = 1000  # answers in one sentence
 _APART = ("mechanism_document", "histogram")  # written beside the certificate
 _MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")
 _HEADS = ("answer", "protected", "what epsilon means", "reliable")
 
 
+def _answer_html(answer: dict[str, Any]) -> str:
+    """Counts as bars, in each group if there are groups; any other answers as rows."""
+    if answer and all(isinstance(value, int) for value in answer.values()):
+        return html_bars(list(answer), list(answer.values()))
+    inside = {
+        name: _answer_html(value) if isinstance(value, dict) else html.escape(str(value))
+        for name, value in answer.items()
+    }
+    rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{shown}</td></tr>" for name, shown in inside.items())
+    return f"<table>{rows}</table>"
+
+
 def _answer_sentence(answer: object) -> str:
     if isinstance(answer, dict):
-        return "; ".join(f"{name}: {value}" for name, value in answer.items())
+        shown = [f"{name}: {value}" for name, value in islice(answer.items(), _MOST_LISTED)]
+        more = len(answer) - len(shown)
+        return "; ".join([*shown, f"… and {more:,} more"] if more else shown)
     return str(answer)
 
 

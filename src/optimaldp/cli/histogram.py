@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.bars import bar_lines
+from optimaldp.cli.bars import print_bars
 from optimaldp.errors import HistogramError
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _release(
 def _explain(release: HistogramRelease) -> None:
     """On a terminal, draw bars and say what was promised, on standard error: standard output holds the list alone."""
     if sys.stdout.isatty():
-        for line in bar_lines(release.labels, release.counts):
-            typer.echo(line, err=True)
+        print_bars(release.labels, release.counts, err=True)
         typer.echo(release.statement(), err=True)
 
 

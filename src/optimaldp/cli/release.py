@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -176,7 +177,9 @@ def answer_table(answer: dict[str, Any]) -> Any:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     numbers = [value for value in answer.values() if isinstance(value, int)]
     most = max(numbers, default=0) or 1
+    taken = max(map(len, answer), default=0) + len(str(most)) + 8  # names, counts and the space between them
+    room = min(40, max(4, shutil.get_terminal_size().columns - taken))
     for name, value in answer.items():
-        bar = "█" * round(40 * value / most) if isinstance(value, int) else ""
+        bar = "█" * round(room * value / most) if isinstance(value, int) else ""
         table.add_row(str(name), plain(value) if isinstance(value, str) else str(value), bar)
     return table

@@ -20,7 +20,7 @@ from optimaldp.histograms.remaps.bayes import check_bayes_size
 from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
-from optimaldp.results import Result
+from optimaldp.results import Result, html_bars
 from optimaldp.sampling import BitSource
 
 _SHOWN = 8  # counts in a one-line repr
@@ -123,11 +123,10 @@ class HistogramRelease(Result):
         return f"HistogramRelease({shown}, epsilon {self.epsilon}, {self.neighbours.value}, certified)"
 
     def details(self) -> list[tuple[str, str]]:
-        rows = [(label, f"{count}  [{low}, {high}]") for label, count, (low, high) in self._rows()]
-        return [*rows[:50], ("guarantee", self.statement())]
+        return [("guarantee", self.statement())]
 
-    def _rows(self) -> list[tuple[str, int, tuple[int, int]]]:
-        return list(zip(self.labels, self.counts, self.intervals()))
+    def _bars(self) -> str:
+        return html_bars(self.labels, self.counts, [f"{low} to {high}" for low, high in self.intervals()])
 
     def to_document(self) -> dict[str, Any]:
         return {

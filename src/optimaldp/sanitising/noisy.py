@@ -11,7 +11,7 @@ from optimaldp.errors import HistogramError, QuestionError
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.results import Result
+from optimaldp.results import Result, html_bars
 from optimaldp.sanitising.columns import Column
 
 
@@ -131,8 +131,9 @@ class Margin(Result):
         names = " × ".join(column.name for column in self.columns)
         return f"Margin({names}, {self.counts.size} counts, each ±{self.reach()} with probability 0.95)"
 
-    def details(self) -> list[tuple[str, str]]:
-        return [(", ".join(map(str, values)), str(count)) for values, count in self.rows()[:50]]
+    def _bars(self) -> str:
+        rows = self.rows()
+        return html_bars([", ".join(_shown(value) for value in values) for values, _ in rows], [n for _, n in rows])
 
     def to_document(self) -> dict[str, Any]:
         return {
@@ -140,3 +141,7 @@ class Margin(Result):
             "counts": [{"values": list(values), "count": count} for values, count in self.rows()],
             "error": self.error.to_document(),
         }
+
+
+def _shown(value: str | None) -> str:
+    return "(no value)" if value is None else value

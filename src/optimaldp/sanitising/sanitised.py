@@ -24,6 +24,7 @@ from optimaldp.sanitising.rows import frame_columns, generator
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_MOST_DRAWN = 3  # columns that a notebook shows
 _KINDS = ("pandas", "polars", "arrow")
 _ENDINGS = (".csv", ".parquet")
 
@@ -166,6 +167,12 @@ class Sanitised(Result):
 
     def details(self) -> list[tuple[str, str]]:
         return [(name, str(value)) for name, value in self.statement.items() if not isinstance(value, (list, dict))]
+
+    def _bars(self) -> str:
+        """The first columns, each by itself, from the noisy cells."""
+        measured = {column.name for one in self.tables if one.noisy.dense is not None for column in one.noisy.columns}
+        shown = [column.name for column in self.columns if column.name in measured][:_MOST_DRAWN]
+        return "".join(self.margin(name)._repr_html_() for name in shown)
 
     def to_document(self) -> dict[str, Any]:
         return {"rows": self.rows} | self.statement

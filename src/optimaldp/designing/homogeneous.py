@@ -7,7 +7,6 @@ boundary. It is the greatest private mechanism with that boundary, and no graph 
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -17,6 +16,7 @@ from optimaldp.designing.closeness import violated_event
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.rational import Stepper
 from optimaldp.graphs import DatasetGraph, Preferences, crossing_edges
+from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.search import breadth_first_tree
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
@@ -40,9 +40,12 @@ def is_plain(graph: DatasetGraph) -> bool:
 def broken_boundary(problem: Problem, rows: dict[int, Row]) -> Outcome | None:
     """Infeasible if the boundary rows of two touching regions are not close (compared answer by answer, not by rank)."""
     graph, of = problem.graph, problem.preferences.of
-    for edge in np.flatnonzero(crossing_edges(graph, problem.preferences)).tolist():
+    crossing = np.flatnonzero(crossing_edges(graph, problem.preferences))
+    code = of[graph.tails[crossing]].astype(np.int64) * len(problem.preferences.orders) + of[graph.heads[crossing]]
+    _, first = first_of_each(code, len(problem.preferences.orders) ** 2)  # regions touch along many edges
+    for edge in crossing[np.sort(first)].tolist():
         u, v = int(graph.tails[edge]), int(graph.heads[edge])
-        event = _close(graph.levels[0], rows[int(of[u])], rows[int(of[v])])
+        event = violated_event(graph.levels[0], rows[int(of[u])], rows[int(of[v])])
         if event is not None:
             names = [graph.names[u], graph.names[v]]
             answers = [problem.answers[a] for a in event]
@@ -50,11 +53,6 @@ def broken_boundary(problem: Problem, rows: dict[int, Row]) -> Outcome | None:
             witness = {"reason": reason, "fixed": names, "path": names, "answers": answers}
             return Outcome(Status.INFEASIBLE, Route.CLOSED_FORM, witness=witness)
     return None
-
-
-@lru_cache(maxsize=1024)  # bounded, and by value: regions touch along many edges, but their rows are few
-def _close(level: Level, start: Row, end: Row) -> tuple[int, ...] | None:
-    return violated_event(level, start, end)
 
 
 def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], boundary_rows: dict[int, Row]) -> Outcome:

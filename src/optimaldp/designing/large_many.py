@@ -40,7 +40,7 @@ def design_large_many(problem: Problem) -> Outcome:
         return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
     graph, shared, given = problem.graph, SharedRows.from_rows(list(problem.fixed.values())), _given(problem)
     spans, table = double_table(graph.arc_levels)
-    labels: dict[Event, Pair] = {}
+    labels: dict[Event, _Wanted] = {}
     trees = []
     for event in prefix_events(problem):
         label, label_low = _start(problem, shared, event)
@@ -51,7 +51,8 @@ def design_large_many(problem: Problem) -> Outcome:
             return Outcome(
                 Status.INFEASIBLE, Route.ENVELOPE, witness=_conflict(problem, event, predecessor, step), exact=False
             )
-        labels[event] = label, label_low
+        # Of each bound only what the datasets that want the event need is kept: with fifty answers the whole is gigabytes.
+        labels[event] = _Wanted(problem, event, label, label_low)
         trees.append(BoundTree(event, predecessor))
     rows = _rows(problem, labels, shared)
     certificate = Certificate(given, tuple(trees), statement=STATEMENT)
@@ -114,7 +115,17 @@ def _tight_ratio(bound: Bound) -> Fraction:
     return max(Fraction(1), min(Fraction(2**500), bound.epsilon.ratio_below(bits=128) * _LESS))
 
 
-def _rows(problem: Problem, labels: dict[Event, Pair], shared: SharedRows) -> FloatRows:
+class _Wanted:
+    """The bounds on one event, for each preference that has it as a prefix at the datasets of that preference."""
+
+    def __init__(self, problem: Problem, event: Event, high: Floats, low: Floats) -> None:
+        preferences, size = problem.preferences, len(event)
+        wanting = [k for k, order in enumerate(preferences.orders) if tuple(sorted(order[:size])) == event]
+        mine = {k: np.flatnonzero(preferences.of == k) for k in wanting}
+        self.at = {k: (high[vertices], low[vertices]) for k, vertices in mine.items()}
+
+
+def _rows(problem: Problem, labels: dict[Event, _Wanted], shared: SharedRows) -> FloatRows:
     """Differences of the bounds, order by order."""
     preferences, q = problem.preferences, len(problem.answers)
     table = np.empty((len(problem.graph), q))
@@ -122,11 +133,8 @@ def _rows(problem: Problem, labels: dict[Event, Pair], shared: SharedRows) -> Fl
         mine = np.flatnonzero(preferences.of == number)
         before: Pair = np.zeros(len(mine)), np.zeros(len(mine))
         for k, answer in enumerate(order, start=1):
-            if k < q:
-                high, low = labels[tuple(sorted(order[:k]))]
-                after = high[mine], low[mine]
-            else:
-                after = np.full(len(mine), SURE), np.zeros(len(mine))
+            everything: Pair = np.full(len(mine), SURE), np.zeros(len(mine))
+            after = labels[tuple(sorted(order[:k]))].at[number] if k < q else everything
             table[mine, answer] = difference(before, after)
             before = after
     exact_of = np.full(len(problem.graph), -1, dtype=np.int32)

@@ -64,9 +64,10 @@ class Design(Result):
     def from_json(text: str) -> Design:
         """Read a design back from what :meth:`to_json` or ``optimaldp design --output`` wrote; the referee checks it again."""
         from optimaldp.designing.reading import read_design
-        from optimaldp.documents.json_text import read_json_text
+        from optimaldp.documents.json_text import read_json_text, without_collection
 
-        return read_design(read_json_text(text))
+        with without_collection():
+            return read_design(read_json_text(text))
 
     @property
     def status_line(self) -> str:
@@ -110,6 +111,22 @@ class Design(Result):
             witness=self.witness or None,
             rows=rows,
             proof=self.proof,
+        )
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The result as JSON text: exact, and read back by :meth:`from_json`."""
+        from optimaldp.mechanisms.documents import design_text
+
+        if indent is not None or self.mechanism is None or self.status is not Status.OPTIMAL:
+            return super().to_json(indent=indent)
+        return design_text(
+            status=self.status,
+            route=self.route,
+            proof=self.proof,
+            problem=self.problem,
+            mechanism=self.mechanism,
+            certificate=self.certificate.proof if self.certificate else None,
+            witness=self.witness or None,
         )
 
     def _still_proven(self, printed: Mechanism) -> bool:

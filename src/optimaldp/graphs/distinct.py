@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 _LARGEST_TABLE = 1 << 24  # codes below this are looked up in a table of 128 MiB at most, without sorting
+
+
+def first_places(items: Sequence[Any]) -> dict[Any, int]:
+    """The different items, in order of appearance, each with the place where it occurs first; no Python loop over the items.
+
+    >>> first_places(["b", "a", "b"])
+    {'b': 0, 'a': 1}
+    """
+    places = dict(zip(reversed(items), range(len(items) - 1, -1, -1)))
+    return dict(sorted(places.items(), key=itemgetter(1)))
 
 
 def first_of_each(codes: Any, bound: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
@@ -212,10 +213,9 @@ def check_unique(names: Sequence[Any]) -> None:
     """Refuse names that are no words or occur twice."""
     if isinstance(names, LazyNames):
         return
-    seen: set[str] = set()
-    for name in names:
-        if not isinstance(name, str):
-            raise GraphError("datasets", name, "is not a name", "name datasets by words")
-        if name in seen:
-            raise GraphError("datasets", name, "is named twice", "names are unique")
-        seen.add(name)
+    if not all(issubclass(kind, str) for kind in set(map(type, names))):
+        wrong = next(name for name in names if not isinstance(name, str))
+        raise GraphError("datasets", wrong, "is not a name", "name datasets by words")
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise GraphError("datasets", twice, "is named twice", "names are unique")

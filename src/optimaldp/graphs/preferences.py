@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.distinct import first_places
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +59,14 @@ class Preferences:
         at_once = getattr(prefers, "preferences", None)
         if at_once is not None and answers is None and (whole := at_once(graph)) is not None:
             return cast(Preferences, whole)
-        wanted = [_lookup(prefers, name) for name in graph.names]
+        wanted = _look_up_all(prefers, graph.names)
         labels = _read_answers(answers if answers is not None else _mentioned(wanted))
         orders: dict[tuple[int, ...], int] = {}
+        keys = [tuple(item) if isinstance(item, list) else (type(item), item) for item in wanted]
         known: dict[Any, int] = {}  # thousands of datasets have few preferences
-        of = np.empty(len(graph), dtype=np.int32)
-        for vertex, item in enumerate(wanted):
-            key = tuple(item) if isinstance(item, list) else (type(item), item)
-            number = known.get(key)
-            if number is None:
-                order = _read_order(item, labels, graph.names[vertex])
-                number = known[key] = orders.setdefault(order, len(orders))
-            of[vertex] = number
+        for key, vertex in first_places(keys).items():
+            known[key] = orders.setdefault(_read_order(wanted[vertex], labels, graph.names[vertex]), len(orders))
+        of = np.fromiter(map(known.__getitem__, keys), dtype=np.int32, count=len(keys))
         return Preferences(tuple(labels), tuple(orders), of)
 
     def __len__(self) -> int:
@@ -105,6 +102,12 @@ class Preferences:
 
     def __repr__(self) -> str:
         return f"Preferences({len(self)} datasets, {len(self.answers)} answers, {len(self.orders)} orders)"
+
+
+def _look_up_all(prefers: Mapping[str, Any] | Callable[[str], Any], names: Sequence[str]) -> list[Any]:
+    if type(prefers) is dict and type(names) is list and names == list(prefers):
+        return list(prefers.values())  # as files have them
+    return [_lookup(prefers, name) for name in names]
 
 
 def _lookup(prefers: Mapping[str, Any] | Callable[[str], Any], name: str) -> Any:

@@ -80,8 +80,10 @@ def _read_numbered_tree(document: Any, graph: DatasetGraph, answers: Sequence[st
     field, numbers = f"{name}.predecessors", _list(document["predecessors"], f"{name}.predecessors")
     if len(numbers) != len(graph):
         raise CertificateError(field, len(numbers), f"numbers do not fit {len(graph)} datasets")
-    wrong = next((number for number in numbers if type(number) is not int or not FREE <= number < len(graph)), None)
-    if wrong is not None:
+    size = len(graph)
+    whole = set(map(type, numbers)) <= {int}  # and no bool, which is a number to Python
+    if not whole or not FREE <= min(numbers, default=0) <= max(numbers, default=0) < size:
+        wrong = next(number for number in numbers if type(number) is not int or not FREE <= number < size)
         raise CertificateError(
             field, wrong, "is not the place of a dataset", f"they are counted from 0 to {len(graph) - 1}"
         )

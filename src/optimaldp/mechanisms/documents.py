@@ -7,15 +7,19 @@ a file holds as JSON numbers are read by their decimal text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optimaldp.errors import MechanismError, ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.distinct import first_places
 from optimaldp.graphs.edge_levels import number_levels
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.graphs.problem import Problem, Row, preference_text, read_boundary, read_fixed
+from optimaldp.mechanisms.bulk_text import edges_text, object_text, prefers_text, quoted_names, rows_text, write
 from optimaldp.mechanisms.certificate import Certificate
 from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
 from optimaldp.mechanisms.float_text import written_rows
@@ -132,6 +136,36 @@ def design_document(
     return document | more
 
 
+def design_text(
+    *,
+    status: str,
+    route: str,
+    proof: str,
+    problem: Problem,
+    mechanism: Mechanism,
+    certificate: Certificate | None = None,
+    witness: object = None,
+) -> str:
+    """The JSON text of :func:`design_document` for the same design, much sooner where there are many datasets."""
+    graph, preferences = mechanism.graph, mechanism.preferences
+    names, default = quoted_names(graph.names), _commonest_level(graph)
+    levels = [level_document(level) for level in graph.levels]
+    orders = [_order_document(preferences, order) for order in preferences.orders]
+    fields = {"status": write(status), "route": write(route), "proof": write(proof)}
+    fields["answers"] = write(list(preferences.answers))
+    if levels:
+        fields["privacy"] = write(levels[default])
+    fields["edges"] = edges_text(graph, names, levels, default)
+    fields["prefers"] = prefers_text(preferences, names, orders)
+    fields |= {field: write(value) for field, value in _given_document(problem).items()}
+    fields["mechanism"] = rows_text(mechanism.rows, mechanism.answers, names)
+    if certificate is not None:
+        fields["certificate"] = write(certificate_document(certificate, graph, mechanism.answers))
+    if witness is not None:
+        fields["witness"] = write(witness)
+    return object_text(fields)
+
+
 def _check_fields(document: object, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:
     if not isinstance(document, Mapping):
         raise ProblemError("file", document, "is not an object", "a problem or mechanism is a JSON object")
@@ -166,7 +200,7 @@ def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[Datase
     number = {name: i for i, name in enumerate(prefers)}
     tails, heads, given, kinds = _read_edges(edges, number, default)
     levels, place = number_levels(given)  # two ways of writing may mean one level
-    which = place[np.asarray(kinds, dtype=np.int64)] if kinds else None
+    which = place[kinds] if edges else None
     if not levels and default is not None:
         levels = (default,)
     graph = DatasetGraph(list(prefers), tails, heads, levels=levels, level_of_edge=which)
@@ -186,34 +220,39 @@ def _read_prefers(prefers: object) -> Mapping[str, Any]:
 
 def _read_edges(
     edges: list[Any], number: Mapping[str, int], default: Level | None
-) -> tuple[list[int], list[int], tuple[Level, ...], list[int]]:
-    """Tails, heads, the different levels and which of them each edge has."""
-    known: dict[str | None, int] = {}  # files repeat their few levels on many edges
-    levels: list[Level] = []
+) -> tuple[list[int], list[int], tuple[Level, ...], npt.NDArray[np.int64]]:
+    """Tails, heads, the different levels (the default one first, if an edge has it) and which of them each edge has."""
+    if not set(map(type, edges)) <= {list} or not set(map(len, edges)) <= {2, 3}:
+        _refuse_edge(edges)
+    try:
+        tails = list(map(number.__getitem__, map(itemgetter(0), edges)))
+        heads = list(map(number.__getitem__, map(itemgetter(1), edges)))
+    except (KeyError, TypeError):  # the loop below says which
+        tails = [_end(edge[0], number, i) for i, edge in enumerate(edges)]
+        heads = [_end(edge[1], number, i) for i, edge in enumerate(edges)]
+    # Files repeat their few levels on many edges: each way of writing is read once, where it occurs first.
+    own = np.flatnonzero(np.fromiter(map(len, edges), dtype=np.int8, count=len(edges)) == 3)
+    texts = list(map(repr, [edge[2] for edge in edges if len(edge) == 3]))
+    places = first_places(texts)
+    if len(own) == len(edges):
+        default = None
+    elif default is None:
+        i = next(i for i, edge in enumerate(edges) if len(edge) == 2)
+        raise ProblemError(f"edges[{i}]", edges[i], "has no privacy level", "give it one, or a default in privacy")
+    levels = [read_level(edges[i][2], name=f"edges[{i}]") for i in own[list(places.values())].tolist()]
+    known = {text: place for place, text in enumerate(places, start=1)}
+    which = np.zeros(len(edges), dtype=np.int64)
+    which[own] = list(map(known.__getitem__, texts))
+    return (
+        (tails, heads, (default, *levels), which) if default is not None else (tails, heads, tuple(levels), which - 1)
+    )
 
-    def kind(edge: list[Any], i: int) -> int:
-        text = repr(edge[2]) if len(edge) == 3 else None
-        place = known.get(text)
-        if place is None:
-            level = default if text is None else read_level(edge[2], name=f"edges[{i}]")
-            if level is None:
-                raise ProblemError(f"edges[{i}]", edge, "has no privacy level", "give it one, or a default in privacy")
-            place = known[text] = len(levels)
-            levels.append(level)
-        return place
 
+def _refuse_edge(edges: list[Any]) -> None:
     for i, edge in enumerate(edges):
         if type(edge) is not list or not 2 <= len(edge) <= 3:
             rule, way_out = "is not an edge", 'write ["a", "b"] or ["a", "b", {"epsilon": …}]'
             raise ProblemError(f"edges[{i}]", edge, rule, way_out)
-    try:
-        tails = [number[edge[0]] for edge in edges]
-        heads = [number[edge[1]] for edge in edges]
-    except (KeyError, TypeError):  # the loop below says which
-        tails = [_end(edge[0], number, i) for i, edge in enumerate(edges)]
-        heads = [_end(edge[1], number, i) for i, edge in enumerate(edges)]
-    which = [kind(edge, i) for i, edge in enumerate(edges)]
-    return tails, heads, tuple(levels), which
 
 
 def _end(name: object, number: Mapping[str, int], i: int) -> int:

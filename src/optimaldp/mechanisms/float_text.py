@@ -13,7 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from optimaldp.graphs.distinct import first_places
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.mechanisms.rows import SURE_SIDE, FloatRows, Row, Rows, SharedRows, TwoSides
 from optimaldp.privacy.numbers import fraction_text
@@ -62,12 +64,21 @@ def decimal_rows(rows: TwoSides | FloatRows, given: Sequence[tuple[Decimal, ...]
 
 def _two_sides(rows: TwoSides, pair: Any) -> list[Any]:
     """*pair* makes (small, rest) of the smaller probability; equal ones are made once."""
+    made, which = _different_sides(rows, pair)
+    return [made[k] for k in which.tolist()]
+
+
+def written_sides(rows: TwoSides) -> tuple[list[tuple[str, str]], npt.NDArray[np.int64]]:
+    """Each different row of two answers as exact text, and for each dataset which one it has."""
+    return _different_sides(rows, _ratio_pair)
+
+
+def _different_sides(rows: TwoSides, pair: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     small = np.where(rows.sides == SURE_SIDE, 0.0, np.abs(rows.sides))
     distinct, which = np.unique(small, return_inverse=True)
     made = [pair(float(p)) for p in distinct]
-    swapped = [(b, a) for a, b in made]
-    first_is_small = ((rows.sides >= 0) == (rows.favourites == 0)).tolist()
-    return [made[k] if first else swapped[k] for k, first in zip(which.tolist(), first_is_small)]
+    first_is_small = (rows.sides >= 0) == (rows.favourites == 0)
+    return made + [(b, a) for a, b in made], which + np.where(first_is_small, 0, len(made))
 
 
 def _ratio_pair(small: float) -> tuple[str, str]:
@@ -136,21 +147,16 @@ def _as_float(number: Fraction) -> float | None:
 
 def shared_by_text(rows: Mapping[str, Any], names: Sequence[str], read: Any) -> tuple[list[Row], list[int]]:
     """Each different written row read once by *read*, and for each dataset which one it has."""
-    number: dict[Any, int] = {}
-    different: list[Row] = []
-    of = []
-    for name in names:
-        written = rows.get(name)
-        try:
-            key: Any = tuple(written.items())  # type: ignore[union-attr]
-            place = number.get(key)
-        except (AttributeError, TypeError):
-            key, place = name, None
-        if place is None:
-            different.append(read(name))
-            place = number[key] = len(different) - 1
-        of.append(place)
-    return different, of
+    keys: list[Any]
+    try:
+        keys = [tuple(rows[name].items()) for name in names]
+        places = first_places(keys)
+    except (AttributeError, TypeError, KeyError):  # what is no row, or none at all, reading will say
+        keys = list(names)
+        places = first_places(keys)
+    different = [read(names[i]) for i in places.values()]
+    number = {key: place for place, key in enumerate(places)}
+    return different, list(map(number.__getitem__, keys))
 
 
 def as_rows(rows: list[Row], of: list[int], preferences: Preferences) -> Rows:

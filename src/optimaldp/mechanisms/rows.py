@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 Row = tuple[Fraction, ...]
+Vertices = slice | npt.NDArray[np.int64]
+_ALL = slice(None)
 
 SURE_SIDE = -(2.0**-1022)  # stands for probability 1: see side_to_fraction
 
@@ -40,10 +42,10 @@ class SharedRows:
     def row(self, vertex: int) -> Row:
         return self.rows[int(self.of[vertex])]
 
-    def floats(self) -> npt.NDArray[np.float64]:
-        """All rows in floating point, for display and plots."""
+    def floats(self, vertices: Vertices = _ALL) -> npt.NDArray[np.float64]:
+        """All rows in floating point, or those of some datasets: for display, plots and first looks."""
         table = np.array([[float(p) for p in row] for row in self.rows])
-        return table[self.of]
+        return table[self.of[vertices]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +66,15 @@ class TwoSides:
         wanted = side_to_fraction(float(self.sides[vertex]))
         return (wanted, 1 - wanted) if self.favourites[vertex] == 0 else (1 - wanted, wanted)
 
-    def floats(self) -> npt.NDArray[np.float64]:
-        """All rows in floating point, for display and plots."""
-        high = self.sides < 0
-        small = np.where(self.sides == SURE_SIDE, 0.0, np.abs(self.sides))
+    def floats(self, vertices: Vertices = _ALL) -> npt.NDArray[np.float64]:
+        """All rows in floating point, or those of some datasets: for display, plots and first looks."""
+        sides, favourites = self.sides[vertices], self.favourites[vertices]
+        high = sides < 0
+        small = np.where(sides == SURE_SIDE, 0.0, np.abs(sides))
         wanted = np.where(high, 1.0 - small, small)
         other = np.where(high, small, 1.0 - small)
-        first = np.where(self.favourites == 0, wanted, other)
-        return np.stack([first, np.where(self.favourites == 0, other, wanted)], axis=1)
+        first = np.where(favourites == 0, wanted, other)
+        return np.stack([first, np.where(favourites == 0, other, wanted)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +103,9 @@ class FloatRows:
         row[rest] = 1 - sum(row, Fraction(0))
         return tuple(row)
 
-    def floats(self) -> npt.NDArray[np.float64]:
-        """All rows in floating point, for display and plots."""
-        return self.table
+    def floats(self, vertices: Vertices = _ALL) -> npt.NDArray[np.float64]:
+        """All rows in floating point, or those of some datasets: for display, plots and first looks."""
+        return self.table[vertices]
 
 
 Rows = SharedRows | TwoSides | FloatRows

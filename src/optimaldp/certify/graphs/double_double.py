@@ -14,7 +14,7 @@ from optimaldp.certify.graphs.rounding import float_below
 # A dozen roundings of parts that are 2^-52 of the whole come to less than 2^-101 of it; 2^-98 leaves room.
 RELATIVE_ERROR = 2.0**-98
 ABSOLUTE_ERROR = 2.0**-1060  # where products underflow
-_SPLIT = 2.0**27 + 1.0
+SPLIT = 2.0**27 + 1.0
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -33,7 +33,7 @@ def two_product(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _halves(a: Any) -> tuple[Any, Any]:
-    scaled = _SPLIT * a
+    scaled = SPLIT * a
     high = scaled - (scaled - a)
     return high, a - high
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from optimaldp.certify.closeness import enclosure
 from optimaldp.certify.graphs.double_double import ABSOLUTE_ERROR, RELATIVE_ERROR, parts_below, two_product, two_sum
+from optimaldp.certify.graphs.edge_loop import CERTAIN_IN_TWO, RATIO_UP, examine_edges
 from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.errors import LevelError
@@ -28,11 +29,9 @@ from optimaldp.privacy import ApproximateDP, Bound, Level
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
-_AT_ONCE = 1 << 16  # edges: what a chunk touches stays in the cache
 _FAINT = 2.0**-1000  # below it products may lose precision: such datasets are left to rationals
 _HUGE = 2.0**500  # ratios stop here: smaller ones are safe, and nothing overflows
 _ENOUGH = 1000  # edges in rationals, once one of them broke its promise
-_SUM_UP, _RATIO_UP = 2 * UNIT, 1 + 8 * UNIT  # X and X - delta are rounded; then Y, the quotient and these two products
 
 
 @dataclass(frozen=True)
@@ -46,18 +45,6 @@ class SmallSides:
     def of(rows: TwoSides) -> SmallSides:
         small = np.where(rows.sides == SURE_SIDE, 0.0, np.abs(rows.sides))
         return SmallSides(small, (rows.sides >= 0) == (rows.favourites == 0))
-
-    def of_answer(self, answer: int) -> Floats:
-        """The probabilities of one answer, each within a relative 2^-53."""
-        is_small = self.first_is_small if answer == 0 else ~self.first_is_small
-        return np.where(is_small, self.small, 1.0 - self.small)
-
-    def parts(self, answer: int, vertices: Numbers) -> tuple[Floats, Floats]:
-        """The same for some datasets, exactly, as a sum of two floats."""
-        is_small = self.first_is_small[vertices] == (answer == 0)
-        small = self.small[vertices]
-        high, low = two_sum(np.ones(len(small)), -small)
-        return np.where(is_small, small, high), np.where(is_small, 0.0, low)
 
 
 class Promises:
@@ -76,91 +63,44 @@ class Promises:
 
 
 @dataclass(frozen=True)
-class OpenEdges:
-    """Edges that a stage could not pass, each with an upper bound of its least epsilon.
-
-    *doubts* lists for each of the inequalities (in the order of :func:`_inequalities`) the edges at which it is in doubt.
-    """
+class DoubtfulEdges:
+    """Edges that one float could not pass: each with an upper bound of its least epsilon, and whether two floats passed it."""
 
     edges: Numbers
     used: Floats
-    doubts: tuple[Numbers, ...] = ()
+    kept: npt.NDArray[np.bool_]
 
 
 def check_sides(mechanism: Mechanism, rows: TwoSides) -> PrivacyFinding:
     """The verdict on privacy of a mechanism in sides; the same as in rationals, much sooner."""
+    promises = Promises(mechanism.graph.levels)
+    doubtful, largest, edge = float_stages(mechanism, SmallSides.of(rows), promises)
+    largest, edge = _sharpen(mechanism, promises, doubtful, largest, edge)
+    return _third_stage(mechanism, doubtful, largest, edge)
+
+
+def float_stages(mechanism: Mechanism, sides: SmallSides, promises: Promises) -> tuple[DoubtfulEdges, float, int]:
+    """The edges that one float left in doubt, and of the others the largest epsilon and the edge that has it."""
     graph = mechanism.graph
-    sides, promises = SmallSides.of(rows), Promises(graph.levels)
-    left, largest, edge = _first_stage(mechanism, sides, promises)
-    kept = _second_stage(mechanism, sides, promises, left)
-    used = np.minimum(left.used, promises.most[graph.level_of_edge[left.edges]])[kept]
-    largest, edge = _sharpen(mechanism, OpenEdges(left.edges[kept], used), largest, edge)
-    return _third_stage(mechanism, OpenEdges(left.edges[~kept], left.used[~kept]), largest, edge)
-
-
-def _first_stage(mechanism: Mechanism, sides: SmallSides, promises: Promises) -> tuple[OpenEdges, float, int]:
-    """The edges that are not certainly private, and of the others the largest epsilon and the edge that has it."""
-    graph = mechanism.graph
-    probabilities = sides.of_answer(0), sides.of_answer(1)
-    faint = (sides.small > 0) & (sides.small < _FAINT)
-    any_faint, one_level = bool(faint.any()), len(graph.levels) == 1
-    undecided, ratios, doubts, largest, edge = [], [], [], 1.0, 0
-    for start in range(0, graph.edge_count, _AT_ONCE):
-        chunk = slice(start, start + _AT_ONCE)
-        tails, heads = graph.tails[chunk], graph.heads[chunk]
-        kind = 0 if one_level else graph.level_of_edge[chunk]
-        ratio, doubtful = _ratios([(p[tails], p[heads]) for p in probabilities], kind, promises)
-        if any_faint:
-            doubtful = [mask | faint[tails] | faint[heads] for mask in doubtful]
-        doubts.append([start + np.flatnonzero(mask) for mask in doubtful])
-        unsure = np.flatnonzero(np.logical_or.reduce(doubtful))
-        undecided.append(start + unsure)
-        ratios.append(ratio[unsure])
-        ratio[unsure] = 0.0
-        if (most := float(ratio.max())) > largest:
-            largest, edge = most, start + int(ratio.argmax())
-    used = np.log(np.concatenate(ratios)) * _RATIO_UP + 4 * UNIT
-    left = OpenEdges(np.concatenate(undecided), used, tuple(np.concatenate(column) for column in zip(*doubts)))
-    return left, log_above(Fraction(largest)), edge
-
-
-def _inequalities(promises: Promises) -> Iterator[tuple[bool, tuple[Floats, ...], int]]:
-    """Each bound with each answer, in a fixed order: its direction, its numbers, the answer."""
-    for forward, columns in promises:
-        for answer in (0, 1):
-            yield forward, columns, answer
-
-
-def _ratios(
-    ends: list[tuple[Floats, Floats]], kind: Any, promises: Promises
-) -> tuple[Floats, list[npt.NDArray[np.bool_]]]:
-    """For each edge an upper bound of its least ratio at its deltas, and where each inequality is in doubt."""
-    ratio, doubtful = np.ones(len(ends[0][0])), []
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for forward, (growth, _, delta, _), answer in _inequalities(promises):
-            tail, head = ends[answer]
-            above, below = (head, tail) if forward else (tail, head)
-            needed = ((above - delta[kind]) + above * _SUM_UP) / below * _RATIO_UP
-            needed[~(needed > 0)] = 0.0  # 0/0 and what delta covers
-            doubtful.append(needed > growth[kind])
-            np.maximum(ratio, needed, out=ratio)
-    return ratio, doubtful
-
-
-def _second_stage(
-    mechanism: Mechanism, sides: SmallSides, promises: Promises, left: OpenEdges
-) -> npt.NDArray[np.bool_]:
-    """Which of the open edges are certainly private at twice the precision."""
-    graph, broken = mechanism.graph, [np.zeros(0, dtype=np.int64)]
-    for (forward, columns, answer), edges in zip(_inequalities(promises), left.doubts):
-        for start in range(0, len(edges), _AT_ONCE):
-            chunk = edges[start : start + _AT_ONCE]
-            tail, head = sides.parts(answer, graph.tails[chunk]), sides.parts(answer, graph.heads[chunk])
-            above, below = (head, tail) if forward else (tail, head)
-            kind = graph.level_of_edge[chunk]
-            broken.append(chunk[~holds(above, below, [column[kind] for column in columns])])
-    kept: npt.NDArray[np.bool_] = ~np.isin(left.edges, np.concatenate(broken))
-    return kept
+    count = graph.edge_count
+    directions, numbers = zip(*((forward, np.stack(columns, axis=1)) for forward, columns in promises))
+    state, ratio = np.zeros(count, dtype=np.int8), np.empty(count)  # of the ratios only those in doubt are written
+    largest, edge = examine_edges(
+        count,
+        graph.tails,
+        graph.heads,
+        graph.level_of_edge,
+        sides.small,
+        sides.first_is_small,
+        np.array(directions),
+        np.stack(numbers),
+        _FAINT,
+        state,
+        ratio,
+    )
+    edges = np.flatnonzero(state)
+    used = np.log(ratio[edges]) * RATIO_UP + 4 * UNIT
+    return DoubtfulEdges(edges, used, state[edges] == CERTAIN_IN_TWO), log_above(Fraction(largest)), int(edge)
 
 
 def holds(above: tuple[Floats, Floats], below: tuple[Floats, Floats], promise: list[Floats]) -> npt.NDArray[np.bool_]:
@@ -175,40 +115,45 @@ def holds(above: tuple[Floats, Floats], below: tuple[Floats, Floats], promise: l
     return certain
 
 
-def _sharpen(mechanism: Mechanism, passed: OpenEdges, largest: float, edge: int) -> tuple[float, int]:
-    """The largest epsilon among edges that passed at twice the precision: measured in rationals as long as they are few."""
-    if not passed.edges.size:
+def _sharpen(
+    mechanism: Mechanism, promises: Promises, doubtful: DoubtfulEdges, largest: float, edge: int
+) -> tuple[float, int]:
+    """The largest epsilon among edges that passed in two floats: measured in rationals as long as they are few."""
+    edges = doubtful.edges[doubtful.kept]
+    bound = np.minimum(doubtful.used[doubtful.kept], promises.most[mechanism.graph.level_of_edge[edges]])
+    if not edges.size:
         return largest, edge
-    few = len(passed.edges) <= _ENOUGH
-    order = np.argsort(-passed.used, kind="stable") if few else np.array([passed.used.argmax()])
+    few = len(edges) <= _ENOUGH
+    order = np.argsort(-bound, kind="stable") if few else np.array([bound.argmax()])
     for i in order.tolist():
-        if passed.used[i] <= largest:
+        if bound[i] <= largest:
             break
-        number = int(passed.edges[i])
-        used = _check_edge(mechanism, number, {}).used if few else float(passed.used[i])
+        number = int(edges[i])
+        used = _check_edge(mechanism, number, {}).used if few else float(bound[i])
         if used > largest:
             largest, edge = used, number
     return largest, edge
 
 
-def _third_stage(mechanism: Mechanism, left: OpenEdges, largest: float, edge: int) -> PrivacyFinding:
+def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, edge: int) -> PrivacyFinding:
     """What is left is decided in rationals, equal cases once, the most suspicious first.
 
     A mechanism that is broken everywhere is not measured everywhere: then the bounds of the first stage stand in.
     """
     graph = mechanism.graph
-    strain = left.used - np.array([_least_epsilon(level) for level in graph.levels])[graph.level_of_edge[left.edges]]
+    edges, used = doubtful.edges[~doubtful.kept], doubtful.used[~doubtful.kept]
+    strain = used - np.array([_least_epsilon(level) for level in graph.levels])[graph.level_of_edge[edges]]
     order = np.argsort(-strain, kind="stable")
     worst: tuple[EdgeFinding, int] | None = None
     known: dict[Any, EdgeFinding] = {}
-    for count, number in enumerate(left.edges[order].tolist()):
+    for count, number in enumerate(edges[order].tolist()):
         found = _check_edge(mechanism, number, known)
         if not found.kept and (worst is None or found.strain > worst[0].strain):
             worst = (found, number)
         if found.used > largest:
             largest, edge = found.used, number
         if worst is not None and count >= _ENOUGH:
-            largest = max(largest, float(left.used[order[count + 1 :]].max(initial=0.0)))
+            largest = max(largest, float(used[order[count + 1 :]].max(initial=0.0)))
             break
     if worst is None:
         return PrivacyFinding(True, edge, largest)

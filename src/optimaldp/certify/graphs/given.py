@@ -168,7 +168,7 @@ def differing(mechanism: Mechanism, allowed: GivenRows, given: npt.NDArray[np.bo
 def _differing_floats(mechanism: Mechanism, allowed: GivenRows, vertices: npt.NDArray[np.int64]) -> list[int]:
     """Floats find the suspects, rationals decide about them."""
     table = np.array([[float(p) for p in row] for row in allowed.rows])[allowed.of[vertices]]
-    mine = mechanism.rows.floats()[vertices]
+    mine = mechanism.rows.floats(vertices)
     small = np.minimum(table, 1.0 - table)
     suspects = (np.abs(mine - table) > 0.5e-9 * np.maximum(small, 1e-12)).any(axis=1)
     for vertex in vertices[suspects].tolist():

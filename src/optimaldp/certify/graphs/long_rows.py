@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
 
 from optimaldp.certify.closeness import Row
 from optimaldp.certify.graphs.bounds import Walk
+from optimaldp.certify.graphs.prefix_sums import Lines, Sides, number_above
 from optimaldp.certify.graphs.rounding import decimal_above
-from optimaldp.mechanisms.certificate import Event
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
-from optimaldp.privacy.balls import Ball, ball, precision, upper
+from optimaldp.privacy.balls import Ball, ball, precision, rational, upper
 
+_MANY = 20_000  # probabilities in pairs of rows: beyond, Python's fractions take seconds
 _LONG = 1024  # bits of a denominator from which on enclosing is quicker
-_BITS = 512
+_ZERO = Ball(0)
 _UP = 1 + 1e-12  # far more than the rounding of a few floats; it only matters for the epsilon that is shown
 
 
 class LongRows:
     """Distinct rows, enclosed once each."""
+
+    bits = 512
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -33,15 +35,17 @@ class LongRows:
         self._most = 0.0  # the largest epsilon measured so far
 
     @staticmethod
-    def pays(rows: Sequence[Row], levels: Sequence[Level]) -> bool:
-        """Whether some numbers are long and all levels are made of finite bounds."""
+    def pays(rows: Sequence[Row], levels: Sequence[Level], *, pairs: int = 0) -> bool:
+        """Whether numbers are long, or *pairs* of rows have very many numbers; and all levels are made of finite bounds."""
         plain = all(
             isinstance(level, ApproximateDP) and not any(bound.epsilon.infinite for bound in level.bounds)
             for level in levels
         )
-        return plain and any(max(p.denominator for p in row).bit_length() > _LONG for row in rows)
+        many = bool(rows) and pairs * len(rows[0]) > _MANY
+        return plain and (many or any(max(p.denominator for p in row).bit_length() > _LONG for row in rows))
 
     def row(self, number: int) -> list[Ball]:
+        """A row in this arithmetic, to be called at its precision."""
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = [ball(p) for p in self._rows[number]]
@@ -54,48 +58,45 @@ class LongRows:
         only the largest is reported.
         """
         assert isinstance(level, ApproximateDP)
-        with precision(_BITS):
+        with precision(self.bits):
             most = 0.0
             for bounds, above, below in ((level.forward, head, tail), (level.backward, tail, head)):
                 for bound in bounds:
-                    if not _certainly_kept(bound, self.row(above), self.row(below)):
+                    certain = _certainly_kept(bound, self.row(above), self.row(below))
+                    if not certain and not _exactly_kept(bound, self._rows[above], self._rows[below]):
                         return None
                     if _promised(bound.epsilon) > self._most:
                         most = max(most, _epsilon(bound, self.row(above), self.row(below)))
             self._most = max(self._most, most)
             return most
 
-    def gap(self, walks: Sequence[Walk], event: Event, tail: int, head: int) -> tuple[Fraction, Fraction] | None:
-        """From above: the bound that the tail imposes on the head minus what the head has, and the slope; ``None`` if unclear."""
-        with precision(_BITS):
-            p, c = self._sides(tail, event)
-            x, rest = self._sides(head, event)
-            low = bool(x <= rest)
-            best = (rest, Ball(0))
-            for walk in walks:
-                for bound in walk.ahead:
-                    ratio = _exp(bound.epsilon)
-                    value = ratio * p + ball(bound.delta)
-                    best = _least(best, (value - x if low else rest - (1 - value).max(Ball(0)), ratio))
-                for bound in walk.back:
-                    ratio = _exp(bound.epsilon)
-                    left = ((c - ball(bound.delta)) / ratio).max(Ball(0))
-                    best = _least(best, ((1 - left) - x if low else rest - left, 1 / ratio))
-            # A gap of exactly 0 is enclosed with a radius of 2^-500 of the small side: zero for every purpose.
-            gap = upper(best[0])
-            return (max(gap, Fraction(0)), upper(best[1])) if not best[0] < 0 else None
+    def lines(self, walks: Sequence[Walk]) -> Lines:
+        """The bounds of parallel walks in this arithmetic, ahead and back, each with its slope."""
+        with precision(self.bits):
+            ahead = [(b.epsilon.exp(), ball(b.delta), number_above(b.epsilon.exp())) for w in walks for b in w.ahead]
+            inverse = [(1 / b.epsilon.exp(), ball(b.delta)) for w in walks for b in w.back]
+            return ahead, [(factor, delta, number_above(factor)) for factor, delta in inverse]
 
-    def _sides(self, number: int, event: Event) -> tuple[Ball, Ball]:
-        inside, outside = Ball(0), Ball(0)
-        for answer, p in enumerate(self.row(number)):
-            if answer in event:
-                inside = inside + p
-            else:
-                outside = outside + p
-        return inside, outside
+    def gap(self, lines: Lines, tail: Sides, head: Sides) -> tuple[float, float] | None:
+        """From above: the bound that the tail imposes on the head minus what the head has, and the slope; ``None`` if unclear.
+
+        To be called at this class's precision.
+        """
+        p, c = tail
+        x, rest = head
+        low = bool(x <= rest)
+        best = (rest, 0.0)
+        for ratio, delta, slope in lines[0]:
+            value = ratio * p + delta
+            best = _least(best, (value - x if low else rest - (1 - value).max(_ZERO), slope))
+        for inverse, delta, slope in lines[1]:
+            least = ((c - delta) * inverse).max(_ZERO)
+            best = _least(best, ((1 - least) - x if low else rest - least, slope))
+        # A gap of exactly 0 is enclosed with a radius of 2^-500 of the small side: zero for every purpose.
+        return (max(0.0, number_above(best[0])), best[1]) if not best[0] < 0 else None
 
 
-def _least(one: tuple[Ball, Ball], other: tuple[Ball, Ball]) -> tuple[Ball, Ball]:
+def _least(one: tuple[Ball, float], other: tuple[Ball, float]) -> tuple[Ball, float]:
     return other if other[0].mid() < one[0].mid() else one
 
 
@@ -109,6 +110,17 @@ def _certainly_kept(bound: Bound, above: list[Ball], below: list[Ball]) -> bool:
                 return False
             total = total + excess.max(Ball(0))
     return bool(total <= ball(bound.delta))
+
+
+def _exactly_kept(bound: Bound, above: Row, below: Row) -> bool:
+    """The same in rationals, where the promise is one: what is tight to the last digit no enclosure decides."""
+    if bound.epsilon.exact_ratio is None:
+        return False
+    ratio, total = rational(bound.epsilon.exact_ratio), rational(0)
+    for p, q in zip(above, below):
+        if p and (excess := rational(p) - ratio * rational(q)) > 0:
+            total += excess
+    return bool(total <= rational(bound.delta))
 
 
 def _epsilon(bound: Bound, above: list[Ball], below: list[Ball]) -> float:

@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from optimaldp.certify.graphs.duals import promises, proven_bound
+from optimaldp.certify.graphs.float_trees import FloatTrees
 from optimaldp.certify.graphs.given import GivenRows, given_fault
+from optimaldp.certify.graphs.prefixes import prefixes
 from optimaldp.certify.graphs.rounding import float_above
-from optimaldp.certify.graphs.tree_gaps import EventValues, event_values, tree_gaps
+from optimaldp.certify.graphs.shared_trees import SharedTrees
 from optimaldp.certify.graphs.trees import ENDLESS, Floats
 from optimaldp.errors import CertificateError
-from optimaldp.mechanisms import Certificate, DualProof, Mechanism
+from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Event
 from optimaldp.mechanisms.rows import Row
 
 TOLERANCE = 1e-9  # a proven gap up to here, relative to the small side of a probability, is rounding
 _LEAST_SCALE = Fraction(1, 10**6)  # a linear program knows nothing of relative errors below this
+
+_Proof = TypeVar("_Proof", BoundTree, DualProof)
 
 
 @dataclass(frozen=True)
@@ -60,52 +63,46 @@ def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: Gi
 
 def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
     largest = 0.0
-    for event, wanted in prefixes(mechanism, certificate.given):
-        values = event_values(mechanism, event)
-        needed = wanted & ~values.sure
+    preferences, given = mechanism.preferences, certificate.given
+    events = len(preferences.orders) * (len(mechanism.answers) - 1)
+    examine = SharedTrees if isinstance(mechanism.rows, SharedRows) else FloatTrees
+    examiner = examine(mechanism, given, allowed, events)
+    trees, duals = _by_event(certificate.trees), _by_event(certificate.duals)
+    for prefix, wanted in prefixes(preferences, given):
+        needed = wanted & ~examiner.sure(prefix)
         if not needed.any():
             continue
-        gaps = _gaps(mechanism, certificate, event, values, allowed, needed)
+        event = prefix.event
+        gaps = np.full(len(mechanism), math.inf)
+        for tree in trees.get(event, ()):
+            finding = examiner.gaps(tree, prefix, needed)
+            if finding.fault:
+                raise CertificateError(f"tree for {_words(mechanism, event)}", finding.fault, "is why it is rejected")
+            gaps = np.minimum(gaps, finding.gaps)
+        _improve_by_duals(gaps, mechanism, certificate, duals.get(event, ()), allowed)
         vertex = int(np.argmax(np.where(needed, gaps, -1.0)))
         if gaps[vertex] > TOLERANCE:
             return OptimalityFinding(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
         largest = max(largest, float(gaps[vertex]))
-    count = int(certificate.given.sum())
+    count = int(given.sum())
     return OptimalityFinding(True, largest, f"every prefix sum reaches its proven bound, with {count} datasets given")
 
 
-def prefixes(mechanism: Mechanism, given: npt.NDArray[np.bool_]) -> Iterator[tuple[Event, npt.NDArray[np.bool_]]]:
-    """Each event that is a proper prefix of somebody's preference, and the free datasets that want it."""
-    wanting: dict[Event, list[int]] = defaultdict(list)
-    for number, order in enumerate(mechanism.preferences.orders):
-        for k in range(1, len(order)):
-            wanting[tuple(sorted(order[:k]))].append(number)
-    for event, numbers in wanting.items():
-        yield event, np.isin(mechanism.preferences.of, numbers) & ~given
+def _by_event(proofs: Sequence[_Proof]) -> dict[Event, list[_Proof]]:
+    grouped: dict[Event, list[_Proof]] = defaultdict(list)
+    for proof in proofs:
+        grouped[tuple(sorted(proof.event))].append(proof)
+    return grouped
 
 
-def _gaps(
-    mechanism: Mechanism,
-    certificate: Certificate,
-    event: Event,
-    values: EventValues,
-    allowed: GivenRows,
-    needed: npt.NDArray[np.bool_],
-) -> Floats:
-    """The best proof of each dataset, tree or dual; infinite where there is none."""
-    best = np.full(len(mechanism), math.inf)
-    for tree in certificate.trees:
-        if tuple(sorted(tree.event)) == event:
-            found = tree_gaps(mechanism, tree, certificate.given, values, allowed, needed)
-            if found.fault:
-                raise CertificateError(f"tree for {_words(mechanism, event)}", found.fault, "is why it is rejected")
-            best = np.minimum(best, found.gaps)
-    duals = [dual for dual in certificate.duals if tuple(sorted(dual.event)) == event]
+def _improve_by_duals(
+    gaps: Floats, mechanism: Mechanism, certificate: Certificate, duals: Sequence[DualProof], allowed: GivenRows
+) -> None:
     if duals:
         held = promises(mechanism.graph)
         for dual in duals:
-            best[dual.vertex] = min(best[dual.vertex], _dual_gap(mechanism, certificate, dual, held, allowed))
-    return best
+            gap = _dual_gap(mechanism, certificate, dual, held, allowed)
+            gaps[dual.vertex] = min(gaps[dual.vertex], gap)
 
 
 def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, held: Any, allowed: GivenRows) -> float:

@@ -77,7 +77,7 @@ def is_private(mechanism: Mechanism) -> bool:
         return True
     tails, heads, levels, _ = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist())
-    check = _pair_checker(shared.rows, graph.levels)
+    check = _pair_checker(shared.rows, graph.levels, len(tails))
     return all(check(graph.levels[k], t, h).kept for t, h, k in pairs)
 
 
@@ -159,7 +159,7 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     graph, shared = mechanism.graph, as_shared(mechanism)
     tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist(), edges.tolist())
-    check = _pair_checker(shared.rows, graph.levels)
+    check = _pair_checker(shared.rows, graph.levels, len(tails))
     found = [
         (check(graph.levels[k], t, h), edge) for t, h, k, edge in track(pairs, "Checking privacy", total=len(edges))
     ]
@@ -170,11 +170,13 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     return PrivacyFinding(private, edge, max(item.used for item, _ in found), reason)
 
 
-def _pair_checker(rows: tuple[Row, ...], levels: tuple[Level, ...]) -> Callable[[Level, int, int], EdgeFinding]:
+def _pair_checker(
+    rows: tuple[Row, ...], levels: tuple[Level, ...], pairs: int
+) -> Callable[[Level, int, int], EdgeFinding]:
     """How pairs of distinct rows are checked: in rationals, after enclosures where those are long."""
     from optimaldp.certify.graphs.long_rows import LongRows  # its enclosures stand on this module's neighbours
 
-    enclosed = LongRows(rows) if LongRows.pays(rows, levels) else None
+    enclosed = LongRows(rows) if LongRows.pays(rows, levels, pairs=pairs) else None
 
     def check(level: Level, tail: int, head: int) -> EdgeFinding:
         used = enclosed.used(level, tail, head) if enclosed is not None else None

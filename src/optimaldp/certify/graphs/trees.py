@@ -7,21 +7,23 @@ with the same root values exceeds it by more than the gaps add up to: bounds are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.graphs.bounds import Walk
-from optimaldp.extras import numba_if_installed
+from optimaldp.certify.graphs.tree_loop import settle
 from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.mechanisms import BoundTree, Mechanism
+from optimaldp.mechanisms.certificate import ROOT
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
 ENDLESS = 1e150  # gaps and factors stop here: hopeless, and the product of two of them is still finite
-_UP = 1.0 + 2.0**-40  # more than all roundings of a chain of sums of nonnegative numbers
+TINY = 1e-250  # what scales a gap at a smaller side: floats stop near 1e-301, and nobody sees the difference
+TOTAL_UP = 1.0 + 2.0**-40  # more than all roundings of a chain of sums of nonnegative numbers
 
 
 @dataclass(frozen=True)
@@ -75,42 +77,50 @@ def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Number
     total, product = np.minimum(gap, ENDLESS), np.minimum(factor, ENDLESS)
     state = np.where(parent == np.arange(len(parent)), _DONE, _NEW).astype(np.int8)
     stack = np.empty(len(parent) + 1, dtype=np.int32)
-    settle = _settle if len(parent) < _COMPILE_FROM else _compiled_settle()
-    settle(np.ascontiguousarray(parent, dtype=np.int32), total, product, state, stack, ENDLESS)
-    return total * _UP, np.flatnonzero(state == _ASTRAY)
+    settle(len(parent), np.ascontiguousarray(parent, dtype=np.int32), total, product, state, stack, ENDLESS)
+    return total * TOTAL_UP, np.flatnonzero(state == _ASTRAY)
 
 
 _NEW, _WAITING, _DONE, _ASTRAY = 0, 1, 2, 3
-_COMPILE_FROM = 20_000  # below this plain Python is done before numba has been imported
 
 
-def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endless: float) -> None:
-    """Walk up from every vertex to one that is settled, then settle the walk backwards: each vertex is touched once."""
-    for start in range(len(parent)):
-        depth = 0
-        vertex = start
-        while state[vertex] == 0:
-            state[vertex] = 1
-            stack[depth] = vertex
-            depth += 1
-            vertex = parent[vertex]
-        known = state[vertex] == 2  # otherwise the walk met itself, or one that did
-        while depth > 0:
-            depth -= 1
-            below = stack[depth]
-            if known:
-                total[below] = min(total[below] + product[below] * total[parent[below]], endless)
-                state[below] = 2
-            else:
-                state[below] = 3
+@dataclass(frozen=True)
+class TreeFinding:
+    """The gap of each dataset relative to the small side of its probability, or why the tree proves nothing."""
+
+    gaps: Floats
+    fault: str = ""
 
 
-@cache
-def _compiled_settle() -> Any:
-    numba = numba_if_installed()
-    if numba is None:
-        return _settle
-    try:
-        return numba.njit(cache=True)(_settle)
-    except RuntimeError:  # nowhere to write: then each process compiles for itself
-        return numba.njit(_settle)
+class TreeWords:
+    """What can be wrong with a tree, in words."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._names = mechanism.graph.names
+
+    def misfit(self) -> TreeFinding:
+        return _fault("a bound tree does not fit the graph")
+
+    def fault(
+        self, tree: BoundTree, concerned: npt.NDArray[np.bool_], *, lost: npt.NDArray[np.bool_]
+    ) -> TreeFinding | None:
+        """A predecessor that is no neighbour, or a root that is not given."""
+        if lost.any():
+            vertex = int(lost.argmax())
+            ends = self._names[int(tree.predecessor[vertex])], self._names[vertex]
+            return _fault(f"{ends[0]!r} bounds {ends[1]!r} but is no neighbour of it")
+        roots = concerned & (tree.predecessor == ROOT)
+        if roots.any():
+            return _fault(f"{self._names[int(roots.argmax())]!r} is a root but its distribution is not given")
+        return None
+
+    def above(self, vertex: int) -> TreeFinding:
+        name = self._names[vertex]
+        return _fault(f"the value of {name!r} is above the bound that its predecessor imposes: a contradiction")
+
+    def cycle(self, vertex: int) -> TreeFinding:
+        return _fault(f"the bound of {self._names[vertex]!r} runs in a cycle")
+
+
+def _fault(reason: str) -> TreeFinding:
+    return TreeFinding(np.zeros(0), reason)

@@ -1,0 +1,69 @@
+"""The plans by which numbers are drawn: around the mode the weights halve within the width, on both sides, and not before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from optimaldp.histograms.noise.sparse import SparseNoise
+from optimaldp.histograms.noise.totals import total_law
+from optimaldp.privacy import Epsilon
+
+
+def least_width(logarithm: Callable[[int], float], mode: int, most: float) -> int:
+    """The least width at which the weights on both sides are at most half of the highest; nothing lies outside."""
+
+    def half(number: int) -> bool:
+        return not 0 <= number <= most or logarithm(number) <= logarithm(mode) - math.log(2)
+
+    return next(width for width in range(1, 10**4) if half(mode - width) and half(mode + width))
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "0.364", "1", "ln(2.1)", "ln(1.439)"])
+def test_widths_of_how_many_cells_survive(epsilon: str) -> None:
+    theta = math.exp(-float(Epsilon.read(epsilon)))
+    widths = set()
+    for cells in (1, 2, 3, 4, 5, 7, 11, 30, 100):
+        for least in (1, 2):
+            chance = theta**least / (1 + theta)
+
+            def logarithm(number: int, cells: int = cells, chance: float = chance) -> float:
+                ways = math.log(math.comb(cells, number))
+                return ways + number * math.log(chance) + (cells - number) * math.log1p(-chance)
+
+            survivors = SparseNoise(cells, Epsilon.read(epsilon), least).survivors
+            assert logarithm(survivors.mode) == pytest.approx(max(map(logarithm, range(cells + 1))))
+            assert survivors.width == least_width(logarithm, survivors.mode, cells), (cells, least)
+            for number in range(cells + 1):
+                relative = float(survivors.relative_weight(number))
+                assert relative == pytest.approx(math.exp(logarithm(number) - logarithm(survivors.mode)), rel=1e-9)
+            widths.add(survivors.width)
+    assert len(widths) > 2
+
+
+def test_the_left_side_may_be_the_wider_one() -> None:
+    """Four cells that survive with 0.41: three of them are at most half as likely as two, but one is nearly as likely."""
+    survivors = SparseNoise(4, Epsilon.read("ln(1.439)"), 1).survivors
+    assert (survivors.mode, survivors.width) == (2, 2)
+    assert float(survivors.relative_weight(3)) < 0.5 < float(survivors.relative_weight(1))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("epsilon", ["0.05", "0.7", "ln(2.1)", "3"])
+@pytest.mark.parametrize("bins", [2, 3, 8, 40])
+def test_modes_and_widths_of_totals(bins: int, epsilon: str, copies: int) -> None:
+    rate = float(Epsilon.read(epsilon))
+
+    def logarithm(total: int) -> float:
+        return copies * (math.lgamma(bins + total) - math.lgamma(total + 1)) - rate * total
+
+    law = total_law(bins, Epsilon.read(epsilon), copies)
+    highest = max(map(logarithm, range(5 * law.mode + 200)))
+    assert logarithm(law.mode) == pytest.approx(highest, abs=1e-9)
+    assert law.mode == 0 or logarithm(law.mode - 1) < logarithm(law.mode) - 1e-12, "the least of them"
+    assert law.width == least_width(logarithm, law.mode, math.inf)
+    for total in (0, law.mode + 1, law.mode + law.width):
+        relative = float(law.relative_weight(total))
+        assert relative == pytest.approx(math.exp(logarithm(total) - logarithm(law.mode)), rel=1e-7)

@@ -118,6 +118,7 @@ def _outcomes(chosen: list[Target], options: argparse.Namespace, known: dict[str
                 # More than half of a sample's time must be left for faults.
                 reach_seconds=share * 0.45 if options.seconds else 3600,
                 until=time.monotonic() + share if options.seconds else float("inf"),
+                blind=options.blind,
             )
             yield from _try(order)
         print(f"{target.name}: done after {time.monotonic() - begin:.0f} s", flush=True)
@@ -168,6 +169,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--each", type=float, default=20, help="seconds of tests that one fault may have")
     parser.add_argument("--only", action="append", default=[], help="files, as src/optimaldp/...; a folder does too")
     parser.add_argument("--tests", action="append", default=[], help="tests in place of those of the target")
+    parser.add_argument(
+        "--blind", action="store_true", help="with --tests: all of them for each fault, none measured first"
+    )
     parser.add_argument("--survivors", action="store_true", help="try those that survived once more")
     parser.add_argument("--afresh", action="store_true", help="forget what earlier runs found")
     return parser.parse_args(arguments)

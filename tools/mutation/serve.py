@@ -30,6 +30,8 @@ from tools.mutation.trial import (
     until_one_fails,
 )
 
+_QUICK = 0.02  # seconds of a test that nobody has timed
+
 
 @dataclass(frozen=True)
 class Order:
@@ -46,6 +48,8 @@ class Order:
     reach_seconds: float = 3600.0
     until: float = float("inf")
     """When to stop (monotonic); a fault that is still being tried then is not counted."""
+    blind: bool = False
+    """Whether every test is taken to reach every line: nothing is measured first, for few and quick tests."""
 
 
 def serve(order: Order, send: Callable[[Reach | Outcome | str | None], None]) -> None:
@@ -76,7 +80,7 @@ class _Loop:
         functions = Functions(order.tree)
         session.config._tmp_path_factory.getbasetemp()  # one folder for all forks, in the tree, gone with it
         gc.freeze()  # forks share what is not touched
-        reach = _reach(order, session.items, functions)
+        reach = _blind_reach(order, session.items) if order.blind else _reach(order, session.items, functions)
         if reach is None:
             self._send(
                 f"{order.target.name}: its tests take longer than {order.reach_seconds:.0f} s here, so it is left out"
@@ -87,6 +91,14 @@ class _Loop:
         for outcome in _Trials(order, reach, items, functions).run():
             self._send(outcome)
         return True
+
+
+def _blind_reach(order: Order, items: list[Any]) -> Reach:
+    """Every test for every line; one that needs longer than it is given here is timed alone before its verdict counts."""
+    names = [item.nodeid for item in items]
+    lengths = {path: len((order.tree / path).read_text(encoding="utf-8").splitlines()) for path in order.target.sources}
+    lines = {path: dict.fromkeys(range(1, length + 1), names) for path, length in lengths.items()}
+    return Reach(lines, dict.fromkeys(names, _QUICK), [])
 
 
 def _reach(order: Order, items: list[Any], functions: Functions) -> Reach | None:

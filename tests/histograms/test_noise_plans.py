@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
+from optimaldp.histograms.error import error_ball
+from optimaldp.histograms.noise.quantiles import _moments
 from optimaldp.histograms.noise.sparse import SparseNoise
 from optimaldp.histograms.noise.totals import total_law
+from optimaldp.histograms.parameters import theta_ball
 from optimaldp.privacy import Epsilon
+from optimaldp.privacy.balls import Ball, ball, precision
 
 
 def least_width(logarithm: Callable[[int], float], mode: int, most: float) -> int:
@@ -67,3 +72,27 @@ def test_modes_and_widths_of_totals(bins: int, epsilon: str, copies: int) -> Non
     for total in (0, law.mode + 1, law.mode + law.width):
         relative = float(law.relative_weight(total))
         assert relative == pytest.approx(math.exp(logarithm(total) - logarithm(law.mode)), rel=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", ["ln(2)", "ln(3)"])
+def test_the_mode_of_more_cells_than_a_float_can_count(epsilon: str) -> None:
+    """The least k with (N + 1) p <= k + 1, where the first guess is off by a few."""
+    theta = 1 / Fraction(Epsilon.read(epsilon).exact_ratio or 1)
+    chance = theta / (1 + theta)
+    for cells in range(10**17, 10**17 + 8):
+        survivors = SparseNoise(cells, Epsilon.read(epsilon), 1).survivors
+        assert survivors.mode == math.ceil((cells + 1) * chance) - 1, cells
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "5"])
+@pytest.mark.parametrize("bins", [2, 7, 150])
+def test_moments_are_rounded_up_and_hardly(bins: int, epsilon: str) -> None:
+    level = Epsilon.read(epsilon)
+    mean, spread = _moments(bins, level)
+    with precision(300):
+        theta = theta_ball(level)
+        exact = error_ball(bins, epsilon=level, bits=256) / 2
+        variance = bins * (bins - 1) * theta / (1 - theta) ** 2 - exact**2
+        for shown, true in ((mean, exact), (spread, variance.sqrt())):
+            assert bool(ball(Fraction(shown)) > true)
+            assert bool(ball(Fraction(shown)) < true * (1 + Ball(10) ** -11))

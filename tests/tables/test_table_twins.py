@@ -182,7 +182,7 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "cells transposed": changed(Plan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
     "bins off by one": changed(readings, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
-    "an edge belongs to the bin below": changed(readings, "_beside", lambda edge, *_: edge + 1),
+    "an edge belongs to the bin below": replaced(readings, "_is_below", lambda value, edge, column: value <= float(edge)),
     "steps off by one": changed(
         stepping, "bin_number", lambda build, *_: lambda table: (build(table) + 1).clip(upper=11)
     ),

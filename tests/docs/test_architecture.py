@@ -97,12 +97,12 @@ def test_a_table_has_a_row_for_each_walk(walk: Walk) -> None:
 
 
 CEILINGS = {
-    "release(csv)": 340,
-    "release(csv) again": 265,
+    "release(csv)": 315,
+    "release(csv) again": 240,
     "design": 190,
-    "ask with ledger": 410,
-    "histogram": 300,
-    "studio request": 540,
+    "ask with ledger": 415,
+    "histogram": 295,
+    "studio request": 545,
 }
 """Named functions that each call may pass: decision 0008 says when a number may be raised."""
 

@@ -178,7 +178,7 @@ TWINS: dict[str, Callable[[Patch], None]] = {
         counting, "_rows", lambda rows, table, plan: rows.filter(rows.speaks) if "speaks" in rows.columns else rows
     ),
     "part ignored": replaced(counting, "_counting_rows", lambda table, columns, plan: table.select(**columns)),
-    "the second condition ignored": changed(counting, "make_plan", lambda plan, *_: _first_only(plan)),
+    "the second condition ignored": changed(counting, "check", lambda plan, *_: _first_only(plan)),
     "cells transposed": changed(Plan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
     "bins off by one": changed(readings, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),

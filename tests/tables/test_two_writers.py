@@ -228,4 +228,4 @@ def test_every_operation_of_the_writer_is_used(own: Source, monkeypatch: pytest.
     assert set(operations) - used == set()
 
 
-_NO_OPERATION = ("__init__", "of")
+_NO_OPERATION = ("__init__", "__repr__", "__setattr__", "__delattr__", "of")

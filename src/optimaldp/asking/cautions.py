@@ -52,9 +52,8 @@ def _large_delta(request: Request, people: int | None) -> str:
 
 def _unit(request: Request, schema: Schema) -> str:
     unit = request.people.unit
-    names = list(schema)
     if unit is None:
-        likely = [name for name in names if _looks_like_identifier(name)]
+        likely = [name for name in schema.names if _looks_like_identifier(name)]
         if not likely:
             return ""
         return f"each row counts as one person; if a person can have several rows, name the unit: {likely[0]}?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Required, TypedDict
@@ -68,34 +68,27 @@ class Draft:
 
     def request(self, ledger: Ledger | None = None) -> Request:
         """The ledger's own unit and neighbours where nothing else was said; its part by column and value."""
-        if ledger is None:
-            if self.part is not None:
-                rule = "means nothing without a ledger that declares it"
-                raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
-            return self._read(self.neighbours or Neighbours.SUBSTITUTION, self._people(self.unit))
-        opening = ledger.opening
-        people = self._people(self.unit if self.unit is not None else opening.unit)
-        if self.part is not None:
-            part = ledger.part(self.part)
-            people = replace(people, part=(str(part.column), part.value))
-        request = self._read(self.neighbours or opening.neighbours, people)
-        if people.part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
-            rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
-            raise QuestionError("part", str(self.part), rule, "ask without a part")
-        return request
-
-    def _people(self, unit: str | None) -> People:
-        return People(unit, self.reduce, self.reduce_order, self.where, None, self.levels)
-
-    def _read(self, neighbours: str | Neighbours, people: People) -> Request:
-        return read_request(
+        if ledger is None and self.part is not None:
+            rule = "means nothing without a ledger that declares it"
+            raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
+        unit, neighbours = None, Neighbours.SUBSTITUTION
+        if ledger is not None:
+            unit, neighbours = ledger.opening.unit, ledger.opening.neighbours
+        own = None if ledger is None or self.part is None else ledger.part(self.part)
+        part = None if own is None else (str(own.column), own.value)
+        unit = unit if self.unit is None else self.unit
+        request = read_request(
             self.question,
             epsilon=self.epsilon,
             delta=self.delta,
-            neighbours=neighbours,
-            people=people,
+            neighbours=self.neighbours or neighbours,
+            people=People(unit, self.reduce, self.reduce_order, self.where, part, self.levels),
             by=self.by,
             groups=self.groups,
             public_groups=self.public_groups,
             aim=self.aim,
         )
+        if part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
+            rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
+            raise QuestionError("part", str(self.part), rule, "ask without a part")
+        return request

@@ -43,9 +43,9 @@ class Prepared:
         level = self.request.level
         return level if self.mechanism.spent.delta else approximate(level.epsilon)
 
-    def checks(self) -> tuple[str, ...]:
-        """What the referee checked, in words."""
-        return self.parts[0][1].finding.checks
+    def without_tables(self) -> Prepared:
+        """The same without anybody's counts: what may be kept beside an answer."""
+        return replace(self, parts=tuple((name, certified, Table({})) for name, certified, _ in self.parts))
 
     def draw(self, source: BitSource) -> Answer:
         """The private answer, or one for each group."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.numbers import fraction_text
@@ -21,17 +19,10 @@ def read_level(epsilon: object, delta: object = 0) -> ApproximateDP:
         raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
     if float(made.epsilon) > _LARGEST:
         raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
-    for name, zeros in (("epsilon", _leading_zeros(made)), ("delta", _bits_below_one(made.delta))):
+    below_one = made.delta.denominator.bit_length() - made.delta.numerator.bit_length() if made.delta else 0
+    for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros()), ("delta", below_one)):
         if zeros > _SMALLEST_BITS:
             raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")
     if made.delta >= 1:
         raise LevelError("delta", fraction_text(made.delta), "promises nothing", "a release needs a delta below 1")
     return made
-
-
-def _leading_zeros(made: ApproximateDP) -> int:
-    return 0 if made.epsilon.is_zero else made.epsilon.leading_zeros()
-
-
-def _bits_below_one(number: Fraction) -> int:
-    return max(0, number.denominator.bit_length() - number.numerator.bit_length()) if number else 0

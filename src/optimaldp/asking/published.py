@@ -8,7 +8,7 @@ from typing import Any
 
 from optimaldp.asking.request import Groups, Request, read_request
 from optimaldp.asking.result import epsilon_means
-from optimaldp.asking.statements import mechanism_document, reliability
+from optimaldp.asking.statements import mechanism_document
 from optimaldp.errors import InputError, QuestionError
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.epsilon import ZERO
@@ -149,7 +149,7 @@ def _sentences(request: Request, mechanism: Mechanism) -> dict[str, Any]:
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level),
-        "reliable": reliability(mechanism),
+        "reliable": mechanism.reliability(),
         "neighbours": request.neighbours.words,
         "theorem": mechanism.proof,
         "optimal": mechanism.optimality,

@@ -153,13 +153,13 @@ def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
 
 
 def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
-    request, setting = prepared.request, prepared.mechanism.setting
+    request, setting, public = prepared.request, prepared.mechanism.setting, prepared.without_tables()
     return Release(
         answer,
         str(prepared.question),
         request.level,
         request.neighbours,
-        statement(prepared) | details_of(answer),
+        lambda: statement(public) | details_of(answer),
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),
@@ -264,7 +264,7 @@ def _recorded(book: Ledger, request: Request, plan: Plan, version: str | None) -
         str(question),
         request.level,
         request.neighbours,
-        dict(entry.statement or {}),
+        lambda: dict(entry.statement or {}),
         meaning_of_answer(request, book.opening.dataset),
         approximate(ZERO),
         recorded=True,

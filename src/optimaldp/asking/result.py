@@ -8,6 +8,7 @@ import html
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,8 @@ class Release(Result):
     question: str
     level: ApproximateDP
     neighbours: Neighbours
-    statement: Statement
-    """What is promised and proven, in plain words and numbers: all of it public."""
+    stated: Callable[[], Statement] = field(compare=False)
+    """What makes the statement: it takes longer than the answer, and a pipe that takes the answer alone never asks for it."""
     meaning: dict[str, Any] = field(default_factory=dict)
     """What else changes the meaning of the answer: where, among, unit, reduce, by, and the dataset's name."""
     spent: ApproximateDP | None = None
@@ -43,6 +44,15 @@ class Release(Result):
     """Whether the answer was already in the ledger, so that asking again cost nothing."""
     time: str = ""
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def statement(self) -> Statement:
+        """What is promised and proven, in plain words and numbers: all of it public."""
+        return self.stated()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept of a release elsewhere: the statement, not what makes it."""
+        return vars(self) | {"statement": self.statement, "stated": None}
 
     @property
     def certificate(self) -> Statement:

@@ -20,10 +20,10 @@ def statement(prepared: Prepared) -> Statement:
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level),
-        "reliable": reliability(mechanism),
+        "reliable": mechanism.reliability(),
         "mechanism": mechanism.name,
         "neighbours": request.neighbours.words,
-        "checked": list(prepared.checks()),
+        "checked": list(prepared.parts[0][1].finding.checks),
         "theorem": mechanism.proof,
         "optimal": mechanism.optimality,
         "delta_used": fraction_text(prepared.spent.delta),
@@ -51,11 +51,6 @@ def _personal(prepared: Prepared) -> dict[str, Any]:
         "aim": str(prepared.request.aim),
         "public": "each person's level, and how many people have it, are treated as public",
     }
-
-
-def reliability(mechanism: Mechanism) -> str:
-    """From which margin on the answer is reliable, and how far off a wrong one is: one sentence."""
-    return mechanism.reliability()
 
 
 def _group_sizes(prepared: Prepared) -> list[int | None] | None:

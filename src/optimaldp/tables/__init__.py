@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from optimaldp.tables.counting import check, count, count_checked
+from optimaldp.tables.counting import count, count_checked
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
+from optimaldp.tables.plans import check
 from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.source import Source

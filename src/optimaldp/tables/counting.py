@@ -10,7 +10,7 @@ from optimaldp.errors import TableError
 from optimaldp.tables.engines import writer
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.people import People
-from optimaldp.tables.plans import Plan, make_plan
+from optimaldp.tables.plans import Plan, check
 from optimaldp.tables.predicates import refuse_deep_nesting
 from optimaldp.tables.reducing import first_row_each, one_row_each
 from optimaldp.tables.source import Source
@@ -41,19 +41,9 @@ def count(source: object, tally: Tally | Keys, people: People | None = None) -> 
 
 def count_checked(opened: Source, plan: Plan) -> Counted:
     """The same for a plan that :func:`check` has made of this table."""
-    if plan.key is not None:
-        return _counted_keys(_run(opened, lambda: _key_query(opened.table, plan)))
-    return _counted(_run(opened, lambda: _query(opened.table, plan)), plan)
-
-
-def check(source: Source, tally: Tally | Keys, people: People | None = None) -> Plan:
-    """Check a count against the schema without reading data: raises what :func:`count` would raise before reading."""
-    return make_plan(source.schema, tally, people or People())
-
-
-def _run(opened: Source, query: Any) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = refuse_deep_nesting("question", lambda: opened.fetch(query()))
-    return rows
+    query, counted = (_query, _counted) if plan.key is None else (_key_query, _counted_keys)
+    rows = refuse_deep_nesting("question", lambda: opened.fetch(query(opened.table, plan)))
+    return counted(rows, plan)
 
 
 def _query(table: object, plan: Plan) -> Any:
@@ -184,7 +174,7 @@ def _voted_keys(rows: Any) -> Any:
     return leading.group_by("unit").aggregate(key=leading.key.min())
 
 
-def _counted_keys(rows: list[tuple[Any, ...]]) -> Counted:
+def _counted_keys(rows: list[tuple[Any, ...]], _: Plan) -> Counted:
     return Counted({}, (), keys={key: int(people) for key, people in rows})
 
 
@@ -194,19 +184,13 @@ def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
     for row in rows:
         level, numbers = (row[0], row[1:]) if plan.level is not None else ("", row)
         cells = grouped.setdefault(level, {})
-        for cell, people in _cells(numbers, plan):
+        whole = [int(value or 0) for value in numbers]
+        for cell, people in enumerate(_disentangled(whole, plan)) if plan.filtered else [whole]:
             if people:
                 cells[cell] = cells.get(cell, 0) + people
                 total[cell] = total.get(cell, 0) + people
     by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
     return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
-
-
-def _cells(row: tuple[Any, ...], plan: Plan) -> list[tuple[int, int]]:
-    numbers = [int(value or 0) for value in row]
-    if not plan.filtered:
-        return [(numbers[0], numbers[1])]
-    return list(enumerate(_disentangled(numbers, plan)))
 
 
 def _disentangled(numbers: list[int], plan: Plan) -> list[int]:

@@ -88,7 +88,8 @@ def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: st
         raise TableError("delimiter", delimiter, rule, f"for example one of {' '.join(map(repr, DELIMITERS))}")
     headers = [_header(path, codec) for path in paths]
     mark = delimiter or _most_used(headers[0])
-    names = [_names(header, mark, codec) for header in headers]
+    cut = [split_line(header.encode(codec), mark.encode()) for header in headers]
+    names = [tuple(cell.decode(codec).strip() for cell in cells) for cells in cut]
     if any(other != names[0] for other in names):
         different = paths[next(place for place, other in enumerate(names) if other != names[0])]
         rule = f"has another first line than {paths[0]}"
@@ -125,10 +126,6 @@ def _most_used(header: str) -> str:
     """The delimiter that the header holds most often, outside of quotes; a comma if it holds none."""
     unquoted = "".join(header.split('"')[::2])
     return max(DELIMITERS, key=unquoted.count)
-
-
-def _names(header: str, mark: str, codec: str) -> tuple[str, ...]:
-    return tuple(cell.decode(codec).strip() for cell in split_line(header.encode(codec), mark.encode()))
 
 
 def _opened(path: str) -> Any:

@@ -18,9 +18,6 @@ class Feed(Protocol):
 class TextFeed(Feed, Protocol):
     """Records of text; where there are few, they are handed over as they are, without Arrow."""
 
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
     def few(self, wanted: Sequence[str]) -> list[list[str | None]] | None: ...
 
 
@@ -36,11 +33,6 @@ def fed_table(columns: object) -> Any:
     # Not empty_table(), which imports pandas where that is installed.
     connection.con.register(FED, pa.Table.from_batches([], schema=pa.schema(columns)))
     return connection.table(FED)
-
-
-def text_table(feed: TextFeed) -> sql.Table:
-    """The table of text that a feed fills when a query runs."""
-    return sql.Table.of_records(FED, feed.columns)
 
 
 def fetch(table: Any, expression: Any, feed: Feed | None = None) -> list[tuple[Any, ...]]:
@@ -75,7 +67,7 @@ def _fetch_fed(connection: Any, expression: Any, feed: Feed) -> list[tuple[Any, 
 
 
 def _fetch_text(table: sql.Table, expression: sql.Table, feed: Any) -> list[tuple[Any, ...]]:
-    wanted = [name for name in table.columns if name in expression.needs] or [table.columns[0]]
+    wanted = [name for name in table.types if name in expression.needs] or [next(iter(table.types))]
     with _own_database() as own:
         for need in expression.needs:
             if isinstance(need, sql.Function):

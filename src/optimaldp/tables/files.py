@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from optimaldp.errors import TableError
+from optimaldp.tables import sql
 from optimaldp.tables.arrow_feed import DatasetFeed, has_unsafe_times, safe_schema
 from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.engines import embedded, forgives_bad_text
-from optimaldp.tables.feeding import fed_table, text_table
+from optimaldp.tables.feeding import FED, fed_table
 from optimaldp.tables.safety import without_engine_message
 from optimaldp.tables.schema import Schema, of_cell
 from optimaldp.tables.source import Source, wrap
@@ -41,27 +42,31 @@ def open_path(text: str, delimiter: str | None = None, encoding: str | None = No
 
 
 def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str | None) -> Source:
-    token = version_of(paths)
-    if delimiter is not None or encoding is not None:
-        token = read_as(token, (delimiter, encoding))
+    def token() -> str:
+        own = without_engine_message(words, "read", lambda: version_of(paths))
+        return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
+
     files = without_engine_message(words, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
     schema = Schema(tuple((name, of_cell(Cell("open"))) for name in files.columns))
-    return Source(text_table(files), schema, words, lambda: token, files)
+    table = sql.Records(FED, dict.fromkeys(files.columns, "string"))
+    return Source(table, schema, words, token, files)
 
 
 def _open_parquet(paths: list[str], words: str) -> Source:
-    token = version_of(paths)
+    def token() -> str:
+        return without_engine_message(words, "read", lambda: version_of(paths))
+
     remedy = "check that every file is Parquet and that all have the same columns"
     dataset = without_engine_message(words, "opened", lambda: _dataset(paths), remedy=remedy)
     # By the schema alone: what the engine reads by itself without failing on any value, and quicker.
     if has_unsafe_times(dataset.schema) or not forgives_bad_text():
-        return open_dataset(dataset, words, token=lambda: token)
+        return open_dataset(dataset, words, token=token)
     exactly = [_unpatterned(path) for path in paths]
     return wrap(
         # Statistics of a file leave NaN out: believing them, the engine would fail on a row that has one, or pass over it.
         lambda: embedded().read_parquet(exactly, utf8_validation="replace", can_have_nan=True),
         words,
-        token=lambda: token,
+        token=token,
         options={},
         remedy=remedy,
     )

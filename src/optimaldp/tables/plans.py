@@ -14,6 +14,7 @@ from optimaldp.tables.predicates import Predicate, parse_predicate
 from optimaldp.tables.readings import Numbered, numbered
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import Kind, Schema
+from optimaldp.tables.source import Source
 from optimaldp.tables.tally import Condition, Keys, Option, Tally, strides
 from optimaldp.tables.terms import Build, literal_term
 
@@ -64,8 +65,9 @@ class Plan:
         return total
 
 
-def make_plan(schema: Schema, tally: Tally | Keys, people: People) -> Plan:
-    """Check a count against the schema; raises whatever makes it impossible."""
+def check(source: Source, tally: Tally | Keys, people: People | None = None) -> Plan:
+    """Check a count against the schema, without reading data; raises whatever makes it impossible."""
+    schema, people = source.schema, people or People()
     rules = people.rules(tally)
     readings = () if isinstance(tally, Keys) else _readings(tally, schema)
     by_first = "first" in rules

@@ -65,14 +65,13 @@ def _binary(symbol: str, dtype: str = "") -> Any:
     return lambda self, other: Value.of(f"({{}} {symbol} {{}})", dtype or self.dtype, self, other)
 
 
+@dataclass(frozen=True, eq=False)  # equality writes a comparison
 class Value:
     """One value for each row: its SQL, which is complete in itself, its type, and what it needs."""
 
-    __slots__ = ("dtype", "needs", "text")
-    __hash__ = None  # type: ignore[assignment]  # equality writes a comparison
-
-    def __init__(self, text: str, dtype: str, needs: frozenset[Need] = frozenset()) -> None:
-        self.text, self.dtype, self.needs = text, dtype, needs
+    text: str
+    dtype: str
+    needs: frozenset[Need] = frozenset()
 
     @classmethod
     def of(cls, pattern: str, dtype: str, *parts: object) -> Value:
@@ -156,7 +155,7 @@ class Value:
 
     def cases(self, *branches: tuple[object, object], else_: object) -> Value:
         """The result beside the first value that equals this one."""
-        return _cases("CASE {}", (self,), branches, else_)
+        return cases(*branches, else_=else_, beside=(self,))
 
     def argmin(self, key: Value, *, where: Value) -> Value:
         return Value.of("FIRST({} ORDER BY {}) FILTER (WHERE {})", self.dtype, self, key, where)
@@ -186,20 +185,13 @@ def literal(value: Any, type: str | None = None) -> Value:
     return Value("'" + str(value).replace("'", "''") + "'", "string")
 
 
-def cases(*branches: tuple[object, object], else_: object = None) -> Value:
-    """The result beside the first condition that holds."""
-    return _cases("CASE", (), branches, else_)
-
-
-def _cases(
-    start: str, beside: tuple[Value, ...], branches: Sequence[tuple[object, object]], otherwise: object
-) -> Value:
-    pattern = f"({start}{' WHEN {} THEN {}' * len(branches)} ELSE {{}} END)"
-    results = [result for _, result in branches] + [otherwise]
-    dtype = next(
-        (literal(one).dtype if not isinstance(one, Value) else one.dtype for one in results if one is not None), "null"
-    )
-    return Value.of(pattern, dtype, *beside, *(part for branch in branches for part in branch), otherwise)
+def cases(*branches: tuple[object, object], else_: object = None, beside: tuple[Value, ...] = ()) -> Value:
+    """The result of the first condition that holds; with a value *beside*, of the first value that equals it."""
+    pattern = f"(CASE{' {}' * len(beside)}{' WHEN {} THEN {}' * len(branches)} ELSE {{}} END)"
+    parts = [*(part for branch in branches for part in branch), else_]
+    results = [part if isinstance(part, Value) else literal(part) for part in (*parts[1:-1:2], else_)]
+    dtype = next((result.dtype for result in results if result.dtype != "null"), "null")
+    return Value.of(pattern, dtype, *beside, *parts)
 
 
 def coalesce(*values: object) -> Value:
@@ -223,23 +215,20 @@ def call(function: Function, value: Value, dtype: str) -> Value:
     return Value(made.text, dtype, made.needs | {function})
 
 
+@dataclass(frozen=True)
 class Table:
     """Rows: their SQL, the types of their columns, and what they need."""
 
-    def __init__(self, text: str, types: Mapping[str, str], needs: frozenset[Need] = frozenset()) -> None:
-        self.text, self.types, self.needs = text, dict(types), needs
-
-    @classmethod
-    def of_records(cls, name: str, columns: Sequence[str]) -> Table:
-        """A table of text that a feed fills."""
-        return _Records(f'"{name}"', dict.fromkeys(columns, "string"))
+    text: str
+    types: dict[str, str]
+    needs: frozenset[Need] = frozenset()
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.types)
 
     def __getitem__(self, name: str) -> Value:
-        return Value(_column(name), self.types[name])
+        return Value(f"t.{quoted(name)}", self.types[name])
 
     def __getattr__(self, name: str) -> Value:
         try:
@@ -248,13 +237,15 @@ class Table:
             raise AttributeError(name) from None
 
     def select(self, **values: Value) -> Table:
-        return self._selected(values)
+        return _selected(self, values)
+
+    aggregate = select
 
     def mutate(self, **values: Value) -> Table:
-        return self._selected({name: self[name] for name in self.types} | values)
+        return _selected(self, {name: self[name] for name in self.types} | values)
 
     def drop(self, name: str) -> Table:
-        return self._selected({own: self[own] for own in self.types if own != name})
+        return _selected(self, {own: self[own] for own in self.types if own != name})
 
     def filter(self, holds: Value) -> Table:
         return Table(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.types, self.needs | holds.needs)
@@ -268,36 +259,31 @@ class Table:
     def group_by(self, *names: str) -> _Groups:
         return _Groups(self, names)
 
-    def aggregate(self, **values: Value) -> Table:
-        return self._selected(values)
 
-    def _selected(self, values: Mapping[str, Value], after: str = "") -> Table:
-        columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in values.items())
-        needs = self.needs.union(*(value.needs for value in values.values()))
-        types = {name: value.dtype for name, value in values.items()}
-        return Table(f"(SELECT {columns} FROM {self.text} AS t{after})", types, needs)
-
-
-class _Records(Table):
-    """The records themselves: whoever names a column of them needs it."""
+class Records(Table):
+    """Records that a feed fills in under this name: whoever names a column of them needs it."""
 
     def __getitem__(self, name: str) -> Value:
-        return Value(_column(name), self.types[name], frozenset([name]))
+        return Value(f"t.{quoted(name)}", self.types[name], frozenset([name]))
 
 
+@dataclass(frozen=True)
 class _Groups:
     """Rows that agree in some columns."""
 
-    def __init__(self, rows: Table, names: Sequence[str]) -> None:
-        self.rows, self.names = rows, names
+    rows: Table
+    names: Sequence[str]
 
     def aggregate(self, **values: Value) -> Table:
         keys = {name: self.rows[name] for name in self.names}
-        return self.rows._selected(keys | values, f" GROUP BY {', '.join(key.text for key in keys.values())}")
+        return _selected(self.rows, keys | values, f" GROUP BY {', '.join(key.text for key in keys.values())}")
 
 
-def _column(name: str) -> str:
-    return f"t.{quoted(name)}"
+def _selected(rows: Table, values: Mapping[str, Value], after: str = "") -> Table:
+    columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in values.items())
+    needs = rows.needs.union(*(value.needs for value in values.values()))
+    types = {name: value.dtype for name, value in values.items()}
+    return Table(f"(SELECT {columns} FROM {rows.text} AS t{after})", types, needs)
 
 
 def quoted(name: str) -> str:

@@ -73,7 +73,7 @@ def _connection() -> Any:
 def test_every_way_to_name_a_table_opens_it(tmp_path: Path, make: Any) -> None:
     source = open_source(make(tmp_path))
     assert source.schema.names == ("name", "age", "smokes")
-    kinds = ["text", "text" if "CSV" in source.words else "whole", "text"]
+    kinds = ["text", "text" if "CSV" in source.label else "whole", "text"]
     assert [source.schema[name].kind for name in source.schema] == kinds
     assert count(source, ADULT_SMOKERS).counts == (2, 2)
 
@@ -283,7 +283,7 @@ def test_ibis_expressions_are_tables(tmp_path: Path) -> None:
     in_memory = ibis.memtable(TABLE.to_pandas())
     for given in (table.filter(table.age > 0), table.mutate(older=table.age + 1), in_memory, in_memory.limit(4)):
         opened = open_source(given)
-        assert opened.words == "Ibis expression"
+        assert opened.label == "Ibis expression"
         assert count(opened, ADULT_SMOKERS).counts == (2, 2)
 
 

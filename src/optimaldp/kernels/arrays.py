@@ -11,3 +11,6 @@ Ints = npt.NDArray[np.integer[Any]]
 """Numbers of datasets, edges and levels, of any width."""
 
 Floats = npt.NDArray[np.float64]
+
+LevelTable = tuple[Ints, Floats, Floats, Floats, Floats]
+"""The levels of edges: where the bounds of each begin, and the growth, delta, decay and back delta of each bound."""

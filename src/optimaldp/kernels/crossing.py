@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.arrays import Floats, Ints
+from optimaldp.kernels.arrays import Floats, Ints, LevelTable
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.steps import SURE, _from_complement, _step_high, _step_low, below, step
 
@@ -42,15 +42,12 @@ def _seed(
     heads: Ints,
     levels: Ints,
     region: Ints,
-    spans: Ints,
-    growth: Floats,
-    delta: Floats,
-    decay: Floats,
-    back_delta: Floats,
+    table: LevelTable,
     label: Floats,
     predecessor: Ints,
     given: npt.NDArray[Any],
 ) -> None:
+    spans, growth, delta, decay, back_delta = table
     for u in range(len(region)):
         if not given[u]:
             continue
@@ -64,18 +61,8 @@ def _seed(
                 predecessor[v] = u
 
 
-def _clash(
-    first: Ints,
-    heads: Ints,
-    levels: Ints,
-    region: Ints,
-    spans: Ints,
-    growth: Floats,
-    delta: Floats,
-    decay: Floats,
-    back_delta: Floats,
-    label: Floats,
-) -> tuple[int, int]:
+def _clash(first: Ints, heads: Ints, levels: Ints, region: Ints, table: LevelTable, label: Floats) -> tuple[int, int]:
+    spans, growth, delta, decay, back_delta = table
     for u in range(len(region)):
         for arc in range(first[u], first[u + 1]):
             v = heads[arc]
@@ -104,7 +91,7 @@ def seed_crossing(
     given: npt.NDArray[np.bool_],
 ) -> None:
     """Lower *label* next to given datasets of the other answer to what those allow; *predecessor* says who did."""
-    _SEED(len(heads), first, heads, levels, region, *table, label, predecessor, given)
+    _SEED(len(heads), first, heads, levels, region, table, label, predecessor, given)
 
 
 def first_clash(
@@ -116,5 +103,5 @@ def first_clash(
     label: npt.NDArray[np.float64],
 ) -> tuple[int, int] | None:
     """An edge between the regions on which the labels of both ends cannot be had together, by more than rounding."""
-    u, v = _CLASH(len(heads), first, heads, levels, region, *table, label)
+    u, v = _CLASH(len(heads), first, heads, levels, region, table, label)
     return (int(u), int(v)) if u >= 0 else None

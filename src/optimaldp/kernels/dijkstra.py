@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.arrays import Floats, Ints
+from optimaldp.kernels.arrays import Floats, Ints, LevelTable
 from optimaldp.kernels.compiled import Kernel
 from optimaldp.kernels.heaps import as_heap, heap_key
 from optimaldp.kernels.steps import SURE, _from_complement, _step_high, _step_low, below, step
@@ -24,11 +24,7 @@ def _propagate(
     first: Ints,
     heads: Ints,
     levels: Ints,
-    spans: Ints,
-    growth: Floats,
-    delta: Floats,
-    decay: Floats,
-    back_delta: Floats,
+    table: LevelTable,
     label: Floats,
     predecessor: Ints,
     keys: Floats,
@@ -39,6 +35,7 @@ def _propagate(
 
     The heap's two operations stand here in full: as functions of arrays they made the whole search half as fast.
     """
+    spans, growth, delta, decay, back_delta = table
     while size > 0:
         u = heap[0]
         key = keys[0]
@@ -150,4 +147,4 @@ def propagate(
         room = max(2 * room, 2 * len(sources))
         keys, heap = as_heap(label, sources, room)
         # A heap that overflowed left labels behind that are all true bounds: they are the sources of the next round.
-        finished = _PROPAGATE(len(heads), first, heads, levels, *table, label, predecessor, keys, heap, len(sources))
+        finished = _PROPAGATE(len(heads), first, heads, levels, table, label, predecessor, keys, heap, len(sources))

@@ -48,12 +48,12 @@ def breadth_first_tree(
     sources: npt.NDArray[np.bool_],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The same distances, and for each vertex the one it was reached from (-1 at sources, -2 where there is none)."""
-    found = np.flatnonzero(sources).astype(np.int32)
+    starts = np.flatnonzero(sources).astype(np.int32)
     distance = np.full(len(region), -1, dtype=np.int32)
     parent = np.full(len(region), -2, dtype=np.int32)
-    distance[found] = 0
-    parent[found] = -1
+    distance[starts] = 0
+    parent[starts] = -1
     queue = np.empty(len(region), dtype=np.int32)
-    queue[: len(found)] = found
-    _BREADTH_FIRST(len(heads), first, heads, region, distance, parent, queue, len(found))
+    queue[: len(starts)] = starts
+    _BREADTH_FIRST(len(heads), first, heads, region, distance, parent, queue, len(starts))
     return distance, parent

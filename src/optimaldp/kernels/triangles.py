@@ -11,11 +11,11 @@ from optimaldp.kernels.compiled import Kernel
 
 
 def _doubtful(
-    table: npt.NDArray[Any], ways: npt.NDArray[Any], first: int, doubt: float, found: Ints
+    table: npt.NDArray[Any], ways: npt.NDArray[Any], first: int, doubt: float, doubtful: Ints
 ) -> tuple[int, int]:
-    """Write to *found* the triples (u, v, w), u < v, u from *first* on, that are not clearly within the inequality.
+    """Write to *doubtful* the triples (u, v, w), u < v, u from *first* on, that are not clearly within the inequality.
 
-    Returns how many there are and the next u: the number of points when all were looked at. *found* has room for all triples
+    Returns how many there are and the next u: the number of points when all were looked at. *doubtful* has room for all triples
     of one u, which are never split.
     """
     filled = 0
@@ -29,11 +29,11 @@ def _doubtful(
             for v in range(u + 1, count):
                 around = near + table[w, v]
                 if not table[u, v] <= around - doubt * max(1.0, around) and v != w:
-                    if filled == len(found):
+                    if filled == len(doubtful):
                         return before, u
-                    found[filled, 0] = u
-                    found[filled, 1] = v
-                    found[filled, 2] = w
+                    doubtful[filled, 0] = u
+                    doubtful[filled, 1] = v
+                    doubtful[filled, 2] = w
                     filled += 1
     return filled, count
 

@@ -64,8 +64,8 @@ class WeightedVotes(Mechanism):
 
 
 @dataclass(frozen=True)
-class Balanced(WeightedVotes):
-    """Yes/no with the least error at the worst table: the cheapest set of people who could change the answer decides."""
+class AtTheWorstTable(WeightedVotes):
+    """The least error at the worst table instead of the typical one."""
 
     @property
     def name(self) -> str:
@@ -74,6 +74,16 @@ class Balanced(WeightedVotes):
     @property
     def aim(self) -> Aim:
         return Aim.EVERY_TABLE
+
+    def reliability(self) -> str:
+        """What holds at every table: the balanced laws are never worse than the strictest level for all."""
+        strictest = approximate(min(epsilon for epsilon, _ in self.setting.levels), self.setting.level.delta)
+        return self.question.accuracy(replace(self.setting, level=strictest, levels=())).sentence()
+
+
+@dataclass(frozen=True)
+class Balanced(AtTheWorstTable):
+    """Yes/no at the worst table: the cheapest set of people who could change the answer decides."""
 
     @property
     def proof(self) -> str:
@@ -85,9 +95,6 @@ class Balanced(WeightedVotes):
     @property
     def optimality(self) -> str:
         return "the greatest balanced mechanism on the grid of counts by level (paper 003), at delta 0"
-
-    def reliability(self) -> str:
-        return _at_the_strictest(self)
 
 
 @dataclass(frozen=True)
@@ -102,30 +109,12 @@ class WeightedMean(WeightedVotes):
 
 
 @dataclass(frozen=True)
-class BalancedMean(WeightedMean):
+class BalancedMean(AtTheWorstTable, WeightedMean):
     """A mean at the worst table: the people with the best gain for their level decide."""
-
-    @property
-    def name(self) -> str:
-        return "balanced levels"
-
-    @property
-    def aim(self) -> Aim:
-        return Aim.EVERY_TABLE
 
     @property
     def optimality(self) -> str:
         return "not claimed"
-
-    def reliability(self) -> str:
-        return _at_the_strictest(self)
-
-
-def _at_the_strictest(mechanism: Mechanism) -> str:
-    """What holds at every table: the balanced laws are never worse than the strictest level for all."""
-    setting = mechanism.setting
-    strictest = approximate(min(epsilon for epsilon, _ in setting.levels), setting.level.delta)
-    return mechanism.question.accuracy(replace(setting, level=strictest, levels=())).sentence()
 
 
 def law_of_sides(sides: Callable[[], Sides]) -> Law:

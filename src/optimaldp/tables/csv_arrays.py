@@ -61,8 +61,8 @@ def decoded(array: Any, encoding: str) -> Any:
     if encoding == _UTF_8:
         return _valid_text(array)
     dictionary = array.dictionary_encode()
-    words = pa.array([decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
-    return words.take(dictionary.indices)
+    texts = pa.array([decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
+    return texts.take(dictionary.indices)
 
 
 def _valid_text(array: Any) -> Any:

@@ -71,7 +71,7 @@ def _duckdb_path(url: str) -> str:
     raise TableError("data", url, "names a DuckDB file that does not exist", _EXAMPLE)
 
 
-def _table(connection: Any, name: str, schema: str | None, words: str, token: str | None) -> Source:
+def _table(connection: Any, name: str, schema: str | None, label: str, token: str | None) -> Source:
     def opened() -> Any:
         from ibis.common.exceptions import TableNotFound
 
@@ -81,4 +81,4 @@ def _table(connection: Any, name: str, schema: str | None, words: str, token: st
             rule = f"does not exist in schema {schema}" if schema else "does not exist"
             raise TableError("table", name, rule, "check the spelling, or add &schema=") from None
 
-    return of_ibis(opened, words) if token is None else wrap(opened, words, token=lambda: token)
+    return of_ibis(opened, label) if token is None else wrap(opened, label, token=lambda: token)

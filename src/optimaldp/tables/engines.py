@@ -65,13 +65,13 @@ SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}
 """The engines on which every expression was seen to come out right; others are refused by name."""
 
 
-def check_engine(name: str, words: str) -> None:
+def check_engine(name: str, label: str) -> None:
     """Refuse an engine that is not among those that the conformance suite runs on."""
     if name not in SUPPORTED:
         rule = f"lives in {name}, on which counts were not seen to come out right"
         known = ", ".join(SUPPORTED.values())
         raise TableError(
-            "data", words, rule, f"the engines are {known}; write the table to a Parquet file, for example"
+            "data", label, rule, f"the engines are {known}; write the table to a Parquet file, for example"
         )
 
 
@@ -264,7 +264,7 @@ def _postgres_enums(connection: Any, node: Any) -> dict[str, tuple[Option, ...]]
         ORDER BY a.attnum, e.enumsortorder"""
     with connection.con.cursor() as cursor:
         rows = cursor.execute(query, (node.name, node.namespace.database)).fetchall()
-    found: dict[str, tuple[Option, ...]] = {}
+    options: dict[str, tuple[Option, ...]] = {}
     for column, label in rows:
-        found[column] = (*found.get(column, ()), label)
-    return found
+        options[column] = (*options.get(column, ()), label)
+    return options

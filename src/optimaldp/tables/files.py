@@ -32,40 +32,40 @@ _ENDINGS: dict[str, tuple[str, ...]] = {
 def open_path(text: str, delimiter: str | None = None, encoding: str | None = None, *, pattern: bool = False) -> Source:
     """A file or a folder of files; a pattern only if that is said."""
     paths = _matching(text) if pattern else _paths(text)
-    words, kind = _words(text, paths), _format(text, paths)
+    label, kind = _label(text, paths), _format(text, paths)
     if kind == "csv":
-        return _open_csv(paths, words, delimiter, encoding)
+        return _open_csv(paths, label, delimiter, encoding)
     if delimiter is not None or encoding is not None:
         field = "encoding" if delimiter is None else "delimiter"
         raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
-    return _open_parquet(paths, words)
+    return _open_parquet(paths, label)
 
 
-def _open_csv(paths: list[str], words: str, delimiter: str | None, encoding: str | None) -> Source:
+def _open_csv(paths: list[str], label: str, delimiter: str | None, encoding: str | None) -> Source:
     def token() -> str:
-        own = without_engine_message(words, "read", lambda: version_of(paths))
+        own = without_engine_message(label, "read", lambda: version_of(paths))
         return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
 
-    files = without_engine_message(words, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
+    files = without_engine_message(label, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
     schema = Schema(tuple((name, of_cell(Cell("open"))) for name in files.columns))
     table = sql.Records(FED, dict.fromkeys(files.columns, "string"))
-    return Source(table, schema, words, token, files)
+    return Source(table, schema, label, token, files)
 
 
-def _open_parquet(paths: list[str], words: str) -> Source:
+def _open_parquet(paths: list[str], label: str) -> Source:
     def token() -> str:
-        return without_engine_message(words, "read", lambda: version_of(paths))
+        return without_engine_message(label, "read", lambda: version_of(paths))
 
     remedy = "check that every file is Parquet and that all have the same columns"
-    dataset = without_engine_message(words, "opened", lambda: _dataset(paths), remedy=remedy)
+    dataset = without_engine_message(label, "opened", lambda: _dataset(paths), remedy=remedy)
     # By the schema alone: what the engine reads by itself without failing on any value, and quicker.
     if has_unsafe_times(dataset.schema) or not forgives_bad_text():
-        return open_dataset(dataset, words, token=token)
+        return open_dataset(dataset, label, token=token)
     exactly = [_unpatterned(path) for path in paths]
     return wrap(
         # Statistics of a file leave NaN out: believing them, the engine would fail on a row that has one, or pass over it.
         lambda: embedded().read_parquet(exactly, utf8_validation="replace", can_have_nan=True),
-        words,
+        label,
         token=token,
         options={},
         remedy=remedy,
@@ -79,10 +79,10 @@ def _dataset(paths: list[str]) -> Any:
     return datasets.dataset(paths, format="parquet", partitioning="hive")
 
 
-def open_dataset(dataset: Any, words: str, options: dict[str, tuple[Option, ...]] | None = None, **more: Any) -> Source:
+def open_dataset(dataset: Any, label: str, options: dict[str, tuple[Option, ...]] | None = None, **more: Any) -> Source:
     """An Arrow dataset that is streamed into the engine."""
     schema = safe_schema(dataset.schema)
-    return wrap(lambda: fed_table(schema), words, options=options or {}, feed=DatasetFeed(dataset), **more)
+    return wrap(lambda: fed_table(schema), label, options=options or {}, feed=DatasetFeed(dataset), **more)
 
 
 def _unpatterned(path: str) -> str:
@@ -125,6 +125,6 @@ def _format(text: str, paths: list[str]) -> str:
     return kind
 
 
-def _words(text: str, paths: list[str]) -> str:
+def _label(text: str, paths: list[str]) -> str:
     kind = "Parquet" if _ending(paths[0]) == "parquet" else "CSV"
     return f"{kind} file {text}" if paths == [text] else f"{kind} files {text}"

@@ -21,14 +21,14 @@ _NUMBERS = itertools.count()
 def _open_pandas(frame: Any) -> Source:
     if type(frame).__name__ != "DataFrame":
         raise TableError("data", type(frame).__name__, "is not a table", "give a DataFrame")
-    words = "pandas table in memory"
+    label = "pandas table in memory"
     names = unique_names(tuple(map(str, frame.columns)))
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
-    table = without_engine_message(words, "opened", lambda: _arrow_table(series))
+    table = without_engine_message(label, "opened", lambda: _arrow_table(series))
     # A column of Python objects has no type. Its cells are text, each by itself, and the question says how they are read.
     columns = {name: of_cell(Cell("open")) for name in names if _is_object(series[name])}
     # The categories of a pandas column often come from the data (astype("category")), so they are not public.
-    return _open_arrow(table, words, columns=columns)
+    return _open_arrow(table, label, columns=columns)
 
 
 def _is_object(series: Any) -> bool:
@@ -63,17 +63,17 @@ def _open_polars(frame: Any) -> Source:
         for name, dtype in frame.schema.items()
         if type(dtype).__name__ == "Enum"
     }
-    words = "polars table in memory"
-    return _open_arrow(without_engine_message(words, "opened", frame.to_arrow), words, options=listed)
+    label = "polars table in memory"
+    return _open_arrow(without_engine_message(label, "opened", frame.to_arrow), label, options=listed)
 
 
 def _open_pyarrow(table: object) -> Source:
-    words = "pyarrow table in memory"
+    label = "pyarrow table in memory"
     if not hasattr(table, "schema"):
         raise TableError("data", type(table).__name__, "is not a table", "give a pyarrow Table")
     if hasattr(table, "scanner"):
-        return without_engine_message(words, "opened", lambda: open_dataset(table, "pyarrow dataset"))
-    return _open_arrow(without_engine_message(words, "opened", lambda: _as_table(table)), words)
+        return without_engine_message(label, "opened", lambda: open_dataset(table, "pyarrow dataset"))
+    return _open_arrow(without_engine_message(label, "opened", lambda: _as_table(table)), label)
 
 
 def _as_table(table: object) -> Any:
@@ -87,17 +87,17 @@ def _as_table(table: object) -> Any:
 
 def _open_arrow(
     table: object,
-    words: str,
+    label: str,
     *,
     options: dict[str, tuple[Option, ...]] | None = None,
     columns: dict[str, ColumnType] | None = None,
 ) -> Source:
     def token() -> str:
-        return without_engine_message(words, "read", lambda: version_of_arrow(table))
+        return without_engine_message(label, "read", lambda: version_of_arrow(table))
 
     import pyarrow.dataset as datasets
 
-    return open_dataset(datasets.dataset(table), words, token=token, options=options, columns=columns)
+    return open_dataset(datasets.dataset(table), label, token=token, options=options, columns=columns)
 
 
 def _open_spark(frame: Any) -> Source:

@@ -92,10 +92,10 @@ def _refuse_tokens(text: str, tokens: list[Any]) -> None:
 
 
 def _describe(error: object) -> str:
-    found = getattr(error, "errors", None)
-    if not found:
+    problems = getattr(error, "errors", None)
+    if not problems:
         return "it cannot be read"
-    first = found[0]
+    first = problems[0]
     description = str(first.get("description", "")).split(" <")[0].split(" but got")[0].rstrip(".")
     if not description or description.startswith("Required keyword"):  # the parser's own names of its parts
         description = "something is missing"

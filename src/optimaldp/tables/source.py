@@ -23,7 +23,7 @@ class Source:
     table: Any = field(compare=False)
     """The table that expressions are built on: of Ibis, or of our own SQL."""
     schema: Schema
-    words: str
+    label: str
     token: Callable[[], str | None] = field(default=lambda: None, compare=False)
     feed: Feed | None = field(default=None, compare=False)
     """What streams the records into the engine, where they are not there already."""
@@ -31,7 +31,7 @@ class Source:
     def describe(self) -> str:
         """What this is, in public words: where it lives and how many columns it has."""
         columns = "1 column" if len(self.schema) == 1 else f"{len(self.schema)} columns"
-        return f"{self.words} ({columns})"
+        return f"{self.label} ({columns})"
 
     def version(self) -> str | None:
         """A token that changes when the data does, or None where nothing tells: see :mod:`optimaldp.tables.versions`."""
@@ -39,7 +39,7 @@ class Source:
 
     def fetch(self, expression: object) -> list[tuple[Any, ...]]:
         """Run one expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
-        return without_engine_message(self.words, "counted", lambda: fetch(self.table, expression, self.feed))
+        return without_engine_message(self.label, "counted", lambda: fetch(self.table, expression, self.feed))
 
     def __repr__(self) -> str:
         return f"Source({self.describe()})"
@@ -47,7 +47,7 @@ class Source:
 
 def wrap(
     open_table: Callable[[], Any],
-    words: str,
+    label: str,
     *,
     token: Callable[[], str | None] = lambda: None,
     options: dict[str, tuple[Option, ...]] | None = None,
@@ -59,22 +59,22 @@ def wrap(
 
     def opened() -> tuple[Any, Schema]:
         table = open_table()
-        check_engine(table.get_backend().name, words)
+        check_engine(table.get_backend().name, label)
         listed = listed_options(table) if options is None else options
         table = as_text(table, list(listed))
         types = {name: column_type(dtype, listed.get(name)) for name, dtype in table.schema().items()}
         return table, Schema(tuple((types | dict(columns or {})).items()))
 
-    table, schema = without_engine_message(words, "opened", opened, remedy=remedy)
+    table, schema = without_engine_message(label, "opened", opened, remedy=remedy)
     if not len(schema):
-        raise TableError("data", words, "has no columns")
-    return Source(table, schema, words, token, feed)
+        raise TableError("data", label, "has no columns")
+    return Source(table, schema, label, token, feed)
 
 
-def of_ibis(open_table: Callable[[], Any], words: str) -> Source:
+def of_ibis(open_table: Callable[[], Any], label: str) -> Source:
     """A source from a function that opens an Ibis table; its engine says which version of the data it is."""
-    opened = wrap(open_table, words)
-    return replace(opened, token=lambda: version_of_ibis(opened.table, words))
+    opened = wrap(open_table, label)
+    return replace(opened, token=lambda: version_of_ibis(opened.table, label))
 
 
 def declare(source: Source, types: Mapping[str, str]) -> Source:

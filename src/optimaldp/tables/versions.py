@@ -42,9 +42,9 @@ def version_of_arrow(table: Any) -> str:
     return _content(whole.schema, whole.to_batches())
 
 
-def version_of_ibis(table: object, words: str) -> str | None:
+def version_of_ibis(table: object, label: str) -> str | None:
     """A token for an Ibis table, by the engine that it lives in; ``None`` where that engine cannot tell."""
-    return without_engine_message(words, "read", lambda: _version_of_ibis(table))
+    return without_engine_message(label, "read", lambda: _version_of_ibis(table))
 
 
 def read_as(token: str, reading: object) -> str:

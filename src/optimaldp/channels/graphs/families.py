@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from typing import Any, Self
@@ -11,9 +12,10 @@ from optimaldp.errors import GraphError
 Vertex = Hashable
 
 
-class GraphFamilies:
+class GraphFamilies(ABC):
     """The ways to build a graph by its family; ``AnswerGraph`` is the graph."""
 
+    @abstractmethod
     def __init__(
         self,
         vertices: Iterable[Vertex],
@@ -22,7 +24,7 @@ class GraphFamilies:
         superset: bool = False,
         symmetries: Iterable[Sequence[int]] = (),
     ) -> None:
-        raise NotImplementedError  # pragma: no cover - the graph itself says how
+        """A graph from its answers and edges."""
 
     @classmethod
     def path(cls, size: int | Sequence[Vertex]) -> Self:

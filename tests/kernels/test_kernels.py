@@ -129,7 +129,7 @@ def test_compiled_and_plain_are_the_same_source() -> None:
         predecessor = np.full(count, -2, np.int32)
         table = level_table(graph.arc_levels)
         arcs = graph.arcs
-        assert run(arcs.first, arcs.heads, arcs.levels, *table, label, predecessor, keys, heap, 5)
+        assert run(arcs.first, arcs.heads, arcs.levels, table, label, predecessor, keys, heap, 5)
         results.append((label, predecessor))
     for plain, compiled in zip(*results):
         np.testing.assert_array_equal(plain, compiled)

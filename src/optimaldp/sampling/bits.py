@@ -27,19 +27,17 @@ class BitSource(Protocol):
 
 
 class SystemBits(threading.local):
-    """Bits from the operating system's generator.
+    """Bits from the operating system's generator, which is examined first.
 
     Every thread that takes bits has a pool of its own, and a forked process begins with an empty one: no bit is used twice.
     """
 
     def __init__(self) -> None:
-        self._pool = 0
-        self._left = 0
-        self._process = os.getpid()
+        self._begin()
 
     def take(self, count: int) -> int:
         if self._process != os.getpid():
-            self._pool, self._left, self._process = 0, 0, os.getpid()
+            self._begin()
         while self._left < count:
             fetched = max(_BUFFER, (count - self._left + 7) // 8)
             self._pool = (self._pool << (8 * fetched)) | int.from_bytes(system_bytes(fetched), "big")
@@ -49,29 +47,34 @@ class SystemBits(threading.local):
         self._pool &= (1 << self._left) - 1
         return value
 
+    def _begin(self) -> None:
+        examine_generator()
+        self._pool, self._left, self._process = 0, 0, os.getpid()
+
 
 def system_bytes(count: int) -> bytes:
-    """*count* random bytes from the operating system, unless its generator is visibly broken.
-
-    Nobody can see that bits are random; that they are not is sometimes plain: a block that repeats, a word that comes twice in a
-    block, far more ones than zeros. A good generator is refused less than once in 10^13 blocks.
-    """
+    """*count* random bytes from the operating system, every sequence of them equally likely."""
     fetched = os.urandom(count)
-    if len(fetched) != count or _is_broken(fetched[:_BUFFER]):
+    if len(fetched) != count:
         raise RandomnessError
     return fetched
 
 
-def _is_broken(block: bytes) -> bool:
+def examine_generator() -> None:
+    """Refuse a generator that is visibly broken.
+
+    Nobody can see that bits are random; that they are not is sometimes plain: a block that repeats, a word that comes twice in a
+    block, far more ones than zeros. A good generator is refused less than once in 10^13 times. The block that is examined is
+    thrown away: if the bits of a draw had to look random, an answer of probability 2^-200 could never be drawn, which tells
+    its table from a neighbour's.
+    """
     global _last_start
-    start, _last_start = _last_start, block[:_EXAMINED]
-    if len(block) >= _EXAMINED and block[:_EXAMINED] == start:
-        return True
-    if len(block) < _BUFFER:
-        return False
+    block = system_bytes(_BUFFER)
+    before, _last_start = _last_start, block[:_EXAMINED]
     pieces = {block[place : place + _EXAMINED] for place in range(0, _BUFFER, _EXAMINED)}
     ones = int.from_bytes(block, "big").bit_count()
-    return len(pieces) < _BUFFER // _EXAMINED or abs(ones - 4 * _BUFFER) > _MOST_ODD
+    if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or abs(ones - 4 * _BUFFER) > _MOST_ODD:
+        raise RandomnessError
 
 
 class _OutOfBitsError(Exception):

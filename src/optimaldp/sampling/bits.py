@@ -32,6 +32,10 @@ class SystemBits(threading.local):
     Every thread that takes bits has a pool of its own, and a forked process begins with an empty one: no bit is used twice.
     """
 
+    _pool: int
+    _left: int
+    _process: int
+
     def __init__(self) -> None:
         self._begin()
 

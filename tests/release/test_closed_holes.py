@@ -69,6 +69,39 @@ def test_forty_secrets_are_not_read_for_nothing(tmp_path: Path) -> None:
     assert 2 < wrong < DRAWS - 2  # fair coins: outside of it once in 10^8
 
 
+# 2 and 3. The first line names the columns, and no other line decides how its neighbours are read.
+
+ODD_LINES = {
+    "a comment sign": ["# yes,1"],
+    "one quote": ['"yes,1'],
+    "two quotes with people between them": ['"no', *["yes,1"] * 3, 'no"'],
+    "too many cells": ["SECRET,HIV+,51,Paris"],
+    "nothing": [""],
+    "one cell": ["maybe"],
+    "other delimiters": ["yes;1;2;3;4;5", "a\tb\tc\td|e|f|g"],
+    "another date": ["no,13/01/2020"],
+    "the header again": ["vote,number"],
+    "no text": ["\ufffd\u0000,1"],
+    "spaces": ["   "],
+}
+
+
+@pytest.mark.parametrize("size", [30, 100_000], ids=["short", "long"])
+@pytest.mark.parametrize("name", ODD_LINES)
+def test_a_line_of_a_csv_speaks_for_itself_alone(name: str, size: int, tmp_path: Path) -> None:
+    """Every line is one person, and all the others are counted as they were: at this level the answers are certain."""
+    odd = ODD_LINES[name]
+    lines = ["vote,number", *["yes,1"] * size, *odd, *["no,2"] * size]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    questions = [f"count(vote = 'yes' and number = 1) >= {size + odd.count('yes,1') + more}" for more in (0, 1)]
+    made = odp.release(str(tmp_path / "t.csv"), questions, epsilon=99)
+    assert [one.answer for one in made] == ["yes", "no"]
+    assert made[0].to_document()["mechanism"]["people"]["n"] == 2 * size + len(odd)
+    with pytest.raises(QuestionError) as caught:
+        odp.release(str(tmp_path / "t.csv"), "majority(nothing = 1)", epsilon=1)
+    assert str(caught.value).endswith("the columns are vote, number.")
+
+
 # 4. A condition is one condition: nothing in it reaches beyond it.
 
 VOTES = people(vote=["yes"] * 30 + ["no"] * 30, region=["north"] * 30 + ["south"] * 30)
@@ -112,18 +145,20 @@ def test_or_in_a_condition_stays_inside_of_its_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    ("parts", "words"),
     [
-        ["age > 30", "age > 25"],
-        {"region": ["north"], "vote": ["yes"]},
-        ["region = 'north' OR vote = 'yes'"],
-        {"region OR vote": ["north"]},
-        {"region = 'north' OR region": ["south"]},
-        {"region": ["north", "north"]},
+        (["age > 30", "age > 25"], "is not one value of one column, so that parts could overlap"),
+        (["region = 'north' OR vote = 'yes'"], "is not one value of one column, so that parts could overlap"),
+        ({"region": ["north"], "vote": ["yes"]}, "do not name exactly one column"),
+        (["region = 'north'", "vote = 'yes'"], "one person can be in a part of each"),
+        ({"region OR vote": ["north"]}, "is not a column of the table"),
+        ({"region = 'north' OR region": ["south"]}, "is not a column of the table"),
+        ({"region": ["north", "north"]}, "name a value twice"),
     ],
 )
-def test_parts_that_could_overlap_are_refused(parts: Any, tmp_path: Path) -> None:
-    with pytest.raises(OptimalDPError):
+def test_parts_that_could_overlap_are_refused(parts: Any, words: str, tmp_path: Path) -> None:
+    """By the rule that each of them breaks: another check that happens to fail later would not do."""
+    with pytest.raises(OptimalDPError, match=words):
         odp.open(VOTES, ledger=tmp_path / "v.ledger", budget=odp.Budget(1), parts=parts)
     assert not (tmp_path / "v.ledger").exists()
 

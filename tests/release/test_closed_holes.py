@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 from command_line import run_cli
 
 import optimaldp as odp
 from optimaldp.errors import LedgerError, OptimalDPError, QuestionError
+from optimaldp.tables.engines import forgives_bad_text
 
 DRAWS = 40
 
@@ -79,6 +81,7 @@ ODD_LINES = {
     "nothing": [""],
     "one cell": ["maybe"],
     "other delimiters": ["yes;1;2;3;4;5", "a\tb\tc\td|e|f|g"],
+    "more of another delimiter than all lines have": ["yes" + ";" * 500],
     "another date": ["no,13/01/2020"],
     "the header again": ["vote,number"],
     "no text": ["\ufffd\u0000,1"],
@@ -139,6 +142,27 @@ def test_or_in_a_condition_stays_inside_of_its_part(tmp_path: Path) -> None:
         assert opened.ask("count(vote = 'yes') >= 10", epsilon=50, part="south", where=where).answer == "no"
         assert opened.ask("count(vote = 'yes') >= 10", epsilon=50, part="north", where=where).answer == "yes"
         assert opened.remaining_of(part="south").spent.epsilon == odp.Epsilon.read(50)
+
+
+# 5. What cannot be read decides nothing but its own record.
+
+
+def test_broken_text_in_a_parquet_file_is_one_records_own_affair(tmp_path: Path) -> None:
+    """No query fails, nobody else is read differently. The engine writes `?` for a broken byte, as docs/not-protected.md says."""
+    raw = pyarrow.array([b"ok"] * 40 + [b"\xff", b"caf\xe9"] + [b"no"] * 40, pyarrow.binary())
+    broken = pyarrow.Array.from_buffers(pyarrow.string(), len(raw), raw.buffers())
+    pyarrow.parquet.write_table(pyarrow.table({"name": broken}), tmp_path / "t.parquet")
+    questions = [
+        "count(name = 'ok') >= 40",
+        "count(name = 'ok') >= 41",
+        "count(name = 'no') >= 40",
+        "count(name = 'no') >= 41",
+    ]
+    made = odp.release(str(tmp_path / "t.parquet"), questions, epsilon=99)
+    assert [one.answer for one in made] == ["yes", "no", "yes", "no"]
+    assert made[0].to_document()["mechanism"]["people"]["n"] == 82
+    question_marks = odp.release(str(tmp_path / "t.parquet"), "count(name = '?') >= 1", epsilon=99).answer
+    assert (question_marks == "yes") is forgives_bad_text()
 
 
 # 6. Parts are values of one column, compared exactly.

@@ -114,8 +114,12 @@ class TopLaw:
             )
         if self.mode is TopMode.JOINT:
             gaps = self._gaps(counts)
-            coins = [self._coin(gap) for gap in gaps.values()]
-            known = {gap: win_by_coins(coins, place) for place, gap in enumerate(gaps.values())}
+            coin = {gap: self._coin(gap) for gap in set(gaps.values())}
+            coins = [coin[gap] for gap in gaps.values()]
+            places = {
+                gap: place for place, gap in enumerate(gaps.values())
+            }  # lists that are equally far are equally likely
+            known = {gap: win_by_coins(coins, place) for gap, place in places.items()}
             return {ranking: known[gap] for ranking, gap in gaps.items()}
         return {ranking: self._peeled(counts, ranking) for ranking in self.rankings()}
 

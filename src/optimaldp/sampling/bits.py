@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import product
 from typing import Protocol, TypeVar
 
 from optimaldp.errors import RandomnessError
@@ -82,7 +83,10 @@ def examine_generator() -> None:
 
 
 class _OutOfBitsError(Exception):
-    pass
+    """More bits are asked for than are written down."""
+
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
 
 
 class _ScriptedBits:
@@ -94,7 +98,7 @@ class _ScriptedBits:
 
     def take(self, count: int) -> int:
         if self.used + count > len(self._bits):
-            raise _OutOfBitsError
+            raise _OutOfBitsError(self.used + count)
         value = 0
         for bit in self._bits[self.used : self.used + count]:
             value = 2 * value + bit
@@ -113,10 +117,10 @@ def enumerate_bits(draw: Callable[[BitSource], Outcome], *, depth: int) -> Itera
         source = _ScriptedBits(prefix)
         try:
             outcome = draw(source)
-        except _OutOfBitsError:
-            if len(prefix) >= depth:
+        except _OutOfBitsError as more:
+            if more.needed > depth:
                 yield None, Fraction(1, 2 ** len(prefix))
-            else:
-                open_prefixes += [(*prefix, 0), (*prefix, 1)]
+            else:  # all bits of the request at once: a draw that gets some of them only asks again
+                open_prefixes += [(*prefix, *rest) for rest in product((0, 1), repeat=more.needed - len(prefix))]
             continue
         yield outcome, Fraction(1, 2 ** len(prefix))

@@ -44,7 +44,8 @@ def examine_top(
                 or min(map(float, row.values())) <= 0
             ):
                 return Finding(False, (), "the law of a small table is no distribution on all lists")
-            if any(chance > row[_leaders(table[:options], size)] for chance in row.values()):
+            likeliest = row[_leaders(table[:options], size)]
+            if any(chance > likeliest for chance in row.values()):
                 return Finding(False, (), "the true list of a small table is not the likeliest one")
             known[table] = row
         for table, row in known.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -80,6 +82,64 @@ Encoding = Annotated[
     str | None, typer.Option("--encoding", help="The encoding of a CSV, for example latin-1; else UTF-8.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PlanFile = Annotated[
+    str | None, typer.Option("--plan", help="A plan file (TOML) with source, unit, neighbours, budget and questions.")
+]
+# With a plan these may be left out; see needed().
+MaybeData = Annotated[str | None, Data.__metadata__[0]]
+MaybeAsked = Annotated[list[str] | None, Asked.__metadata__[0]]
+MaybeEpsilon = Annotated[str | None, EpsilonOption.__metadata__[0]]
+
+
+def question_options(
+    delta: DeltaOption = "0",
+    neighbours: NeighboursOption = None,
+    unit: Unit = None,
+    reduce: Reduce = None,
+    reduce_order: ReduceOrder = None,
+    where: Where = None,
+    by: By = None,
+    groups: GroupsOption = None,
+    public_groups: PublicGroups = False,
+    levels: Levels = None,
+    aim: AimOption = None,
+    ledger: LedgerFile = None,
+    part: Part = None,
+    types: Types = None,
+) -> dict[str, Any]:
+    """What every question takes, as the library reads it."""
+    return locals() | {"groups": read_groups(groups), "types": read_types(types)}
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that asks questions: its parameter *asked* gathers their options, which stand in its place."""
+    shared = inspect.signature(question_options, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        parameters += shared.values() if name == "asked" else [parameter]
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+
+    def run(**values: Any) -> None:
+        command(asked=question_options(**{name: values.pop(name) for name in shared}), **values)
+
+    run.__doc__ = command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def needed(value: Any, name: str) -> Any:
+    """An option that may be left out only when there is a plan."""
+    if value:
+        return value
+    raise InputError(name, f"--{name}", "is missing", f"{_MISSING[name]}, or name a --plan")
+
+
+_MISSING = {
+    "data": "name a table: --data survey.csv",
+    "question": "ask something: --question \"share(smokes = 'yes') >= 0.3\"",
+    "epsilon": "there is no default: --epsilon 0.5 for example",
+}
 
 
 def read_types(types: list[str] | None) -> dict[str, str] | None:

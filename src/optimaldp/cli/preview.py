@@ -9,26 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.options import (
-    AimOption,
-    AsJson,
-    By,
-    DeltaOption,
-    GroupsOption,
-    LedgerFile,
-    Levels,
-    NeighboursOption,
-    Part,
-    PublicGroups,
-    Reduce,
-    ReduceOrder,
-    Types,
-    Unit,
-    Where,
-    read_groups,
-    read_types,
-)
-from optimaldp.cli.release import PlanFile, _MaybeAsked, _MaybeEpsilon, needed
+from optimaldp.cli.options import AsJson, MaybeAsked, MaybeEpsilon, PlanFile, asking, needed
 from optimaldp.errors import InputError, QuestionError
 
 Table = Annotated[
@@ -42,28 +23,17 @@ LevelSizes = Annotated[
 
 
 @app.command("preview")
+@asking
 def preview_command(
-    question: _MaybeAsked = None,
-    epsilon: _MaybeEpsilon = None,
-    delta: DeltaOption = "0",
-    neighbours: NeighboursOption = None,
+    *,
+    question: MaybeAsked = None,
+    epsilon: MaybeEpsilon = None,
+    data: Table = None,
     n: Persons = None,
     level_sizes: LevelSizes = None,
-    aim: AimOption = None,
+    asked: dict[str, Any],
     plot: Picture = None,
     as_json: AsJson = False,
-    data: Table = None,
-    unit: Unit = None,
-    reduce: Reduce = None,
-    reduce_order: ReduceOrder = None,
-    where: Where = None,
-    by: By = None,
-    groups: GroupsOption = None,
-    public_groups: PublicGroups = False,
-    levels: Levels = None,
-    ledger: LedgerFile = None,
-    part: Part = None,
-    types: Types = None,
     plan: PlanFile = None,
 ) -> None:
     """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no row and spends nothing."""
@@ -81,6 +51,7 @@ def preview_command(
     from optimaldp.asking.checking import check_request
     from optimaldp.asking.previewing import preview_of
 
+    levels = asked.pop("levels")
     if levels is not None and level_sizes is None:
         remedy = 'a preview reads no table: say how many people have each level, --level-sizes "0.1: 20, 1: 981"'
         raise QuestionError("levels", levels, "is a column, which a preview does not read", remedy)
@@ -88,26 +59,14 @@ def preview_command(
         check_request(
             one,
             epsilon=needed(epsilon, "epsilon"),
-            delta=delta,
-            neighbours=neighbours,
-            unit=unit,
-            reduce=reduce,
-            reduce_order=reduce_order,
-            where=where,
-            by=by,
-            groups=read_groups(groups),
-            public_groups=public_groups,
-            aim=aim,
             personal=level_sizes is not None,
             data=data,
-            types=read_types(types),
-            ledger=ledger,
-            part=part,
+            **asked,
         )
         for one in needed(question, "question")
     ]
     if data is not None:
-        _print_cautions(requests, data, types, n)
+        _print_cautions(requests, data, asked["types"], n)
     made = [preview_of(request, n=n, level_sizes=_sizes(level_sizes)) for request in requests]
     if plot is not None:
         from optimaldp.plots.style import save
@@ -123,12 +82,12 @@ def preview_command(
         Console().print(one)
 
 
-def _print_cautions(requests: list[Any], data: str, types: list[str] | None, n: int | None) -> None:
+def _print_cautions(requests: list[Any], data: str, types: dict[str, str] | None, n: int | None) -> None:
     """What a careful colleague would say before this is asked: from names, types and public numbers alone."""
     from optimaldp.asking.cautions import cautions
     from optimaldp.tables import open_source
 
-    schema = open_source(data, types=read_types(types)).schema
+    schema = open_source(data, types=types).schema
     for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):
         print(f"optimaldp: note: {text}", file=sys.stderr)
 

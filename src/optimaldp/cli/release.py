@@ -11,31 +11,17 @@ import typer
 
 from optimaldp.cli import app
 from optimaldp.cli.options import (
-    AimOption,
     AsJson,
-    Asked,
-    By,
-    Data,
     Delimiter,
-    DeltaOption,
     Encoding,
-    EpsilonOption,
-    GroupsOption,
-    LedgerFile,
-    Levels,
-    NeighboursOption,
-    Part,
-    PublicGroups,
-    Reduce,
-    ReduceOrder,
-    Types,
-    Unit,
-    Where,
+    MaybeAsked,
+    MaybeData,
+    MaybeEpsilon,
+    PlanFile,
+    asking,
+    needed,
     plain,
-    read_groups,
-    read_types,
 )
-from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
     from optimaldp.asking.result import Release
@@ -48,33 +34,16 @@ After = Annotated[
     typer.Option("--after", help="Answer this many seconds after the question, so that the time tells nothing."),
 ]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print one line for each answer: name, value.")]
-PlanFile = Annotated[
-    str | None, typer.Option("--plan", help="A plan file (TOML) with source, unit, neighbours, budget and questions.")
-]
-_MaybeData = Annotated[str | None, Data.__metadata__[0]]
-_MaybeAsked = Annotated[list[str] | None, Asked.__metadata__[0]]
-_MaybeEpsilon = Annotated[str | None, EpsilonOption.__metadata__[0]]
 
 
 @app.command("release")
+@asking
 def release_command(
-    data: _MaybeData = None,
-    question: _MaybeAsked = None,
-    epsilon: _MaybeEpsilon = None,
-    delta: DeltaOption = "0",
-    neighbours: NeighboursOption = None,
-    unit: Unit = None,
-    reduce: Reduce = None,
-    reduce_order: ReduceOrder = None,
-    where: Where = None,
-    by: By = None,
-    groups: GroupsOption = None,
-    public_groups: PublicGroups = False,
-    levels: Levels = None,
-    aim: AimOption = None,
-    ledger: LedgerFile = None,
-    part: Part = None,
-    types: Types = None,
+    *,
+    data: MaybeData = None,
+    question: MaybeAsked = None,
+    epsilon: MaybeEpsilon = None,
+    asked: dict[str, Any],
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     plan: PlanFile = None,
@@ -95,39 +64,12 @@ def release_command(
         needed(data, "data"),
         list(needed(question, "question")),
         epsilon=needed(epsilon, "epsilon"),
-        delta=delta,
-        neighbours=neighbours,
-        unit=unit,
-        reduce=reduce,
-        reduce_order=reduce_order,
-        where=where,
-        by=by,
-        groups=read_groups(groups),
-        public_groups=public_groups,
-        levels=levels,
-        aim=aim,
-        part=part,
-        ledger=ledger,
-        types=read_types(types),
         delimiter=delimiter,
         encoding=encoding,
         answer_after=after,
+        **asked,
     )
     _print(made, as_json=as_json, as_csv=as_csv, proof=proof, several=len(made) > 1)
-
-
-def needed(value: Any, name: str) -> Any:
-    """An option that may be left out only when there is a plan."""
-    if value:
-        return value
-    raise InputError(name, f"--{name}", "is missing", f"{_MISSING[name]}, or name a --plan")
-
-
-_MISSING = {
-    "data": "name a table: --data survey.csv",
-    "question": "ask something: --question \"share(smokes = 'yes') >= 0.3\"",
-    "epsilon": "there is no default: --epsilon 0.5 for example",
-}
 
 
 def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, several: bool) -> None:

@@ -52,20 +52,24 @@ def least_moves(question: Any, neighbours: Neighbours) -> Iterator[tuple[Counts,
     """Every small table, its true answer, and the moves to the nearest table with another one."""
     size, meaning = question.tally.size, meaning_of(question.spec())
     assert meaning is not None
-    replaced = neighbours is SUBSTITUTION
-    universe = tables(size, 3) if replaced else [t for n in range(MOST if size > 4 else 7) for t in tables(size, n)]
+    if neighbours is SUBSTITUTION:
+        for people in range(4):  # their number is public and stays
+            truth = {table: meaning(dict(enumerate(table))) for table in tables(size, people)}
+            for table in truth:
+                yield table, truth[table], nearest(table, truth) / 2
+        return
+    universe = [table for people in range(MOST if size > 4 else 7) for table in tables(size, people)]
     most = max(map(sum, universe))
     truth = {table: meaning(dict(enumerate(table))) for table in universe}
     for table in universe:
-        if not replaced and sum(table) > 2:
-            continue
-        moves: float = math.inf
-        for other in universe:
-            if truth[other] != truth[table]:
-                off = sum(abs(a - b) for a, b in zip(table, other))
-                moves = min(moves, off // 2 if replaced else off)
-        if replaced or moves <= most - sum(table):  # else a table outside might be nearer
-            yield table, truth[table], moves
+        if sum(table) <= 2 and (moves := nearest(table, truth)) <= most - sum(table):
+            yield table, truth[table], moves  # else a table outside might be nearer
+
+
+def nearest(table: Counts, truth: dict[Counts, int]) -> float:
+    """How far the counts of the nearest table with another answer are away."""
+    others = (other for other, answer in truth.items() if answer != truth[table])
+    return min((sum(abs(a - b) for a, b in zip(table, other)) for other in others), default=math.inf)
 
 
 @pytest.mark.parametrize("text", [*QUESTIONS, *JOINED, *MANY])

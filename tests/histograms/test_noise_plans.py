@@ -8,12 +8,15 @@ from fractions import Fraction
 
 import pytest
 
+from optimaldp.certify.noise.recipe import NoiseVerdict
+from optimaldp.errors import NotCertifiedError
 from optimaldp.histograms.error import error_ball
+from optimaldp.histograms.noise import sparse
 from optimaldp.histograms.noise.quantiles import _moments
-from optimaldp.histograms.noise.sparse import SparseNoise
+from optimaldp.histograms.noise.sparse import SparseNoise, sparse_noise
 from optimaldp.histograms.noise.totals import total_law
 from optimaldp.histograms.parameters import theta_ball
-from optimaldp.privacy import Epsilon
+from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 
 
@@ -96,3 +99,24 @@ def test_moments_are_rounded_up_and_hardly(bins: int, epsilon: str) -> None:
         for shown, true in ((mean, exact), (spread, variance.sqrt())):
             assert bool(ball(Fraction(shown)) > true)
             assert bool(ball(Fraction(shown)) < true * (1 + Ball(10) ** -11))
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "0.3", "1"])
+@pytest.mark.parametrize("cells", [10**6, 10**12])
+def test_about_as_many_empty_cells_survive_as_one_can_pay_for(cells: int, epsilon: str) -> None:
+    """At most 65,536 on average, and one value lower there would be more."""
+    noise = sparse_noise(cells, epsilon=epsilon)
+    theta = math.exp(-float(Epsilon.read(epsilon)))
+
+    def survive(least: int) -> float:
+        return cells * theta**least / (1 + theta)
+
+    assert survive(noise.least) <= 65_536 < survive(noise.least - 1)
+
+
+def test_the_first_objection_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Epsilon.read("1")
+    verdict = NoiseVerdict(one, one, Neighbours.ADD_REMOVE, ("the first", "the second"))
+    monkeypatch.setattr(sparse, "_verdict", lambda _: verdict)
+    with pytest.raises(NotCertifiedError, match=r"not certified: the first\. Nothing was sampled"):
+        SparseNoise(100, one, 3).sample({})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from optimaldp.errors import QuestionError
 from optimaldp.histograms.error import many_bins_error
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.public_error import expected_error
@@ -239,3 +240,73 @@ def test_by_how_many_votes_an_announced_winner_trails(neighbours: Neighbours) ->
     assert parse("winner(v, ['a', 'b'])").accuracy(Setting(level(0), neighbours)).off == ()
     alone = parse("winner(v, ['a'])").accuracy(Setting(level(1), neighbours))
     assert (alone.off, alone.rivals()) == ((), ())
+
+
+ARGUMENTS = {
+    "keys": ("keys(x)", ["keys()", "keys(x, y)", "keys(x, bins=[0, 1])", "keys(x among y)"]),
+    "mean": (
+        "mean(x, range=[1, 2]) > 1",
+        [
+            "mean(range=[1, 2]) > 1",
+            "mean(x, y, range=[1, 2]) > 1",
+            "mean(x) > 1",
+            "mean(x, range=[1, 2], bins=[0]) > 1",
+        ],
+    ),
+    "top": ("top(x, 1, ['a', 'b'])", ["top(x)", "top(x, 1, ['a', 'b'], 3)", "top(x, ['a', 'b'])", "top(x, 0, ['a'])"]),
+    "compare": ("compare(x, 'a', 'b')", ["compare(x, 'a')", "compare(x, 'a', 'b', 'c')", "compare(x)", "compare()"]),
+    "winner": ("winner(x, ['a', 'b'])", ["winner()", "winner(x, ['a', 'b'], 3)", "winner(x, bins=[0, 1, 2])"]),
+    "histogram": (
+        "histogram(x, ['a', 'b'])",
+        [
+            "histogram()",
+            "histogram(x, ['a'], 3)",
+            "histogram(x, ['a'], colour=1)",
+            "histogram(x, ['a'], bins=[0, 1, 2])",
+        ],
+    ),
+    "median": (
+        "median(x, bins=[0, 1, 2])",
+        ["median(bins=[0, 1, 2])", "median(x, [0, 1, 2], 3)", "median(x)", "median(x, bins=[0, 1])"],
+    ),
+    "quantile": (
+        "quantile(x, 0.3, bins=[0, 1, 2])",
+        ["quantile(x, bins=[0, 1, 2])", "quantile(x, 0.3, [0, 1, 2], 3)", "quantile(x, 0, bins=[0, 1, 2])"],
+    ),
+    "quantiles": (
+        "quantiles(x, [0.3, 0.5], bins=[0, 1, 2])",
+        [
+            "quantiles(x, bins=[0, 1, 2])",
+            "quantiles(x, [0.3], [0, 1, 2], 3)",
+            "quantiles(x, [0.3], bins=[0, 1, 2], weights=[1, 2])",
+            "quantiles(x, [0, 0.5], bins=[0, 1, 2])",
+            "quantiles(x, [0.5, 0.5], bins=[0, 1, 2])",
+            "quantiles(x, [0.3, 0.5], bins=[0, 1])",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("word", ARGUMENTS)
+def test_how_many_arguments_a_question_has(word: str) -> None:
+    right, wrong = ARGUMENTS[word]
+    assert str(parse(right)) == right
+    for text in wrong:
+        with pytest.raises(QuestionError):
+            parse(text)
+
+
+def test_lists_may_stand_without_their_names() -> None:
+    for short, long in (
+        ("median(x, [0, 1, 2])", "median(x, bins=[0, 1, 2])"),
+        ("quantile(x, 0.3, [0, 1, 2])", "quantile(x, 0.3, bins=[0, 1, 2])"),
+        ("quantiles(x, [0.3, 0.5], [0, 1, 2])", "quantiles(x, [0.3, 0.5], bins=[0, 1, 2])"),
+    ):
+        assert str(parse(short)) == long
+    for text in ("winner(x)", "histogram(x)", "top(x, 2)"):  # the column's type may list the options
+        assert parse(text).answers is None
+
+
+def test_what_the_referee_is_told_of_a_histogram() -> None:
+    assert parse("histogram(x, ['a', 'b'])").spec() == {"kind": "histogram", "bins": 3, "among": False}
+    assert parse("histogram(x, bins=[0, 1, 2] among y)").spec() == {"kind": "histogram", "bins": 3, "among": True}

@@ -278,7 +278,7 @@ def _read(call: Call) -> Question:
     more = {name: _read_mapping(call, name) for name in _MAPPING if name in call.named}
     binned = replace(call, named={name: text for name, text in call.named.items() if name not in _MAPPING})
     if binned.named:
-        return histogram(call.column(), **named_bins(binned, 9), among=call.among, **more)
+        return histogram(call.column(), call.options(1), **named_bins(binned, 9), among=call.among, **more)
     return histogram(call.column(), call.options(1), among=call.among, **more)
 
 

@@ -154,6 +154,14 @@ def _many_answers() -> Iterator[Row]:
     spent = time.perf_counter() - start
     note = f"{float(found.utility) / float(found.upper_bound):.6f} of the bound"
     yield at_most("ring of 1000 answers, random prior", spent, "one dense solve of 1000", solve, 60, note=note)
+    for name, graph, limit in (("tree", AnswerGraph.tree(3, 6), 100), ("grid", AnswerGraph.grid(25, 40), 1000)):
+        drawn = np.random.default_rng(5).dirichlet(np.ones(len(graph.vertices)))
+        start = time.perf_counter()
+        found = optimal_mechanism(graph, "ln(2)", prior=drawn)
+        spent = time.perf_counter() - start
+        note = f"{float(found.utility) / float(found.upper_bound):.6f} of the bound"
+        title = f"{name} of {len(graph.vertices)} answers, random prior"
+        yield at_most(title, spent, "one dense solve of 1000", solve, limit, note=note)
     for name, graph in (("ring", AnswerGraph.ring(size)), ("grid", AnswerGraph.grid(25, 40))):
         centre = np.exp(-(((np.arange(size) - size / 2) / (size / 4)) ** 2) / 2)
         start = time.perf_counter()

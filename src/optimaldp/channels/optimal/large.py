@@ -20,6 +20,7 @@ from optimaldp.channels.optimal.floats import (
     powers_not_steeper,
     without_noise,
 )
+from optimaldp.channels.optimal.grid import Shape, grid_shape, settled, solve_grid
 from optimaldp.channels.optimal.proofs import (
     CutTheoremProof,
     Proof,
@@ -203,6 +204,21 @@ def _tree(graph: AnswerGraph, epsilon: Epsilon, masses: FloatArray) -> LargeForm
     return LargeForm(best, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), "tree", proof)
 
 
+def _grid(shape: Shape, epsilon: Epsilon, masses: FloatArray, closed: LargeForm) -> LargeForm:
+    """The bound of the program on sums, and the better of the closed form and of what the sums are shared out to."""
+    inverse = float(powers_not_steeper(epsilon.ratio_below(bits=64), 2)[1])
+    above = float(1 / powers_not_larger(epsilon.ratio_above(bits=64), 2)[1])
+    solution = solve_grid(shape, masses, 1 / inverse, above)
+    rows, utility, route = closed.rows, closed.utility, closed.route
+    made = settled(solution.rows, shape, 1 / inverse)
+    favourite = int((made * masses[:, None]).max(axis=0).argmax())
+    merged, worth = _read_by_guesses(filled_rows(made, favourite, 1 / inverse), masses)
+    if worth > utility:
+        rows, utility, route = merged, worth, "grid"
+    proof = solution.proof
+    return LargeForm(rows, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), route, proof)
+
+
 def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, masses: FloatArray) -> LargeForm:
     """``Φ diag(D)`` with ``Φ D = 1``, or a channel on the support of the small program, whichever is worth more."""
     size, below = len(masses), epsilon.ratio_below(bits=64)
@@ -214,6 +230,9 @@ def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsil
     best, utility = _read_by_guesses(rows, masses)
     potential = solved[:, 1]
     bound, route = covering_bound(smaller, potential, masses), "closed-form"
+    shape = grid_shape(graph)
+    if utility < (1 - _CLOSE) * bound and shape is not None and size <= _LARGEST_PROGRAM:
+        return _grid(shape, epsilon, masses, LargeForm(best, utility, bound, route, None))
     if utility < (1 - _CLOSE) * bound and size <= _LARGEST_PROGRAM:
         diagonal, sharper = small_program(smaller, masses)
         if covering_bound(smaller, sharper, masses) < bound:

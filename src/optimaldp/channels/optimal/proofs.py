@@ -122,6 +122,21 @@ class ProgramProof(Proof):
 
 
 @dataclass(frozen=True)
+class RangeFlowProof(Proof):
+    """Weights on privacy constraints in floats, each for whole ranges of guesses, and the bound that they prove."""
+
+    flows: tuple[tuple[int, int, tuple[tuple[int, int], ...], float], ...]
+    value: Fraction
+
+    def bound(self) -> Fraction:
+        return self.value
+
+    def to_document(self) -> dict[str, Any]:
+        flows = [[y, other, [list(pair) for pair in ranges], weight] for y, other, ranges, weight in self.flows]
+        return {"kind": "linear-program dual", "flows": flows}
+
+
+@dataclass(frozen=True)
 class TheoremProof(Proof):
     """A theorem that gives the value; *statement* names it."""
 

@@ -61,6 +61,7 @@ def _side(row: Row, side: str) -> str:
         return "–"
     number = row[side]
     spread = f" ± {number['plus_minus']:.2g}" if "plus_minus" in number else ""
+    spread = " (one draw)" if "one_draw" in number else spread
     return f"{number['value']:.4g}{spread}" + (" ✓" if number.get("checked_by_draws") else "")
 
 

@@ -31,8 +31,10 @@ class Estimate:
 
 
 def drawn(values: Sequence[float]) -> Estimate:
-    """The mean of draws, with 1.96 standard errors."""
+    """The mean of draws, with 1.96 standard errors. Of a single draw nothing is known but itself."""
     mean = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return Estimate(mean, math.nan)
     variance = math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
     return Estimate(mean, 1.96 * math.sqrt(variance / len(values)))
 
@@ -71,6 +73,8 @@ class Comparison:
         """``equal`` where the intervals meet or the ratio is 1 to half a percent; times from half to double are ``similar``."""
         if self.timed and 1 / _SIMILAR <= self.ratio <= _SIMILAR:
             return "similar"
+        if math.isnan(self.theirs.spread):
+            return "one draw of theirs"
         slack = self.ours.spread + self.theirs.spread + _EQUAL * abs(self.theirs.value)
         if abs(self.ours.value - self.theirs.value) <= slack:
             return "equal"
@@ -90,6 +94,8 @@ class Comparison:
 
 def _number(estimate: Estimate) -> dict[str, Any]:
     shown: dict[str, Any] = {"value": float(f"{estimate.value:.6g}")}
+    if math.isnan(estimate.spread):
+        return shown | {"one_draw": True}
     if not estimate.exact:
         shown["plus_minus"] = float(f"{estimate.spread:.2g}")
     if estimate.checked:

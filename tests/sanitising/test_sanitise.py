@@ -343,3 +343,15 @@ def test_estimates_read_nothing():
     better = {tuple(row["columns"]): row["better"] for row in three.compared()}
     assert better["vote",] == "marginals"
     assert better["vote", "age"] == "joint"
+
+
+def test_the_error_of_a_query_is_known_before_anything_is_spent():
+    columns = {"sex": ["m", "f"], "age": ["young", "middle", "old"]}
+    table = pa.table({"sex": ["m", "f"] * 50, "age": ["young", "old"] * 50})
+    for neighbours in ("substitution", "add-remove"):
+        before = estimate(columns, epsilon=1, neighbours=neighbours)
+        after = odp.sanitise(table, columns, epsilon=1, neighbours=neighbours)
+        for query in ({"sex": "f"}, {"sex": ["m", "f"], "age": "old"}, {"age": ["young", "middle"]}):
+            assert before.query_error(**query) == after.query_error(**query)
+    with pytest.raises(QuestionError, match="not in the table"):
+        before.query_error(town="x")

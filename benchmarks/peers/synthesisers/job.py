@@ -30,8 +30,10 @@ def run(make: Callable[[Job], Any]) -> None:
     """Read the job, make the tables, and write each as a CSV. *make* gives a pandas or polars table of codes."""
     job = Job(**json.loads(Path(sys.argv[1]).read_text("utf-8")))
     for draw in range(job.draws):
-        made, path = make(job), f"{job.output}-{draw}.csv"
-        made.write_csv(path) if hasattr(made, "write_csv") else made.to_csv(path, index=False)
+        made, path = make(job), Path(f"{job.output}-{draw}.csv")
+        unfinished = path.with_suffix(".part")  # whoever stops this program finds whole files only
+        made.write_csv(unfinished) if hasattr(made, "write_csv") else made.to_csv(unfinished, index=False)
+        unfinished.replace(path)
 
 
 def concentrated(epsilon: float, delta: float) -> float:

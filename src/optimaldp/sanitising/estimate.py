@@ -16,6 +16,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.results import Result
 from optimaldp.sanitising.columns import Column, read_columns
+from optimaldp.sanitising.noisy import chosen_positions
 from optimaldp.sanitising.splitting import all_pairs, split_epsilon
 
 
@@ -49,6 +50,16 @@ class Estimate(Result):
     def joint(self, names: Sequence[str]) -> float:
         """The mean error of a count of these columns, summed from the joint table."""
         return QueryError(self.cells, self.cells // self._size(names), self.epsilon, self.neighbours).mean
+
+    def query_error(self, **conditions: object) -> QueryError:
+        """How far off a count of people with one of the named values in each named column would be, from the joint table.
+
+        >>> made = estimate({"sex": ["m", "f"], "age": ["young", "middle", "old"]}, epsilon=1)
+        >>> made.query_error(sex="f", age=["young", "middle"]).cells, made.query_error(age="old").chosen
+        (12, 3)
+        """
+        chosen = chosen_positions(self.columns, conditions)
+        return QueryError(self.cells, math.prod(map(len, chosen)), self.epsilon, self.neighbours)
 
     def from_marginals(self, names: Sequence[str]) -> float | None:
         """The mean error of a count of these columns from the best marginal that has them; ``None`` if none has."""

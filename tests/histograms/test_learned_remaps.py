@@ -167,3 +167,27 @@ def test_projection_of_a_large_table_agrees_with_a_plain_loop():
     assert projected.sum() == noisy.sum()
     assert (np.maximum(noisy - cut - 1, 0) <= projected).all()
     assert (projected <= np.maximum(noisy - cut, 0)).all()
+
+
+@pytest.mark.parametrize("cells", [60, 1000, 10_000])
+@pytest.mark.parametrize("full", [1, 2, 10])
+def test_full_cells_are_as_good_as_the_best_simple_remap(cells, full):
+    """Top-fill is one of those that the choice knows: nearly everybody in a few cells."""
+    random, ratio, ours, simple = np.random.default_rng(cells + full), math.exp(-0.5), 0.0, np.zeros(4)
+    for _ in range(20):
+        truth = np.zeros(cells, dtype=np.int64)
+        truth[random.choice(cells, full, replace=False)] = 1000
+        noise = random.geometric(1 - ratio, cells) - random.geometric(1 - ratio, cells)
+        while noise.sum():
+            noise[random.integers(cells)] -= np.sign(noise.sum())
+        noisy, total = truth + noise, 1000 * full
+        released = choose_remap(noisy, ratio=ratio, total=total).counts
+        rivals = (
+            project(noisy),
+            top_fill(noisy),
+            threshold(noisy, ratio=ratio),
+            empirical_bayes(noisy, ratio=ratio, total=total),
+        )
+        ours += np.abs(released - truth).sum()
+        simple += [np.abs(counts - truth).sum() for counts in rivals]
+    assert ours <= 1.3 * simple.min() + 10

@@ -10,7 +10,7 @@ from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cel
 from optimaldp.histograms.remaps.hidden import hidden_people
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.histograms.remaps.risk import estimated_risk
-from optimaldp.histograms.remaps.sparse import mapped_values, threshold_for
+from optimaldp.histograms.remaps.sparse import mapped_values, threshold_for, top_fill
 
 if TYPE_CHECKING:
     from optimaldp.histograms.arrays import Array
@@ -152,4 +152,9 @@ def choose_remap(noisy: object, *, ratio: float, total: int | None, keep_total: 
         error = judge.error(counts)
         if error < factor * least:
             best, least, factor = (counts, name, _LEARNED), error, _LEFT_OUT_PAYS
+    if total is not None:
+        # Where few cells hold almost everybody: the largest counts whole, which is a projection too.
+        counts = top_fill(table)
+        if judge.error(counts) < factor * least:
+            best = (counts, "top-fill", _LEARNED)
     return judge.judged(*best)

@@ -36,7 +36,12 @@ QUESTIONS = [
     "share(p among a) <= share(p among b) + 0.5",
 ]
 JOINED = ["count(p) >= 1 and share(q) < 0.5", "any(p) or share(q) >= 0.5", "share(p among q) >= 0.5 and any(r)"]
-MANY = ["winner(v, ['a', 'b', 'c'])", "median(x, bins=[0, 1, 2, 3])", "quantile(x, 0.2, bins=[0, 1, 2, 3] among q)"]
+MANY = [
+    "winner(v, ['a', 'b', 'c'])",
+    "median(x, bins=[0, 1, 2, 3])",
+    "quantile(x, 0.2, bins=[0, 1, 2, 3] among q)",
+    "quantile(x, 0.9, bins=[0, 1, 2, 3])",
+]
 
 Counts = tuple[int, ...]
 
@@ -105,16 +110,16 @@ def test_the_law_is_the_closed_form_at_the_least_moves(text: str, neighbours: Ne
 def test_lists_of_leaders_by_search(text: str, neighbours: Neighbours) -> None:
     question: Any = parse(text)
     replaced = neighbours is SUBSTITUTION
-    universe = tables(4, 4) if replaced else [t for n in range(7) for t in tables(4, n)]
+    worlds = [tables(4, people) for people in (0, 1, 4)] if replaced else [[t for n in range(7) for t in tables(4, n)]]
 
     def leaders(table: Counts) -> list[int]:
         return sorted(range(3), key=lambda option: (-table[option], option))[: question.spec().get("size", 1)]
 
-    for table in universe:
-        if not replaced and sum(table) > 2:
-            continue
-        off = [sum(abs(a - b) for a, b in zip(table, other)) for other in universe if leaders(other) != leaders(table)]
-        assert question.flips(table, neighbours) == (min(off) // 2 if replaced else min(off)), table
+    for world in worlds:
+        for table in (one for one in world if replaced or sum(one) <= 2):
+            others = [other for other in world if leaders(other) != leaders(table)]
+            off = min((sum(abs(a - b) for a, b in zip(table, other)) for other in others), default=math.inf)
+            assert question.flips(table, neighbours) == (off / 2 if replaced else off), table
 
 
 LEVELS = ((Epsilon.read("ln(2)"), 1), (Epsilon.read("ln(3)"), 2))
@@ -157,3 +162,33 @@ def test_what_two_groups_cannot_be_asked() -> None:
 def test_two_unlike_numbers(text: str) -> None:
     with pytest.raises(QuestionError):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("majority(p)", 2, 3),
+        ("majority(p among q)", 3, 3),
+        ("compare(v, 'a', 'b')", 2, 3),
+        ("winner(v, ['a', 'b', 'c'])", 3, 4),
+        ("top(v, 2, ['a', 'b', 'c'])", 3, 4),
+        ("median(x, bins=[0, 1, 2, 3])", 3, 4),
+        ("quantiles(x, [0.2, 0.5], bins=[0, 1, 2, 3])", 3, 4),
+        ("mean(x, range=[1, 3]) > 2", 3, 4),
+        ("histogram(v, ['a', 'b'])", 2, 3),
+        ("any(p) and any(q)", 4, 4),
+        ("share(p among q) > 0.5 or any(r)", 6, 6),
+        ("share(p among a) > share(p among b)", 4, 5),
+        ("mean(x, range=[1, 2] among a) > mean(x, range=[1, 2] among b)", 6, 6),
+    ],
+)
+def test_how_many_counts_a_question_takes(text: str, least: int, most: int) -> None:
+    """The last ones may be left out where that means nobody."""
+    question = parse(text)
+    for length in range(most + 3):
+        counts = [place + 1 for place in range(length)]
+        if not least <= length <= most:
+            with pytest.raises(QuestionError, match="counts"):
+                question.read_counts(counts)
+            continue
+        assert question.read_counts(counts) == question.read_counts(counts + [0] * (most - length))

@@ -310,3 +310,14 @@ def test_lists_may_stand_without_their_names() -> None:
 def test_what_the_referee_is_told_of_a_histogram() -> None:
     assert parse("histogram(x, ['a', 'b'])").spec() == {"kind": "histogram", "bins": 3, "among": False}
     assert parse("histogram(x, bins=[0, 1, 2] among y)").spec() == {"kind": "histogram", "bins": 3, "among": True}
+
+
+def test_the_halves_that_the_referee_examines() -> None:
+    """Of quartiles drawn jointly: the median's law, and both halves for a median in the first, a middle and the last bin."""
+    question = parse("quantiles(x, [0.25, 0.5, 0.75], range=[0, 60], step=1)")
+    mechanism: Any = question.mechanism(Setting(level("0.5"), SUBSTITUTION))
+    assert mechanism.name == "quartiles jointly"
+    assert sorted(law.bins for law in mechanism.laws()) == [30, 31, 60, 60, 60]
+    assert mechanism.laws()[0].rank == Fraction(1, 2)
+    separate: Any = question.mechanism(Setting(level("0.5"), ADD_REMOVE))
+    assert [law.rank for law in separate.laws()] == [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]

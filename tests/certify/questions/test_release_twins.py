@@ -81,6 +81,7 @@ AMONG = "share(smokes = 'yes' among adult = 'yes') >= 0.5"
 MEAN = "mean(score, range=[1, 5]) >= 2.5"
 COMPARE = "compare(vote, 'a', 'b')"
 JOINED = "share(smokes = 'yes') >= 0.4 and share(adult = 'yes') >= 0.6"
+JOINED_AMONG = "share(smokes = 'yes' among adult = 'yes') >= 0.4 and share(ward = 'north') >= 0.3"
 DIFFERENCE = "share(smokes = 'yes' among ward = 'north') > share(smokes = 'yes' among ward = 'south')"
 MEANS = "mean(score, range=[1, 5] among ward = 'north') > mean(score, range=[1, 5] among ward = 'south')"
 MEDIAN = "median(score, bins=[1, 2, 3, 4, 5])"
@@ -527,6 +528,17 @@ add(
     ),
 )
 add("a distance of several doubled", JOINED, changed(several, "chain_flips_of_all", doubled))
+# Cells of (yes, no, outside) and (yes, no): whoever is not asked stands in the last two.
+add(
+    "outside of one of several counts as no",
+    JOINED_AMONG,
+    changed(several.Several, "_combination", lambda cell, *_: cell - 2 if cell >= 4 else cell),
+)
+add(
+    "outside of one of several counts as yes",
+    JOINED_AMONG,
+    changed(several.Several, "_combination", lambda cell, *_: cell - 4 if cell >= 4 else cell),
+)
 add("all of several is any", JOINED, lambda patch: patch.setattr(several, "all_hold", several.any_holds))
 add("public groups: steps in half people", DIFFERENCE, changed(GroupDifference, "signed", doubled), public_groups=True)
 add(

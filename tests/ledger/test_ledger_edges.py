@@ -27,6 +27,8 @@ from optimaldp.ledger.composition import (
 )
 from optimaldp.ledger.entry import Spend, hash_of
 from optimaldp.ledger.ledger_file import FileIdentity, _only_a_draft
+from optimaldp.ledger.naming import find_group
+from optimaldp.ledger.people import Group
 from optimaldp.ledger.refusal import refusal
 from optimaldp.ledger.sqlite_store import SQLiteStore
 from optimaldp.ledger.store import StoredEntry
@@ -162,3 +164,23 @@ def test_verifying_opens_the_file_to_read_alone(file: Path, monkeypatch: pytest.
     assert verify_ledger(file).intact
     assert addresses
     assert all("mode=ro" in address for address in addresses)
+
+
+def test_a_history_says_which_answers_have_a_proof(file: Path) -> None:
+    ledger = make(file)
+    spend(ledger, "0.1").record("yes", {"proof": 1})
+    spend(ledger, "0.1").record("no")
+    spend(ledger, "0.1")
+    assert [record.cells()[-2:] for record in ledger.history()] == [
+        ("yes", "yes"),
+        ("no", ""),
+        ("(spent, not recorded)", ""),
+    ]
+
+
+def test_a_group_that_is_not_found_is_told_which_there_are() -> None:
+    groups = [Group("trust", "0.1"), Group("age", "0.1"), Group("age", "0.5")]
+    with pytest.raises(LedgerError, match=r"several columns: \['trust = 0\.1', 'age = 0\.1'\]"):
+        find_group(groups, "0.1")
+    with pytest.raises(LedgerError, match=r"the groups \['trust = 0\.1', 'age = 0\.1', 'age = 0\.5'\]"):
+        find_group(groups, "0.9")

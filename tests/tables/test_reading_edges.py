@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import plain
@@ -14,6 +16,7 @@ import pytest
 
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Source, Steps, Tally, check, count, counting
+from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.predicates import parse
 
@@ -150,16 +153,16 @@ def test_a_mean_of_whole_numbers_rounds_half_up() -> None:
 
 
 def test_levels_that_are_all_in_use_are_counted_whole_and_one_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_LEVELS", 3)
+    monkeypatch.setattr(counting, "MOST_LEVELS", 60)
     tally, people = Tally((Options("v", ("a", "b")), Condition("v = 'a'"))), People(levels="e")
 
     def table(levels: int) -> pa.Table:
         return pa.Table.from_pylist([{"v": v, "e": e} for e in range(levels) for v in ("a", "b", None)])
 
-    counted = count(table(3), tally, people)
-    assert dict(counted.by_level or ()) == {str(e): {0: 1, 3: 1, 5: 1} for e in range(3)}
-    with pytest.raises(TableError, match="more than 3 levels"):
-        count(table(4), tally, people)
+    counted = count(table(60), tally, people)
+    assert dict(counted.by_level or ()) == {str(e): {0: 1, 3: 1, 5: 1} for e in range(60)}
+    with pytest.raises(TableError, match="more than 60 levels"):
+        count(table(61), tally, people)
 
 
 def test_the_longest_predicate_is_read_and_nothing_beyond() -> None:
@@ -205,3 +208,21 @@ def test_keys_without_a_row_that_speaks_are_nobodys() -> None:
     ]
     people = People(unit="id", reduce="first", reduce_order="t", where="s")
     assert count(pa.Table.from_pylist(rows), Keys("k"), people).keys == {"c": 1, "e": 1}
+
+
+def test_a_packed_file_is_counted_like_a_plain_one(tmp_path: Path) -> None:
+    content = b"x,v\n1,a\n2,b\n,a\n"
+    plain_file, packed = tmp_path / "survey.csv", tmp_path / "survey.csv.gz"
+    plain_file.write_bytes(content)
+    packed.write_bytes(gzip.compress(content))
+    tally = Tally((Options("v", ("a", "b")), Condition("x >= 1")))
+    assert count(plain_file, tally).cells == count(packed, tally).cells == {0: 1, 1: 1, 2: 1}
+
+
+def test_a_file_with_another_header_is_named_beside_the_first(tmp_path: Path) -> None:
+    for name, header in (("a.csv", "x,v"), ("b.csv", "x,v"), ("c.csv", "x,w")):
+        (tmp_path / name).write_text(f"{header}\n1,a\n")
+    paths = [str(tmp_path / name) for name in ("a.csv", "b.csv", "c.csv")]
+    with pytest.raises(TableError) as caught:
+        open_csv(paths)
+    assert f"{paths[2]!r} has another first line than {paths[0]}" in str(caught.value)

@@ -15,7 +15,8 @@ Formulas are those of the papers with their errata corrected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -126,9 +127,11 @@ class Sweep(Result):
     designs: tuple[Design, ...]
 
     def errors(self, dataset: str) -> list[float]:
-        """The probability of not giving the favourite answer of a dataset, for each value of the parameter."""
-        rows = [found.mechanism.row(dataset) for found in self.designs if found.mechanism is not None]
-        return [float(1 - next(iter(row.values()))) for row in rows]
+        """The probability of not giving the favourite answer of a dataset, for each value of the parameter.
+
+        Where there is no optimum at a value it is not a number, so that errors and values stay side by side.
+        """
+        return [_error(found, dataset) for found in self.designs]
 
     def summary(self) -> str:
         return f"Sweep({len(self.values)} values of {self.parameter}, {len(self.designs[0].problem.graph)} datasets)"
@@ -136,7 +139,7 @@ class Sweep(Result):
     def to_document(self) -> dict[str, Any]:
         names = self.designs[0].problem.graph.names
         return {"parameter": self.parameter, "values": [str(v) for v in self.values]} | {
-            "errors": {name: self.errors(name) for name in names}
+            "errors": {name: [None if math.isnan(e) else e for e in self.errors(name)] for name in names}
         }
 
     def plot(self, datasets: Sequence[str] | None = None) -> Any:
@@ -163,12 +166,24 @@ def sweep(
     >>> [round(error, 3) for error in found.errors("112")]
     [0.333, 0.25]
     """
-    lists = [name for name, value in (("epsilon", epsilon), ("delta", delta)) if isinstance(value, (list, tuple))]
+    lists = [name for name, value in (("epsilon", epsilon), ("delta", delta)) if _is_list(value)]
     if len(lists) != 1:
         raise LevelError(
             "epsilon", epsilon, "and delta: exactly one of them is a list", "sweep one parameter at a time"
         )
     values = tuple(epsilon if lists == ["epsilon"] else delta)
+    if not values:
+        raise LevelError(lists[0], values, "names no value to sweep over", "give at least one")
     pairs = [(value, delta) if lists == ["epsilon"] else (epsilon, value) for value in values]
     designs = tuple(design(graph, truth, epsilon=e, delta=d, **options) for e, d in pairs)
     return Sweep(lists[0], values, designs)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _error(found: Design, dataset: str) -> float:
+    if found.mechanism is None or found.status != "optimal":
+        return math.nan
+    return float(1 - next(iter(found.mechanism.row(dataset).values())))

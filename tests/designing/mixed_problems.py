@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
 
@@ -46,7 +47,20 @@ def random_row(rng: random.Random, q: int) -> tuple[Fraction, ...]:
     return tuple(w / sum(weights) for w in weights)
 
 
-def random_problem(seed: int) -> Problem:
+def one_way_level(rng: random.Random, *, infinite: bool) -> Level:
+    """A promise in one direction alone; the other way an infinite epsilon, with a delta of 1 no promise whatever."""
+    promise = odp.level(
+        rng.choice(["ln(2)", "ln(3/2)", "0.5", "1", "0", "ln(10)"]), rng.choice(["0", "0", "0.1", "1/7", "1e-3"])
+    )
+    nothing = odp.level("inf", rng.choice(["1", "1", "0", "0.1"]))
+    if rng.random() < 0.15:
+        return odp.level("ln(2)", "0.01")  # an ordinary edge among them
+    if rng.random() < 0.5:
+        return odp.directed(forward=promise, backward=nothing)
+    return odp.directed(forward=nothing, backward=promise)
+
+
+def random_problem(seed: int, *, random_level: Callable[..., Level] = random_level) -> Problem:
     """Two to six datasets, two to four answers; most given rows stay close to one row, so that many are feasible."""
     rng = random.Random(seed)
     q, size = rng.choice([2, 2, 3, 3, 4]), rng.randint(2, 6)
@@ -166,6 +180,25 @@ def complaint(problem: Problem) -> str:
         return contradiction(problem, found, MixedOracle(problem, fixed))
     except UnclearError:
         return ""
+
+
+def float_complaint(problem: Problem) -> str:
+    """What is wrong with the answer in floats, next to the exact one; a refusal for want of room is none."""
+    try:
+        rough = odp.solve(problem, exact=False)
+        fine = odp.solve(problem)
+    except odp.errors.ProblemError:
+        return ""
+    if rough.status != fine.status:
+        return f"{rough.status} in floats, {fine.status} exactly"
+    if rough.status != "optimal":
+        return ""
+    if rough.verdict is not None and not rough.verdict:
+        return "the referee does not pass the floats"
+    if problem.boundary is not None and len(problem.answers) > 2:
+        return ""  # the rule may choose another boundary that nothing dominates
+    apart = float(np.abs(rough.mechanism.to_array() - fine.mechanism.to_array()).max())
+    return f"{apart:.3g} between floats and rationals" if apart > 1e-8 else ""
 
 
 def contradiction(problem: Problem, found, oracle: MixedOracle) -> str:

@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import optimaldp as odp
@@ -105,3 +106,41 @@ def test_latex_of_a_mechanism_and_of_its_certificate():
     assert r"111 & $\tfrac{5}{6}$ & $\tfrac{1}{6}$ \\" in table
     assert r"\item \{yes\}" in found.certificate.to_latex()
     assert odp.mechanisms.latex.escaped("50%_a") == r"50\%\_a"
+
+
+@pytest.mark.parametrize("value", ["0.6", 0.6, Fraction(3, 5), "3/5"])
+def test_the_names_take_numbers_as_people_write_them(value):
+    level = odp.level("ln(2)", "0.1")
+    assert theory.frontier(level, value) == (Fraction(3, 5), Fraction(3, 4))
+    row = [value, "0.3", 0.1]
+    assert theory.row_after(level, row, 1) == [Fraction(17, 20), Fraction(3, 20), 0]
+    assert theory.transitions(level, ["0.05", "0.15", 0.8]) == [2, 1, 0]
+    assert [(p.turns, p.decays) for p in theory.phases(level, ["0.05", "0.15", 0.8])][1:] == [(1, 2), (0, 1)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda level: theory.frontier(level, "1.2"),
+        lambda level: theory.row_after(level, ["0.5", "0.6"], 1),
+        lambda level: theory.row_after(level, "0.5", 1),
+        lambda level: theory.transitions(level, [True, False]),
+        lambda level: theory.phases(level, 0.5),
+        lambda level: theory.sweep(graphs.votes(3), graphs.majority, epsilon=[]),
+    ],
+)
+def test_what_is_no_row_is_refused_in_words(wrong):
+    with pytest.raises(LevelError, match=r"^[\w\[\]]+: .* (is|names) "):
+        wrong(odp.level("ln(2)"))
+
+
+def test_a_sweep_keeps_its_values_beside_their_errors():
+    """At ln(2) the given values are too far apart: a gap in the curve, not a shorter curve."""
+    fixed = {"0": {"yes": "0.9", "no": "0.1"}, "1": {"yes": "0.2", "no": "0.8"}}
+    truth = {"0": "yes", "1": "no", "2": "no"}
+    over = theory.sweep(graphs.line(3), truth, epsilon=np.array(["ln(2)", "ln(9)"]), fixed=fixed)
+    errors = over.errors("2")
+    assert np.isnan(errors[0])
+    assert errors[1] == pytest.approx(0.2 / 9)
+    assert over.to_document()["errors"]["2"][0] is None
+    assert over.plot(["2"]).axes

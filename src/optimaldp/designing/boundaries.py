@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.designing.rational import GAUSSIAN_BITS, WORKING_BITS, stand_in, tightened
-from optimaldp.errors import ProblemError
+from optimaldp.errors import LevelError, ProblemError
 from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, GaussianDP, Level
+from optimaldp.privacy import ApproximateDP, GaussianDP, Level, read_probability
 from optimaldp.privacy.balls import ball, lower, precision
 
 BALANCED, UNDOMINATED = "balanced", "undominated"
@@ -132,6 +132,12 @@ def with_chosen_boundary(problem: Problem) -> Problem:
     return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
 
 
-def frontier(level: Level, value: Fraction) -> tuple[Fraction, Fraction]:
-    """Two answers: the best pair of boundary values if one side has *value*: ``(m, F(1 - m))`` (000 Thm 3)."""
-    return value, level.step_below(1 - value, bits=WORKING_BITS)
+def frontier(level: Level, value: object) -> tuple[Fraction, Fraction]:
+    """Two answers: the best pair of boundary values if one side has *value*: ``(m, F(1 - m))`` (000 Thm 3).
+
+    >>> from optimaldp.privacy import level
+    >>> frontier(level("ln(2)", "0.1"), "0.6")
+    (Fraction(3, 5), Fraction(3, 4))
+    """
+    own = read_probability(value, name="value", error=LevelError)
+    return own, level.step_below(1 - own, bits=WORKING_BITS)

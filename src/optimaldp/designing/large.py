@@ -18,6 +18,8 @@ from optimaldp.designing.balanced import STATEMENT as BALANCED
 from optimaldp.designing.balanced import need_two_answers
 from optimaldp.designing.boundaries import balanced_value
 from optimaldp.designing.outcome import Outcome, Route, Status
+from optimaldp.designing.passing import NoRoomError
+from optimaldp.designing.propagation import conflict_along
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, crossing_edges
 from optimaldp.graphs.problem import Problem
@@ -68,7 +70,7 @@ def design_large_fixed(problem: Problem) -> Outcome:
     arcs, table = graph.arcs, level_table(graph.arc_levels)
     seed_crossing(arcs.first, arcs.heads, arcs.levels, preferences.of, table, label, predecessor, given)
     _search(graph, preferences.of, label, predecessor)
-    if (witness := _conflict(problem, given, wanted, label, predecessor)) is not None:
+    if (witness := _conflict(problem, given, wanted, label, predecessor, preferences.favourites)) is not None:
         return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
     predecessor[given] = ROOT
     return _outcome(problem, label, (predecessor, predecessor), given, _STATEMENT)
@@ -80,11 +82,12 @@ def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
     labels, trees = [], []
     everywhere = np.zeros(len(graph), dtype=np.int32)
     for answer in (0, 1):
-        label = _given_sides(problem, np.full(len(graph), answer))
+        wished = np.full(len(graph), answer, dtype=np.int32)
+        label = _given_sides(problem, wished)
         wanted = label.copy()
         predecessor = np.full(len(graph), FREE, dtype=np.int32)
         _search(graph, everywhere, label, predecessor)
-        if (witness := _conflict(problem, given, wanted, label, predecessor)) is not None:
+        if (witness := _conflict(problem, given, wanted, label, predecessor, wished)) is not None:
             return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=witness)
         predecessor[given] = ROOT
         labels.append(label)
@@ -130,24 +133,34 @@ def _outcome(
 
 
 def _conflict(
-    problem: Problem, given: npt.NDArray[np.bool_], wanted: Sides, label: Sides, predecessor: npt.NDArray[np.int32]
+    problem: Problem,
+    given: npt.NDArray[np.bool_],
+    wanted: Sides,
+    label: Sides,
+    predecessor: npt.NDArray[np.int32],
+    wished: npt.NDArray[np.int32],
 ) -> dict[str, Any] | None:
-    """A given value that another one forbids by more than rounding."""
-    names = problem.graph.names
+    """A given value of the *wished* answer that another one forbids by more than rounding; rationals have the last word."""
     for vertex in np.flatnonzero(given & (label != wanted)).tolist():
         asked, allowed = side_to_fraction(float(wanted[vertex])), side_to_fraction(float(label[vertex]))
         if asked - allowed <= _ROUNDING * min(asked, 1 - allowed):
             continue
         path = [vertex]
-        while predecessor[path[-1]] >= 0 and len(path) < len(names):
+        while predecessor[path[-1]] >= 0 and len(path) < len(problem.graph):
             path.append(int(predecessor[path[-1]]))
-        steps = [names[v] for v in reversed(path)]
+        event = (int(wished[vertex]),)
+        conflict = conflict_along(problem, event, path[::-1])
+        if (
+            conflict.bound >= conflict.given
+        ):  # a sure answer that is tight: the smallest rounding is all of its complement
+            raise NoRoomError(problem)
+        steps = [problem.graph.names[v] for v in conflict.path]
         return {
-            "reason": f"given {steps[0]}, the datasets on the path allow {steps[-1]} at most {float(allowed):.12g} for its "
-            f"answer, but {float(asked):.12g} is given",
+            "reason": f"given {steps[0]}, the datasets on the path allow {steps[-1]} at most {float(conflict.bound):.12g} for "
+            f"{problem.answers[event[0]]}, but {float(conflict.given):.12g} is given",
             "path": steps,
-            "bound": float(allowed),
-            "given": float(asked),
+            "bound": float(conflict.bound),
+            "given": float(conflict.given),
         }
     return None
 

@@ -8,7 +8,7 @@ rounded is far below the slack of the levels, so the rows are private at the nom
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,8 @@ import numpy.typing as npt
 from optimaldp.designing.binary import conflict_words
 from optimaldp.designing.envelope import given_clash, prefix_events
 from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.propagation import Conflict, step_up
+from optimaldp.designing.passing import NoRoomError
+from optimaldp.designing.propagation import conflict_along
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.double_dijkstra import propagate_double
@@ -178,18 +179,12 @@ def _plus(a: Pair, b: Pair) -> Pair:
 def _conflict(
     problem: Problem, event: Event, predecessor: npt.NDArray[np.int32], step: tuple[int, int]
 ) -> dict[str, object]:
-    """The path that forbids a given value, walked again in rationals."""
-    graph, (u, v) = problem.graph, step
+    """The path that forbids a given value, walked again in rationals; if that allows it, floats had no room."""
+    u, v = step
     path = [v, u]
     while predecessor[path[-1]] >= 0:
         path.append(int(predecessor[path[-1]]))
-    path.reverse()
-    value = sum((problem.fixed[path[0]][a] for a in event), Fraction(0))
-    arcs = graph.arcs
-    for here, there in pairwise(path):
-        between = range(int(arcs.first[here]), int(arcs.first[here + 1]))
-        levels = [graph.arc_levels[int(arcs.levels[arc])] for arc in between if arcs.heads[arc] == there]
-        value = min(step_up(level, value) for level in levels)
-        value = Fraction(value).limit_denominator(10**30) if value.denominator.bit_length() > 4096 else value
-    given = sum((problem.fixed[v][a] for a in event), Fraction(0))
-    return conflict_words(problem, Conflict(tuple(path), given, value), event)
+    conflict = conflict_along(problem, event, path[::-1])
+    if conflict.bound >= conflict.given:
+        raise NoRoomError(problem)
+    return conflict_words(problem, conflict, event)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from optimaldp.designing.closeness import reachable
 from optimaldp.designing.rational import Stepper
 from optimaldp.graphs import DatasetGraph
-from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms.certificate import FREE, ROOT, Event
 from optimaldp.privacy import Level
 from optimaldp.privacy.balls import precision, upper
 
@@ -114,3 +115,16 @@ def _path(predecessor: npt.NDArray[np.int32], vertex: int) -> list[int]:
     while predecessor[path[-1]] >= 0:
         path.append(int(predecessor[path[-1]]))
     return path[::-1]
+
+
+def conflict_along(problem: Problem, event: Event, path: Sequence[int]) -> Conflict:
+    """What the first dataset of a path, which is given, allows the last one, walked in rationals; next to what that is given."""
+    graph, arcs = problem.graph, problem.graph.arcs
+    value = sum((problem.fixed[path[0]][a] for a in event), Fraction(0))
+    for here, there in pairwise(path):
+        between = range(int(arcs.first[here]), int(arcs.first[here + 1]))
+        levels = [graph.arc_levels[int(arcs.levels[arc])] for arc in between if arcs.heads[arc] == there]
+        value = min(step_up(level, value) for level in levels)
+        value = Fraction(value).limit_denominator(10**30) if value.denominator.bit_length() > 4096 else value
+    given = sum((problem.fixed[path[-1]][a] for a in event), Fraction(0))
+    return Conflict(tuple(path), given, value)

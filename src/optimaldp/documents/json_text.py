@@ -46,7 +46,7 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
         return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InputError("file", source, f"is not JSON ({error.msg} at {where})") from None
+        raise InputError("file", source, f"is not JSON ({error.msg.removesuffix(' at')} at {where})") from None
     except RecursionError:
         raise InputError("file", source, "is nested too deeply") from None
     except InputError:

@@ -15,10 +15,11 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.levels import ApproximateDP, Level
+from optimaldp.privacy.numbers import read_probability
 from optimaldp.privacy.trajectory import Number, Steps
 
 
-def row_after(level: Level, row: Sequence[Fraction], steps: Steps) -> list[Number]:
+def row_after(level: Level, row: Sequence[object], steps: Steps) -> list[Number]:
     """The distribution *steps* away from a boundary that has *row* (most wanted answer first).
 
     Between whole steps the closed form is interpolated, as in the figures of 001.
@@ -27,7 +28,7 @@ def row_after(level: Level, row: Sequence[Fraction], steps: Steps) -> list[Numbe
     >>> row_after(level("ln(2)"), [Fraction(1, 4), Fraction(3, 4)], 2)
     [Fraction(3, 4), Fraction(1, 4)]
     """
-    sums = list(accumulate(row))
+    sums = list(accumulate(_read_row(row)))
     sides = [level.sides(s, steps) for s in sums[:-1]]
     # The last answer takes the complement itself: subtracting from 1 would lose it.
     values = [value for value, _ in sides]
@@ -35,9 +36,9 @@ def row_after(level: Level, row: Sequence[Fraction], steps: Steps) -> list[Numbe
     return [*values[:1], *inner, sides[-1][1]] if sides else [Fraction(1)]
 
 
-def transitions(level: ApproximateDP, row: Sequence[Fraction]) -> list[int | float]:
+def transitions(level: ApproximateDP, row: Sequence[object]) -> list[int | float]:
     """tau_k for each prefix sum of *row*, non-increasing in k; infinite where a prefix has probability 0 and delta is 0."""
-    return [level.transition(s) for s in accumulate(row)]
+    return [level.transition(s) for s in accumulate(_read_row(row))]
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,21 @@ class Phases:
         return 1 if steps < self.turns else 2 if steps < self.decays else 3
 
 
-def phases(level: ApproximateDP, row: Sequence[Fraction]) -> list[Phases]:
+def phases(level: ApproximateDP, row: Sequence[object]) -> list[Phases]:
     """The phases of each answer's probability: it turns at tau_k and decays from tau_(k-1) on (infinite for the first)."""
     taus = transitions(level, row)
     before = [math.inf, *taus[:-1]]
     return [Phases(turns, decays) for turns, decays in zip(taus, before)]
+
+
+def _read_row(row: Sequence[object]) -> list[Fraction]:
+    """The probabilities as people write them (``"1/4"``, ``0.25``, a fraction); together they are one."""
+    if isinstance(row, str) or not isinstance(row, Sequence):
+        raise LevelError("row", row, "is not a list of probabilities", "write ['1/4', '3/4'], most wanted answer first")
+    numbers = [read_probability(p, name=f"row[{k}]", error=LevelError) for k, p in enumerate(row)]
+    if sum(numbers) != 1:
+        raise LevelError("row", str(sum(numbers)), "is what the probabilities sum to", "they sum to one exactly")
+    return numbers
 
 
 @dataclass(frozen=True)

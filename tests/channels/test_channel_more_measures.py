@@ -388,3 +388,8 @@ def test_samples_of_nothing_and_of_everything() -> None:
         bad: Any = settings_
         with pytest.raises(ChannelError, match=words):
             estimate_leakage(*pairs, **bad)
+
+
+def test_a_prior_of_secrets_that_is_none() -> None:
+    with pytest.raises(ChannelError, match="is neither a list nor a dict of chances"):
+        estimate_leakage(["a", "b"] * 50, ["+", "-"] * 50, prior=5)

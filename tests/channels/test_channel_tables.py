@@ -211,3 +211,9 @@ def test_files_that_are_no_matrix(run: Run, tmp_path: Path) -> None:
 
 def test_columns_of_samples() -> None:
     assert columns_of_csv("a, b\n1,x\n2.5,y\n", ("a", "b"), source="t") == ([1.0, 2.5], ["x", "y"])
+
+
+def test_samples_that_are_objects_are_one_sentence(run: Run) -> None:
+    ran = run("channel", "estimate", "-", stdin=json.dumps({"secrets": [{}] * 50, "observations": [1.5] * 50}))
+    assert (ran.code, ran.stdout) == (2, "")
+    assert "sample: {} is neither a text nor a number" in ran.stderr

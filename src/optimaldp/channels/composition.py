@@ -76,7 +76,7 @@ def hidden_choice(channels: Sequence[Channel], weights: object = None) -> Channe
     return _mixed(channels, chances, [output for _, output in names])
 
 
-def _chances(channels: Sequence[Channel], weights: Any) -> Sequence[Number] | FloatArray:
+def _chances(channels: Sequence[Channel], weights: object) -> Sequence[Number] | FloatArray:
     if not channels or any(channel.inputs != channels[0].inputs for channel in channels):
         raise ChannelError("choice", len(channels), "channels do not have the same inputs", "give one or more that do")
     if weights is None:
@@ -84,7 +84,7 @@ def _chances(channels: Sequence[Channel], weights: Any) -> Sequence[Number] | Fl
     return read_distribution(weights, size=len(channels), name="weights")
 
 
-def _mixed(channels: Sequence[Channel], chances: Any, seen: Sequence[Label]) -> Channel:
+def _mixed(channels: Sequence[Channel], chances: Sequence[Number] | FloatArray, seen: Sequence[Label]) -> Channel:
     """The weighted cells, those that are seen as the same output added up."""
     exact = isinstance(chances, tuple) and all(channel.exact for channel in channels)
     outputs = list(dict.fromkeys(seen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,7 +25,7 @@ _HUGE = 1e30  # beyond which a sum is not written out
 MANY_CELLS = 40_000  # from which decimals are not tried as exact rationals: seconds of work for no gain
 
 
-def read_distribution(values: Iterable[Any], *, size: int, name: str) -> ExactRow | FloatArray:
+def read_distribution(values: object, *, size: int, name: str) -> ExactRow | FloatArray:
     """Read one distribution: exact if its numbers sum to exactly one, floats if they miss one by rounding only.
 
     >>> read_distribution(["1/3", "2/3"], size=2, name="prior")
@@ -81,7 +81,7 @@ def _doubles(rows: NDArray[Any]) -> FloatArray:
     return np.asarray(np.where(rounded, made / np.where(rounded, sums, 1.0), made), dtype=np.float64)
 
 
-def check_float_rows(rows: FloatArray, label: Any) -> FloatArray:
+def check_float_rows(rows: FloatArray, label: Callable[[int], str]) -> FloatArray:
     """Check floats row by row: finite, not negative, sums within rounding of one."""
     bad = ~np.isfinite(rows)
     if bad.any():
@@ -97,7 +97,7 @@ def check_float_rows(rows: FloatArray, label: Any) -> FloatArray:
     return rows
 
 
-def read_rows(rows: Any, label: Any) -> tuple[ExactRow, ...] | FloatArray:
+def read_rows(rows: object, label: Callable[[int], str]) -> tuple[ExactRow, ...] | FloatArray:
     """Read a channel's matrix; *label* names row i in an error. One inexact row makes the whole matrix floats."""
     if isinstance(rows, np.ndarray) and rows.dtype.kind == "f":
         return _float_matrix(rows, label)
@@ -112,7 +112,7 @@ def read_rows(rows: Any, label: Any) -> tuple[ExactRow, ...] | FloatArray:
     return np.array([[float(cell) for cell in row] for row in read])
 
 
-def _rectangle(listed: list[list[Any]], label: Any) -> FloatArray:
+def _rectangle(listed: list[list[Any]], label: Callable[[int], str]) -> FloatArray:
     odd = next((i for i, row in enumerate(listed) if len(row) != len(listed[0])), None)
     if odd is not None:
         raise ChannelError(
@@ -121,7 +121,7 @@ def _rectangle(listed: list[list[Any]], label: Any) -> FloatArray:
     return np.array(listed, dtype=np.float64)
 
 
-def _float_matrix(rows: FloatArray, label: object) -> FloatArray:
+def _float_matrix(rows: FloatArray, label: Callable[[int], str]) -> FloatArray:
     if rows.ndim != 2 or 0 in rows.shape:
         raise ChannelError("rows", f"shape {rows.shape}", "is not a matrix with rows and columns")
     return check_float_rows(_doubles(rows), label)

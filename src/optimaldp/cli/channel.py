@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -127,6 +128,6 @@ def _show(optimum: OptimalMechanism) -> None:
     console.print(optimum.claim, highlight=False)
 
 
-def _short(cell: Any) -> str:
+def _short(cell: Fraction | float) -> str:
     text = str(cell)
     return text if len(text) <= 8 else f"{float(cell):.4g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,8 +89,12 @@ def samples_from(path: str, first: str, second: str) -> tuple[list[Any], list[An
     return [_plain(value) for value in document[first]], [_plain(value) for value in document[second]]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A sample as it can be counted: lists as tuples, decimals as floats."""
     if isinstance(value, list):
         return tuple(_plain(part) for part in value)
-    return value if isinstance(value, (str, int, bool)) or value is None else float(value)
+    if isinstance(value, (Decimal, float)):
+        return float(value)
+    if value is not None and not isinstance(value, (str, int)):
+        raise ChannelError("sample", value, "is neither a text nor a number nor a list of them")
+    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 
 
@@ -24,9 +27,11 @@ def _axes(axes: object, *, grid: bool = True) -> Any:
     return axes if axes is not None else style.figure(grid=grid)[1]
 
 
-def written(axes: Any, path: str | Path | None) -> Any:
+def written(axes: Axes, path: str | Path | None) -> Axes:
     """The axes; their figure is written to *path* if one is given."""
-    style.drawn(axes.figure, path)
+    figure = axes.get_figure(root=True)
+    if figure is not None:
+        style.drawn(figure, path)
     return axes
 
 

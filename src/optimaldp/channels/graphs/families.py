@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from typing import Any, Self
 
@@ -101,7 +101,7 @@ class GraphFamilies(ABC):
         return cls(range(size), [((i - 1) // branching, i) for i in range(1, size)])
 
     @classmethod
-    def metric(cls, vertices: Sequence[Vertex], distance: Any) -> Self:
+    def metric(cls, vertices: Sequence[Vertex], distance: Callable[[Any, Any], object]) -> Self:
         """Metric privacy: *distance(a, b)* for every two secrets, in units of epsilon."""
         return cls(vertices, {(a, b): distance(a, b) for a, b in combinations(vertices, 2)})
 

@@ -114,7 +114,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def audit_mechanism(
-    mechanism: Callable[[Any], Sample], first: Any, second: Any, *, samples: int = 20_000, **settings: Any
+    mechanism: Callable[[Any], Sample], first: object, second: object, *, samples: int = 20_000, **settings: Any
 ) -> Audit:
     """Audit a callable: run it *samples* times on each of two neighbouring inputs,
     with a progress bar on a terminal.

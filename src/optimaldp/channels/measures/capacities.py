@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optimaldp.channels.labels import Label
 from optimaldp.channels.measures.priors import joint, joint_floats, read_prior
@@ -121,7 +122,7 @@ def gain_capacity(gain: object, channel: Channel) -> GainCapacity:
     return GainCapacity(min(value, limit), limit, dict(zip(channel.inputs, masses.tolist())))
 
 
-def _best_prior(array: FloatArray, gain: FloatArray, reading: Any) -> tuple[float, FloatArray]:
+def _best_prior(array: FloatArray, gain: FloatArray, reading: NDArray[np.int64]) -> tuple[float, FloatArray]:
     """The prior, scaled so that no guess is worth more than 1 beforehand, for which one reading of the outputs gains most."""
     with requiring("scipy"):
         from scipy.optimize import linprog

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Prior = ExactRow | FloatArray
 
 
-def read_prior(channel: Channel, prior: Any) -> Prior:
+def read_prior(channel: Channel, prior: object) -> Prior:
     """The prior of a channel's inputs: ``None`` is uniform."""
     size = len(channel.inputs)
     if prior is None:

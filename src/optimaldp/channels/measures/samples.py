@@ -112,10 +112,14 @@ def _best_guesses(pairs: Counter[tuple[str, Hashable]]) -> dict[str, Hashable]:
     return {seen: secret for seen, (_, secret) in best.items()}
 
 
-def _blind(secrets: Sequence[Hashable], prior: Any, confidence: float) -> tuple[float, float]:
+def _blind(secrets: Sequence[Hashable], prior: object, confidence: float) -> tuple[float, float]:
     """The most that a guess without observation can succeed, and the error that is left for the other bound."""
     if prior is not None:
-        values = list(prior.values()) if isinstance(prior, dict) else list(prior)
+        values = list(prior.values()) if isinstance(prior, dict) else prior
+        if not isinstance(values, (list, tuple, np.ndarray)):
+            raise ChannelError(
+                "prior", prior, "is neither a list nor a dict of chances", "give one chance for each secret"
+            )
         return float(max(read_distribution(values, size=len(values), name="prior"))), 1 - confidence
     # Only the bound of the truly likeliest secret must hold; bounds grow with the count, so the largest covers it.
     most = Counter(secrets).most_common(1)[0][1]

@@ -38,7 +38,7 @@ class Comparison(Result):
 
 
 def compare_with_all(
-    question: Callable[[Any], Hashable], databases: Databases, epsilon: Any, *, prior: Any = None
+    question: Callable[[Any], Hashable], databases: Databases, epsilon: object, *, prior: object = None
 ) -> Comparison:
     """The best oblivious mechanism and the best of all for *question*; *prior* is over the databases, uniform by
     default.

@@ -10,7 +10,7 @@ from optimaldp.channels.measures.bounds import check_databases
 from optimaldp.privacy.epsilon import Epsilon
 
 
-def extremal_channel(individuals: int, values: Any, epsilon: Any) -> Channel:
+def extremal_channel(individuals: int, values: Any, epsilon: object) -> Channel:
     """The channel on ``Val^u`` that attains Theorem 1: ``α / x^d`` with ``α = (x/(v−1+x))^u`` (errata F4, F5).
 
     *values* is their number or the values themselves. An irrational ``e^epsilon`` is taken from below, so the

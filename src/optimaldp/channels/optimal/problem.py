@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.labels import Label
@@ -50,7 +49,7 @@ class UtilityProblem:
 
 
 def read_problem(
-    graph: AnswerGraph, epsilon: Epsilon, prior: Any, gain: Any, guesses: Sequence[Label] | None
+    graph: AnswerGraph, epsilon: Epsilon, prior: object, gain: object, guesses: Sequence[Label] | None
 ) -> UtilityProblem:
     """Read a problem; a prior of floats that misses one by rounding means the distribution next to it."""
     size = len(graph.vertices)

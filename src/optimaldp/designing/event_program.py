@@ -72,14 +72,14 @@ class EventProgram:
         violated by any amount.
         """
         while True:
-            found = solve_floats(objective, self.constraints(), self.columns)
-            if found is None:
+            solved = solve_floats(objective, self.constraints(), self.columns)
+            if solved is None:
                 return None
-            if self._separate(self.rows(list(map(Fraction, found.point.tolist()))), slack=_CUT):
+            if self._separate(self.rows(list(map(Fraction, solved.point.tolist()))), slack=_CUT):
                 continue  # no need to be exact about a point that is not private
             if self._gaussian:
-                return inexact(objective, found)
-            solution = maximise(objective, self.constraints(), self.columns, found)
+                return inexact(objective, solved)
+            solution = maximise(objective, self.constraints(), self.columns, solved)
             if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
                 return solution
 
@@ -165,16 +165,16 @@ class EventProgram:
                 Constraint({**c.terms, extra: Fraction(-1)}, c.bound) for c in self._cuts.values()
             ]
             relaxed.append(Constraint({extra: Fraction(1)}, Fraction(1)))
-            found = solve_floats({extra: Fraction(-1)}, relaxed, extra + 1)
-            if found is None:
+            solved = solve_floats({extra: Fraction(-1)}, relaxed, extra + 1)
+            if solved is None:
                 return Fraction(0), []
-            floats = [Fraction(float(x)) for x in found.point[:-1]]
-            if not self._separate(self.rows(floats), slack=float(found.point[-1]) + _CUT):
+            floats = [Fraction(float(x)) for x in solved.point[:-1]]
+            if not self._separate(self.rows(floats), slack=float(solved.point[-1]) + _CUT):
                 break
         cuts = list(self._cuts)
         shift = len(self._row_sums)
-        binding = [_named(*cuts[i]) for i in range(len(cuts)) if found.multipliers[i + shift] > _CUT]
-        return Fraction(float(found.point[-1])), binding
+        binding = [_named(*cuts[i]) for i in range(len(cuts)) if solved.multipliers[i + shift] > _CUT]
+        return Fraction(float(solved.point[-1])), binding
 
     def interior(self) -> list[Row] | None:
         """Rows that keep every constraint with room to spare, as far as there is any; ``None`` if nothing is feasible."""
@@ -188,11 +188,11 @@ class EventProgram:
                 for j in range(self.columns)
                 if j not in self._impossible
             ]
-            found = solve_floats({room: Fraction(1)}, roomier, room + 1)
-            if found is None:
+            solved = solve_floats({room: Fraction(1)}, roomier, room + 1)
+            if solved is None:
                 return None
-            rows = self.rows([Fraction(float(x)) for x in found.point[:-1]])
-            if not self._separate(rows, slack=_CUT - float(found.point[-1])):
+            rows = self.rows([Fraction(float(x)) for x in solved.point[:-1]])
+            if not self._separate(rows, slack=_CUT - float(solved.point[-1])):
                 return rows
 
     def forbid(self, vertex: int, event: Event, most: Fraction) -> bool:
@@ -221,9 +221,9 @@ class EventProgram:
                 added |= self._add(bound, event)
         for arc in self._gaussian:
             for tail, head in ((arc.tail, arc.head), (arc.head, arc.tail)):
-                found = violated_tangent(arc.mu, rows[tail], rows[head], slack)
-                if found is not None and (tail in self._column or head in self._column):
-                    added |= self._add_line(tail, head, *found)
+                tangent = violated_tangent(arc.mu, rows[tail], rows[head], slack)
+                if tangent is not None and (tail in self._column or head in self._column):
+                    added |= self._add_line(tail, head, *tangent)
         return added
 
     def _add_line(self, tail: int, head: int, slope: Fraction, intercept: Fraction, event: Event) -> bool:

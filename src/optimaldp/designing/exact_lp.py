@@ -65,27 +65,27 @@ class Floats:
 
 
 def maximise(
-    objective: Terms, constraints: Sequence[Constraint], columns: int, found: Floats | None = None
+    objective: Terms, constraints: Sequence[Constraint], columns: int, floats: Floats | None = None
 ) -> Solution | None:
-    """The maximum, or ``None`` if nothing is feasible; *found* is what HiGHS said, if it was asked already."""
-    found = found or solve_floats(objective, constraints, columns)
-    if found is None:
+    """The maximum, or ``None`` if nothing is feasible; *floats* is what HiGHS said, if it was asked already."""
+    floats = floats or solve_floats(objective, constraints, columns)
+    if floats is None:
         return None
     if columns <= _EXACT_COLUMNS:
         try:
-            solution = _confirm(objective, constraints, columns, found)
+            solution = _confirm(objective, constraints, columns, floats)
         except Infeasible:
             return None
         if solution is not None:
             return solution
-    return inexact(objective, found)
+    return inexact(objective, floats)
 
 
-def inexact(objective: Terms, found: Floats) -> Solution:
+def inexact(objective: Terms, floats: Floats) -> Solution:
     """What HiGHS found, as a solution that nothing but floats stands behind."""
-    point = [Fraction(float(x)).limit_denominator(10**12) for x in found.point]
+    point = [Fraction(float(x)).limit_denominator(10**12) for x in floats.point]
     value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
-    multipliers = {i: Fraction(float(w)) for i, w in enumerate(found.multipliers) if w > 0}
+    multipliers = {i: Fraction(float(w)) for i, w in enumerate(floats.multipliers) if w > 0}
     return Solution(point, value, multipliers, exact=False)
 
 
@@ -133,9 +133,9 @@ def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: i
     )
 
 
-def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, found: Floats) -> Solution | None:
+def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, floats: Floats) -> Solution | None:
     """Walk from the tight constraints to the exact optimum; ``None`` if that takes too long."""
-    basis = _basis(constraints, columns, found)
+    basis = _basis(constraints, columns, floats)
     cost = {j: _rational(c) for j, c in objective.items()}
     vertex = Simplex(cost, [c.exact for c in constraints], columns).solve(basis, most_pivots=_MOST_PIVOTS)
     if vertex is None:
@@ -146,11 +146,11 @@ def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, 
     return Solution(point, value, weights, exact=True, basis=vertex.basis)
 
 
-def _basis(constraints: Sequence[Constraint], columns: int, found: Floats) -> list[int]:
+def _basis(constraints: Sequence[Constraint], columns: int, floats: Floats) -> list[int]:
     """Independent tight constraints, those with a multiplier first; ``x_j >= 0`` is numbered behind them all."""
-    tight: list[int] = np.flatnonzero(found.slacks < _TIGHT).tolist()
-    tight.sort(key=lambda i: -abs(found.multipliers[i]))
-    at_zero = {j for j in range(columns) if found.point[j] < _TIGHT}
+    tight: list[int] = np.flatnonzero(floats.slacks < _TIGHT).tolist()
+    tight.sort(key=lambda i: -abs(floats.multipliers[i]))
+    at_zero = {j for j in range(columns) if floats.point[j] < _TIGHT}
     # A variable at zero may be basic all the same (a degenerate vertex): let the constraints with multipliers choose first.
     chosen, pivots = _independent([constraints[i].exact for i in tight], columns, at_zero)
     return [tight[k] for k in chosen] + [len(constraints) + j for j in range(columns) if j not in pivots]

@@ -59,13 +59,13 @@ def is_unattained(problem: Problem, rows: list[Row], *, exact: bool) -> bool:
 def _support_arcs(problem: Problem, *, gaussian: bool = True) -> list[tuple[int, int, Fraction]]:
     """``(tail, head, delta)``: what the tail never answers, the head answers with probability delta at most."""
     graph = problem.graph
-    found: dict[tuple[int, int], Fraction] = {}
+    deltas: dict[tuple[int, int], Fraction] = {}
     for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist()):
         for tail, head, level in ((u, v, graph.levels[k]), (v, u, graph.levels[k].reversed())):
             delta = _support_delta(level) if gaussian or not isinstance(level, GaussianDP) else None
-            if delta is not None and delta < found.get((tail, head), Fraction(1)):
-                found[tail, head] = delta
-    return [(tail, head, delta) for (tail, head), delta in found.items()]
+            if delta is not None and delta < deltas.get((tail, head), Fraction(1)):
+                deltas[tail, head] = delta
+    return [(tail, head, delta) for (tail, head), delta in deltas.items()]
 
 
 def _support_delta(level: Level) -> Fraction | None:

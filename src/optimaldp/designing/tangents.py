@@ -53,14 +53,14 @@ def tangents_at_start(mu: float) -> list[Line]:
 
 def violated_tangent(mu: float, start: Row, end: Row, slack: float) -> tuple[Fraction, Fraction, Event] | None:
     """The tangent and event that exclude these rows most clearly, if by more than *slack*."""
-    worst, found = slack, None
+    worst, line = slack, None
     for event, before, after in _nested_events(start, end):
         quantile = _quantile(before)
         slope, intercept = _tangent(mu, quantile)
         excess = after - float(slope) * before - float(intercept)
         if excess > worst:
-            worst, found = excess, (slope, intercept, event)
-    return found
+            worst, line = excess, (slope, intercept, event)
+    return line
 
 
 def _nested_events(start: Row, end: Row) -> Iterator[tuple[Event, float, float]]:

@@ -74,15 +74,15 @@ class Covering:
 
     def _sums(self) -> list[frozenset[int]]:
         """The sets of kinds that agree in none, one, two ... of the gains: everybody first, single kinds last."""
-        rows, found = range(len(self.gaps)), dict[frozenset[int], None]()
+        rows, sets = range(len(self.gaps)), dict[frozenset[int], None]()
         for size in range(len(self.gaps) + 1):
             for chosen in combinations(rows, size):
                 alike: dict[tuple[int, ...], set[int]] = {}
                 for j, kind in enumerate(self.kinds):
                     alike.setdefault(tuple(kind.gains[i] for i in chosen), set()).add(j)
-                found.update((frozenset(members), None) for members in alike.values())
+                sets.update((frozenset(members), None) for members in alike.values())
         singles = [frozenset((j,)) for j in range(len(self.kinds))]
-        return list(dict.fromkeys([*found, *singles]))
+        return list(dict.fromkeys([*sets, *singles]))
 
     def _closes(self, amounts: Sequence[int]) -> bool:
         return all(

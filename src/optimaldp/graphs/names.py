@@ -127,18 +127,18 @@ class ProductNames(LazyNames):
         return math.prod(self.shape)
 
     def name(self, number: int) -> str:
-        words = []
+        pieces = []
         for part in reversed(self.parts):
             number, digit = divmod(number, len(part))
-            words.append(part[digit])
-        return self.separator.join(reversed(words))
+            pieces.append(part[digit])
+        return self.separator.join(reversed(pieces))
 
     def find(self, name: str) -> int | None:
-        words = name.split(self.separator) if self.separator else list(name)
-        if len(words) != len(self.parts):
+        pieces = name.split(self.separator) if self.separator else list(name)
+        if len(pieces) != len(self.parts):
             return None
         number = 0
-        for part, find, word in zip(self.parts, self._finders, words):
+        for part, find, word in zip(self.parts, self._finders, pieces):
             digit = find(word)
             if digit is None:
                 return None

@@ -161,8 +161,8 @@ def shared_by_text(rows: Mapping[str, Any], names: Sequence[str], read: Any) -> 
 
 def as_rows(rows: list[Row], of: list[int], preferences: Preferences) -> Rows:
     """The rows in the form that suits them: floats where many are, else each different one once."""
-    found = float_rows(rows, of, preferences)
-    if found is not None:
-        return found
+    quick = float_rows(rows, of, preferences)
+    if quick is not None:
+        return quick
     shared = SharedRows.from_rows(rows)
     return SharedRows(shared.rows, shared.of[np.asarray(of, dtype=np.int64)])

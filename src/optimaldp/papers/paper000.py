@@ -31,9 +31,9 @@ def items() -> list[Item]:
     ]
 
 
-def _value(found: Design, dataset: str, answer: str) -> Fraction:
-    assert found.mechanism is not None
-    return found.mechanism[dataset][answer]
+def _value(designed: Design, dataset: str, answer: str) -> Fraction:
+    assert designed.mechanism is not None
+    return designed.mechanism[dataset][answer]
 
 
 def _example_1() -> list[Item]:
@@ -64,11 +64,11 @@ def _example_2() -> Item:
 
 def _after_theorem_2() -> list[Item]:
     given = {"h": {"blue": "0.6", "red": "0.4"}, "l": {"blue": "0.7", "red": "0.3"}}
-    found = design(figure_2(TENTH), colours(), answers=["blue", "red"], fixed=given)
+    designed = design(figure_2(TENTH), colours(), answers=["blue", "red"], fixed=given)
     printed = {"a": "1", "g": "0.9", "c": "0.85", "q": "0.7", "i": "0.75", "m": "0.9", "d": "0.925", "e": "1"}
     rows = [
         item("after Theorem 2", f"truth at {name}, B_h = .6, B_l = .7", value,
-             decimals(_value(found, name, colours()[name])))
+             decimals(_value(designed, name, colours()[name])))
         for name, value in printed.items()
     ]  # fmt: skip
     strict = design(figure_2(level("ln(11/10)")), colours(), answers=["blue", "red"], fixed=given)
@@ -79,14 +79,14 @@ def _after_theorem_2() -> list[Item]:
 def _example_3() -> list[Item]:
     graph = line(7, level=THIRD)
     wants = {str(i): "blue" if i < 4 else "red" for i in range(7)}
-    found = design(graph, wants, answers=["blue", "red"], fixed={"3": {"blue": "0.2", "red": "0.8"}})
+    designed = design(graph, wants, answers=["blue", "red"], fixed={"3": {"blue": "0.2", "red": "0.8"}})
     where = "Example 3"
     return [
-        item(where, "R_3 on the (4,3)-line, R_4 = .8", "0.64", decimals(_value(found, "2", "red"))),
-        item(where, "R_2", "0.432", decimals(_value(found, "1", "red"))),
-        item(where, "R_1", "0.2553", decimals(_value(found, "0", "red")), "0.332/1.3 = 0.25538 rounds to 0.2554."),
-        item(where, "B_5", "1/13", str(_value(found, "4", "blue"))),
-        item(where, "B_6 = B_7", "0", str(_value(found, "5", "blue"))),
+        item(where, "R_3 on the (4,3)-line, R_4 = .8", "0.64", decimals(_value(designed, "2", "red"))),
+        item(where, "R_2", "0.432", decimals(_value(designed, "1", "red"))),
+        item(where, "R_1", "0.2553", decimals(_value(designed, "0", "red")), "0.332/1.3 = 0.25538 rounds to 0.2554."),
+        item(where, "B_5", "1/13", str(_value(designed, "4", "blue"))),
+        item(where, "B_6 = B_7", "0", str(_value(designed, "5", "blue"))),
         item(
             where, "tau of the dual line", "-2", "-1",
             "Unclamped, the recurrence starts outside the blue set and breaks privacy; tau is at least -1.",
@@ -96,28 +96,30 @@ def _example_3() -> list[Item]:
 
 def _after_theorem_5() -> list[Item]:
     given = {name: {"blue": "12/13", "red": "1/13"} for name in "hl"}
-    found = design(figure_2(THIRD), colours(), answers=["blue", "red"], fixed=given)
+    designed = design(figure_2(THIRD), colours(), answers=["blue", "red"], fixed=given)
     where, what = "after Theorem 5", "probability of red at {}, R_h = R_l = 1/13"
     rows = [
-        item(where, what.format(name), value, decimals(_value(found, name, "red")))
+        item(where, what.format(name), value, decimals(_value(designed, name, "red")))
         for name, value in {"a": "0", "c": "0", "i": "0.2", "d": "0.36", "j": "0.568"}.items()
     ]
     slip = "0.74462 rounds to 0.7446."
-    return [*rows, item(where, what.format("e"), "0.7447", decimals(_value(found, "e", "red")), slip)]
+    return [*rows, item(where, what.format("e"), "0.7447", decimals(_value(designed, "e", "red")), slip)]
 
 
 def _voting() -> list[Item]:
-    found = design(votes(3), majority, epsilon="ln(2)", delta="1/10")
+    designed = design(votes(3), majority, epsilon="ln(2)", delta="1/10")
     printed = {"111": "0.1", "211": "0.3", "122": "0.7", "222": "0.9"}
     return [
-        item("after Corollary 2", f"R_{name}, balanced majority of three", value, decimals(_value(found, name, "no")))
+        item(
+            "after Corollary 2", f"R_{name}, balanced majority of three", value, decimals(_value(designed, name, "no"))
+        )
         for name, value in printed.items()
     ]
 
 
 def _distance() -> list[Item]:
-    found = design(line(2), {"0": "blue", "1": "red"}, epsilon="ln(2)")
-    wrong = _value(found, "0", "red")
+    designed = design(line(2), {"0": "blue", "1": "red"}, epsilon="ln(2)")
+    wrong = _value(designed, "0", "red")
     return [
         item(
             "Section I-A", "error of two neighbours of different colour at (ln 2, 0)", "1/6", str(wrong),

@@ -37,12 +37,12 @@ def _example_1() -> list[Item]:
     ]
     made = [Mechanism.read(graph, wants, {n: dict(zip(answers, row)) for n, row in each.items()}) for each in rows]
     fixed = {n: dict(zip(answers, row)) for n, row in given.items()}
-    found = design(graph, wants, fixed=fixed)
+    designed = design(graph, wants, fixed=fixed)
     both = all(verify(mechanism).private for mechanism in made)
     return [
         item("Example 1", "M1 and M2 are (ln 2, 0)-DP", "yes", "yes" if both else "no"),
         item("Example 1", "M1 against M2", "neither dominates", str(compare(*made).relation)),
-        item("Example 1", "an optimal mechanism with this boundary", "does not exist", str(found.status)),
+        item("Example 1", "an optimal mechanism with this boundary", "does not exist", str(designed.status)),
     ]
 
 

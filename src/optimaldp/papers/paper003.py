@@ -41,9 +41,9 @@ def items() -> list[Item]:
     return [*_figure_1(), *_formulas()]
 
 
-def _truth(found: Design, name: str) -> str:
-    assert found.mechanism is not None
-    return str(found.mechanism[name][majority(name)])
+def _truth(designed: Design, name: str) -> str:
+    assert designed.mechanism is not None
+    return str(designed.mechanism[name][majority(name)])
 
 
 def _figure_1() -> list[Item]:
@@ -83,9 +83,9 @@ def _formulas() -> list[Item]:
 def _path() -> str:
     graph = DatasetGraph.from_edges(list("abc"), [("a", "b"), ("b", "c")], level=LOOSE)
     fixed = {"a": {"blue": "2/3", "red": "1/3"}, "b": {"blue": "1/3", "red": "2/3"}}
-    found = design(graph, {"a": "blue", "b": "red", "c": "red"}, answers=["blue", "red"], fixed=fixed)
-    assert found.mechanism is not None
-    return str(found.mechanism["c"]["blue"])
+    designed = design(graph, {"a": "blue", "b": "red", "c": "red"}, answers=["blue", "red"], fixed=fixed)
+    assert designed.mechanism is not None
+    return str(designed.mechanism["c"]["blue"])
 
 
 def figures() -> list[Figure]:
@@ -97,8 +97,8 @@ def figures() -> list[Figure]:
     ]
 
 
-def _draw(found: Design) -> Any:
-    return found.plot()
+def _draw(designed: Design) -> Any:
+    return designed.plot()
 
 
 PAPER = Paper(

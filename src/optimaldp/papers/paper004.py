@@ -106,8 +106,8 @@ def _table_2() -> list[Item]:
 
 def _majority() -> list[Item]:
     voters = Databases.of_values((0, 1), 3)
-    found = compare_with_all(lambda database: sum(database) > 1, voters, TWO)
-    ours = f"{found.oblivious.utility} oblivious, {found.unrestricted.utility} at all"
+    comparison = compare_with_all(lambda database: sum(database) > 1, voters, TWO)
+    ours = f"{comparison.oblivious.utility} oblivious, {comparison.unrestricted.utility} at all"
     return [
         item(
             "Section 5", "majority of three at e^eps = 2", "2/3 (optimal)", ours,

@@ -176,21 +176,21 @@ async def _run(request: Request, name: str, body: str, seconds: float | None) ->
     try:
         status, text = await _unless_gone(request, request.app.state.pool.run(name, body, seconds=seconds))
     except TimeoutError:
-        words = f"this takes longer than {seconds:g} s and was stopped; use the command line for it"
-        return refusal(504, "TooSlow", words)
+        sentence = f"this takes longer than {seconds:g} s and was stopped; use the command line for it"
+        return refusal(504, "TooSlow", sentence)
     except WorkerLostError:
-        words = "the computing process ended unexpectedly; perhaps it needed too much memory."
-        return refusal(500, "InternalError", f"{words} {_UNTOLD}" if name in SPENDING else words)
+        sentence = "the computing process ended unexpectedly; perhaps it needed too much memory."
+        return refusal(500, "InternalError", f"{sentence} {_UNTOLD}" if name in SPENDING else sentence)
     return Response(text, status, media_type="application/json")
 
 
 def _upload(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         if settings.data is not None:
-            words = (
+            sentence = (
                 "this studio was started with a table, to which its ledger belongs; start another one for another file"
             )
-            return refusal(409, "TableGiven", words)
+            return refusal(409, "TableGiven", sentence)
         state = request.app.state
         async with state.spending:
             before = state.pool.table

@@ -27,13 +27,13 @@ def optimal(body: Mapping[str, Any]) -> dict[str, Any]:
     """The most useful private channel on a graph of answers, with its claim."""
     given = read_fields(body, ("graph", "epsilon"), ("prior", "gain"))
     prior, gain = given.get("prior", "uniform"), given.get("gain", "binary")
-    found = optimal_mechanism(
+    best = optimal_mechanism(
         _read_graph(given["graph"]),
         given["epsilon"],
         prior=None if prior == "uniform" else _numbers(prior, "prior"),
         gain=gain if gain in ("binary", "negdist") else _numbers(gain, "gain"),
     )
-    return found.to_document() | {"studio": _matrix(found.channel) | {"utility": float(found.utility)}}
+    return best.to_document() | {"studio": _matrix(best.channel) | {"utility": float(best.utility)}}
 
 
 def _numbers(given: object, name: str) -> Any:

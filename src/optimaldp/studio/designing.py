@@ -29,28 +29,28 @@ if design.certificate:
 
 def design(body: Mapping[str, Any]) -> dict[str, Any]:
     """Solve a problem file: what ``optimaldp design --exact`` prints, and under ``studio`` what the page draws."""
-    found = odp.solve(read_problem(body))
-    document: dict[str, Any] = found.to_document()
-    return document | {"studio": _view(found)}
+    designed = odp.solve(read_problem(body))
+    document: dict[str, Any] = designed.to_document()
+    return document | {"studio": _view(designed)}
 
 
-def _view(found: Design) -> dict[str, Any]:
-    graph = found.problem.graph
-    verdict = found.certificate.check().to_document() if found.certificate else None
+def _view(designed: Design) -> dict[str, Any]:
+    graph = designed.problem.graph
+    verdict = designed.certificate.check().to_document() if designed.certificate else None
     return {
-        "summary": found.summary(),
+        "summary": designed.summary(),
         "verdict": verdict,
-        "claim": found.certificate.proof.statement if found.certificate else None,
+        "claim": designed.certificate.proof.statement if designed.certificate else None,
         "points": _points(graph) if len(graph) <= MOST_DRAWN else None,
-        "rows": _rows(found),
+        "rows": _rows(designed),
         "levels": _edge_levels(graph) if len(graph) <= MOST_DRAWN else None,
-        "python": python_snippet(found),
+        "python": python_snippet(designed),
     }
 
 
-def python_snippet(found: Design) -> str:
+def python_snippet(designed: Design) -> str:
     """A program that makes the same design."""
-    return _SNIPPET.format(text=_literal(json_text(problem_document(found.problem), indent=1)))
+    return _SNIPPET.format(text=_literal(json_text(problem_document(designed.problem), indent=1)))
 
 
 def _literal(text: str) -> str:
@@ -67,12 +67,12 @@ def _points(graph: DatasetGraph) -> dict[str, list[float]]:
     return {name: [round(x, 4), round(1 - y, 4)] for name, (x, y) in zip(graph.names, positions(graph).tolist())}
 
 
-def _rows(found: Design) -> dict[str, dict[str, float]] | None:
-    if found.mechanism is None or len(found.mechanism) > MOST_DRAWN:
+def _rows(designed: Design) -> dict[str, dict[str, float]] | None:
+    if designed.mechanism is None or len(designed.mechanism) > MOST_DRAWN:
         return None
-    answers = found.mechanism.answers
-    table = np.asarray(found.mechanism.to_array()).tolist()
-    return {name: dict(zip(answers, row)) for name, row in zip(found.mechanism.datasets, table)}
+    answers = designed.mechanism.answers
+    table = np.asarray(designed.mechanism.to_array()).tolist()
+    return {name: dict(zip(answers, row)) for name, row in zip(designed.mechanism.datasets, table)}
 
 
 def _edge_levels(graph: DatasetGraph) -> list[str]:

@@ -113,13 +113,13 @@ def _neighbours(name: str, values: str) -> Iterator[str]:
 
 def _towards_boundary(rows: dict[str, dict[str, Any]], values: str) -> dict[str, str]:
     """For each dataset inside its region the next one on a shortest path to the boundary: where its bound comes from."""
-    found: dict[str, str] = {}
+    towards: dict[str, str] = {}
     for name, own in rows.items():
         if own["distance"]:
             nearer = (own["truth"], own["distance"] - 1)
             steps = (o for o in _neighbours(name, values) if (rows[o]["truth"], rows[o]["distance"]) == nearer)
-            found[name] = next(steps)
-    return found
+            towards[name] = next(steps)
+    return towards
 
 
 def _layout(names: list[str], values: str) -> dict[str, list[float]]:
@@ -147,12 +147,16 @@ def _personal_view(question: Threshold, groups: Groups) -> dict[str, Any] | None
 
     if len({truth(name) for name in graph.names}) < 2:
         return None
-    found = odp.design(graph, truth, answers=["yes", "no"])
-    assert found.mechanism is not None
-    assert found.certificate is not None
-    tree = found.certificate.proof.trees[0].predecessor.tolist()
+    designed = odp.design(graph, truth, answers=["yes", "no"])
+    assert designed.mechanism is not None
+    assert designed.certificate is not None
+    tree = designed.certificate.proof.trees[0].predecessor.tolist()
     rows = {
-        name: {"row": {a: float(p) for a, p in found.mechanism[name].items()}, "truth": truth(name), "distance": None}
+        name: {
+            "row": {a: float(p) for a, p in designed.mechanism[name].items()},
+            "truth": truth(name),
+            "distance": None,
+        }
         for name in graph.names
     }
     document = _document(question, "yn", len(levels), rows)

@@ -27,14 +27,14 @@ _BITS = 192
 
 def promises(graph: DatasetGraph) -> Promises:
     """For each ordered pair of neighbours (tail, head) the bounds that hold on the head in terms of the tail."""
-    found: Promises = defaultdict(list)
+    by_arc: Promises = defaultdict(list)
     ends = zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist())
     for tail, head, number in ends:
         level = graph.levels[number]
         if isinstance(level, ApproximateDP):
-            found[tail, head] += level.forward
-            found[head, tail] += level.backward
-    return found
+            by_arc[tail, head] += level.forward
+            by_arc[head, tail] += level.backward
+    return by_arc
 
 
 def proven_bound(proof: DualProof, held: Promises, answers: int, given: Callable[[int], Row | None]) -> Fraction:

@@ -147,11 +147,11 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
     worst: tuple[EdgeFinding, int] | None = None
     known: dict[Any, EdgeFinding] = {}
     for count, number in enumerate(edges[order].tolist()):
-        found = _check_edge(mechanism, number, known)
-        if not found.kept and (worst is None or found.strain > worst[0].strain):
-            worst = (found, number)
-        if found.used > largest:
-            largest, edge = found.used, number
+        checked = _check_edge(mechanism, number, known)
+        if not checked.kept and (worst is None or checked.strain > worst[0].strain):
+            worst = (checked, number)
+        if checked.used > largest:
+            largest, edge = checked.used, number
         if worst is not None and count >= _ENOUGH:
             largest = max(largest, float(used[order[count + 1 :]].max(initial=0.0)))
             break

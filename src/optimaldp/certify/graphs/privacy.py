@@ -116,10 +116,10 @@ def row_fault(mechanism: Mechanism) -> str:
 def check_pair(level: Level, tail: Row, head: Row) -> EdgeFinding:
     """Check one edge: the forward bounds of its level hold from tail to head, the backward bounds from head to tail."""
     if isinstance(level, ApproximateDP):
-        found = [_check_bound(bound, head, tail) for bound in level.forward]
-        found += [_check_bound(bound, tail, head) for bound in level.backward]
+        checked = [_check_bound(bound, head, tail) for bound in level.forward]
+        checked += [_check_bound(bound, tail, head) for bound in level.backward]
         return EdgeFinding(
-            all(item.kept for item in found), max(item.used for item in found), max(item.strain for item in found)
+            all(item.kept for item in checked), max(item.used for item in checked), max(item.strain for item in checked)
         )
     if isinstance(level, GaussianDP):
         return _check_gaussian(level.mu, tail, head)
@@ -160,14 +160,14 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist(), edges.tolist())
     check = _pair_checker(shared.rows, graph.levels, len(tails))
-    found = [
+    checked = [
         (check(graph.levels[k], t, h), edge) for t, h, k, edge in track(pairs, "Checking privacy", total=len(edges))
     ]
-    private = all(item.kept for item, _ in found)
+    private = all(item.kept for item, _ in checked)
     # A broken promise before a kept one; then what uses the largest epsilon, or breaks its promise by most.
-    edge = max(found, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
+    edge = max(checked, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
     reason = "" if private else violation(mechanism, edge)
-    return PrivacyFinding(private, edge, max(item.used for item, _ in found), reason)
+    return PrivacyFinding(private, edge, max(item.used for item, _ in checked), reason)
 
 
 def _pair_checker(

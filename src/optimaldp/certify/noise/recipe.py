@@ -125,13 +125,13 @@ def _plan_objections(bins: int, decay: Epsilon, plan: Mapping[str, Any]) -> list
     copies, mode, width = plan["copies"], plan["mode"], plan["width"]
     if decay.infinite or decay.is_zero:
         return ["the totals have no proper law"]
-    found = []
+    problems = []
     if not _falls(bins, decay, copies, mode) or (mode and _falls(bins, decay, copies, mode - 1, strictly=True)):
-        found.append(f"{mode} is not a mode of the totals")
+        problems.append(f"{mode} is not a mode of the totals")
     for side, total in (("right", mode + width), ("left", mode - width)):
         if total >= 0 and not _halves(bins, decay, copies, mode, total):
-            found.append(f"the weights do not halve within {width} steps to the {side} of the mode")
-    return found
+            problems.append(f"the weights do not halve within {width} steps to the {side} of the mode")
+    return problems
 
 
 def _falls(bins: int, decay: Epsilon, copies: int, total: int, *, strictly: bool = False) -> bool:

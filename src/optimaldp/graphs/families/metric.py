@@ -176,14 +176,14 @@ def _broken_triangle(numbered: _Numbered, names: Sequence[str], triple: tuple[in
 def _doubtful_triangles(rough: npt.NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
     """Triples (u, v, by way of w) that floats cannot pass; a number of them at a time, so that many ties fit too."""
     count = len(rough)
-    found = np.empty((_WAYS * count, 3), dtype=np.int64)  # all triples of one u fit
+    doubtful = np.empty((_WAYS * count, 3), dtype=np.int64)  # all triples of one u fit
     for w in range(0, count, _WAYS):
         ways = np.arange(w, min(w + _WAYS, count))
         first = 0
         while first < count:
             with np.errstate(invalid="ignore"):  # ∞ - ∞ is in doubt
-                filled, first = TRIANGLES(count * count * len(ways), rough, ways, first, _DOUBT, found)
-            yield from map(tuple, found[:filled].tolist())
+                filled, first = TRIANGLES(count * count * len(ways), rough, ways, first, _DOUBT, doubtful)
+            yield from map(tuple, doubtful[:filled].tolist())
 
 
 def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float64] | None:

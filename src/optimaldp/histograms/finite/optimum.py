@@ -196,12 +196,12 @@ def _symmetries(graph: ConstraintGraph, weights: Sequence[Fraction], costs: list
     identity = list(range(len(graph.vertices)))
     if graph.bins > _MOST_PERMUTED:
         return [identity]
-    found = []
+    kept = []
     for order in permutations(range(graph.bins)):
         moved = [index[tuple(h[k] for k in order)] for h in graph.vertices]
         if all(weights[i] == weights[j] for i, j in enumerate(moved)) and _keeps(costs, moved):
-            found.append(moved)
-    return found
+            kept.append(moved)
+    return kept
 
 
 def _keeps(costs: list[list[Fraction]], moved: list[int]) -> bool:
@@ -240,8 +240,8 @@ def _sum_rows(orbit_of: Any, classes: Any) -> tuple[dict[int, int], ...]:
 
 
 def _privacy_pairs(graph: ConstraintGraph, orbit_of: Any) -> tuple[tuple[int, int], ...]:
-    found: set[tuple[int, int]] = set()
+    pairs: set[tuple[int, int]] = set()
     for i, j in graph.edges:
-        found.update(zip(orbit_of[i].tolist(), orbit_of[j].tolist()))
-        found.update(zip(orbit_of[j].tolist(), orbit_of[i].tolist()))
-    return tuple(sorted(pair for pair in found if pair[0] != pair[1]))
+        pairs.update(zip(orbit_of[i].tolist(), orbit_of[j].tolist()))
+        pairs.update(zip(orbit_of[j].tolist(), orbit_of[i].tolist()))
+    return tuple(sorted(pair for pair in pairs if pair[0] != pair[1]))

@@ -37,12 +37,12 @@ class _Floats:
 
 def prove(program: ReducedProgram, level: Epsilon) -> FiniteOptimum:
     """Solve the program and prove the answer."""
-    found = _solve(program, float((-level.ball()).exp()))
+    floats = _solve(program, float((-level.ball()).exp()))
     strict, loose = _theta_bounds(level)
-    values = _exact_values(program, found, strict) if strict == loose else None
-    prices = _exact_prices(program, found, strict, values) if values is not None else None
-    values = values if values is not None else _repaired_values(program, found, strict)
-    rows, pairs = prices if prices is not None else _repaired_prices(program, found, loose)
+    values = _exact_values(program, floats, strict) if strict == loose else None
+    prices = _exact_prices(program, floats, strict, values) if values is not None else None
+    values = values if values is not None else _repaired_values(program, floats, strict)
+    rows, pairs = prices if prices is not None else _repaired_prices(program, floats, loose)
     upper = sum((c * x for c, x in zip(program.costs, values)), Fraction(0))
     return FiniteOptimum(level, sum(rows, Fraction(0)), upper, program, tuple(values), tuple(rows), tuple(pairs))
 
@@ -88,9 +88,9 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
     return _Floats(answer.x, answer.eqlin.marginals, -answer.ineqlin.marginals, answer.lower.marginals)
 
 
-def _exact_values(program: ReducedProgram, found: _Floats, ratio: Fraction) -> list[Fraction] | None:
+def _exact_values(program: ReducedProgram, floats: _Floats, ratio: Fraction) -> list[Fraction] | None:
     """The vertex that the tight constraints determine, if they do and it is feasible."""
-    groups = _tied_groups(program, found, float(ratio))
+    groups = _tied_groups(program, floats, float(ratio))
     if groups is None:
         return None
     group_of, powers, count = groups
@@ -107,9 +107,9 @@ def _exact_values(program: ReducedProgram, found: _Floats, ratio: Fraction) -> l
     return values if feasible else None
 
 
-def _tied_groups(program: ReducedProgram, found: _Floats, ratio: float) -> tuple[list[int], list[int], int] | None:
+def _tied_groups(program: ReducedProgram, floats: _Floats, ratio: float) -> tuple[list[int], list[int], int] | None:
     """Group the variables that tight constraints tie: group and power of theta of each, -1 for those that are 0."""
-    values = found.values
+    values = floats.values
     ties: dict[int, list[tuple[int, int]]] = {}
     for a, b in program.pairs:
         if (
@@ -153,12 +153,12 @@ def _solve_exactly(matrix: list[list[Fraction]], right: Sequence[Fraction], unkn
 
 
 def _exact_prices(
-    program: ReducedProgram, found: _Floats, ratio: Fraction, values: list[Fraction]
+    program: ReducedProgram, floats: _Floats, ratio: Fraction, values: list[Fraction]
 ) -> tuple[list[Fraction], list[Fraction]] | None:
     """Dual prices that prove the values optimal, if the priced constraints determine them."""
-    priced = [e for e, price in enumerate(found.pair_prices) if price > _PRICED]
+    priced = [e for e, price in enumerate(floats.pair_prices) if price > _PRICED]
     # A probability of 0 may have a reduced cost of 0, too: its equation is needed then.
-    used = [v for v, cost in enumerate(found.reduced_costs) if cost <= _PRICED or values[v] > 0]
+    used = [v for v, cost in enumerate(floats.reduced_costs) if cost <= _PRICED or values[v] > 0]
     place = {v: i for i, v in enumerate(used)}
     matrix = [[Fraction(0)] * (len(program.rows) + len(priced)) for _ in used]
     for i, row in enumerate(program.rows):
@@ -199,11 +199,13 @@ def _rounded(number: float) -> Fraction:
     return Fraction(round(number * 2**_BITS), 2**_BITS)
 
 
-def _repaired_prices(program: ReducedProgram, found: _Floats, ratio: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+def _repaired_prices(
+    program: ReducedProgram, floats: _Floats, ratio: Fraction
+) -> tuple[list[Fraction], list[Fraction]]:
     """Prices near the floats that are exactly feasible: the price of a sum falls by the worst violation among its
     variables."""
-    rows = [_rounded(float(price)) for price in found.row_prices]
-    pairs = [max(Fraction(0), _rounded(float(price))) for price in found.pair_prices]
+    rows = [_rounded(float(price)) for price in floats.row_prices]
+    pairs = [max(Fraction(0), _rounded(float(price))) for price in floats.pair_prices]
     left = reduced_costs(program, ratio, rows, pairs)
     for i, row in enumerate(program.rows):
         worst = min(left[variable] / times for variable, times in row.items())
@@ -211,11 +213,11 @@ def _repaired_prices(program: ReducedProgram, found: _Floats, ratio: Fraction) -
     return rows, pairs
 
 
-def _repaired_values(program: ReducedProgram, found: _Floats, ratio: Fraction) -> list[Fraction]:
+def _repaired_values(program: ReducedProgram, floats: _Floats, ratio: Fraction) -> list[Fraction]:
     """A mechanism near the floats that is exactly private: rounded, normalised, and mixed with as little uniform as
     needed."""
     vertices = len(program.graph.vertices)
-    rounded = [max(Fraction(0), _rounded(float(x))) for x in found.values]
+    rounded = [max(Fraction(0), _rounded(float(x))) for x in floats.values]
     totals = [sum(times * rounded[v] for v, times in row.items()) for row in program.rows]
     scaled = list(rounded)
     for total, row in zip(totals, program.rows):

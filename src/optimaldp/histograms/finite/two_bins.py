@@ -61,10 +61,10 @@ def _float_weights(weights: Prior | list[Fraction], persons: int) -> list[float]
 
     if isinstance(weights, Prior):
         logarithms = weights.log_weights(0, persons) + weights.log_weights(1, persons)[::-1]
-        found = np.exp(logarithms - logarithms.max())
+        masses = np.exp(logarithms - logarithms.max())
     else:
-        found = np.array([float(weight) for weight in weights])
-    shares: list[float] = (found / found.sum()).tolist()
+        masses = np.array([float(weight) for weight in weights])
+    shares: list[float] = (masses / masses.sum()).tolist()
     return shares
 
 

@@ -55,11 +55,11 @@ def bitmap_subset(size: int, bound: int, source: BitSource, *, word_bits: int) -
     import numpy as np
 
     marks = np.zeros(bound, dtype=np.bool_)
-    found = 0
-    while found < size:
+    marked = 0
+    while marked < size:
         # Never more draws than are missing: so the set never overshoots and nothing has to be thrown away.
-        marks[uniform_words(size - found, bound, source, word_bits=word_bits)] = True
-        found = int(np.count_nonzero(marks))
+        marks[uniform_words(size - marked, bound, source, word_bits=word_bits)] = True
+        marked = int(np.count_nonzero(marks))
     return np.flatnonzero(marks)
 
 

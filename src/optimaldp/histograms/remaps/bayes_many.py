@@ -89,10 +89,10 @@ def _around_total(laws: list[tuple[Any, Any]], cells: object, persons: int) -> t
     sums = [np.cumsum(weights) for _, weights in laws]
 
     def at(level: float) -> Any:
-        found = [
+        estimates = [
             int(sizes[min(int(np.searchsorted(sum_, level)), len(sizes) - 1)]) for (sizes, _), sum_ in zip(laws, sums)
         ]
-        return np.array(found, dtype=np.int64)
+        return np.array(estimates, dtype=np.int64)
 
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):

@@ -62,56 +62,56 @@ class CellLaw:
         """
         import numpy as np
 
-        seen = np.clip(values, 0, self.top)
+        clipped = np.clip(values, 0, self.top)
         # Below 0 every value has the same posterior as 0: the noise only scales all weights alike.
         below, above = self._below, self._above
-        totals = below[seen] + self.ratio * above[seen + 1]
-        low, high = np.zeros_like(seen), np.full_like(seen, self.top)
+        totals = below[clipped] + self.ratio * above[clipped + 1]
+        low, high = np.zeros_like(clipped), np.full_like(clipped, self.top)
         while (low < high).any():
             middle = (low + high) // 2
-            enough = self._up_to(seen, middle, totals) >= level * totals
+            enough = self._up_to(clipped, middle, totals) >= level * totals
             low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
         return np.where(np.asarray(values) > self.top, values, low)
 
-    def _up_to(self, seen: Array, count: Array, totals: Array) -> Any:
+    def _up_to(self, clipped: Array, count: Array, totals: Array) -> Any:
         """The posterior weight of the true counts 0..count."""
         import numpy as np
 
-        left = self.ratio ** np.maximum(seen - count, 0.0) * self._below[count]
-        right = totals - self.ratio ** np.maximum(count + 1.0 - seen, 0.0) * self._above[count + 1]
-        return np.where(count <= seen, left, right)
+        left = self.ratio ** np.maximum(clipped - count, 0.0) * self._below[count]
+        right = totals - self.ratio ** np.maximum(count + 1.0 - clipped, 0.0) * self._above[count + 1]
+        return np.where(count <= clipped, left, right)
 
     def means(self, values: Array) -> Any:
         """The posterior mean of the true count, for each noisy value."""
         import numpy as np
 
-        seen = np.clip(values, 0, self.top)
-        totals = self._below[seen] + self.ratio * self._above[seen + 1]
-        moments = self._below_moment[seen] + self.ratio * self._above_moment[seen + 1]
+        clipped = np.clip(values, 0, self.top)
+        totals = self._below[clipped] + self.ratio * self._above[clipped + 1]
+        moments = self._below_moment[clipped] + self.ratio * self._above_moment[clipped + 1]
         return np.where(np.asarray(values) > self.top, values, moments / np.maximum(totals, _LEAST))
 
     def mean_distances(self, values: Array, counts: Array) -> Any:
         """The posterior mean of ``|true count - count|``, for each pair of a noisy value and a released count."""
         import numpy as np
 
-        seen, counts = np.clip(values, 0, self.top), np.asarray(counts)
+        clipped, counts = np.clip(values, 0, self.top), np.asarray(counts)
         inside = np.clip(counts, 0, self.top)
-        totals = np.maximum(self._below[seen] + self.ratio * self._above[seen + 1], _LEAST)
-        under = self._up_to(seen, inside, totals) / totals
-        moment = self._moment_up_to(seen, inside) / totals
+        totals = np.maximum(self._below[clipped] + self.ratio * self._above[clipped + 1], _LEAST)
+        under = self._up_to(clipped, inside, totals) / totals
+        moment = self._moment_up_to(clipped, inside) / totals
         spread = self.means(values) - 2 * moment + inside * (2 * under - 1) + np.abs(counts - inside)
         # Out of reach the noise itself is what is off.
         typical = 2 * self.ratio / (1 - self.ratio**2) + np.abs(counts - np.asarray(values))
         return np.where(np.asarray(values) > self.top, typical, np.maximum(spread, 0.0))
 
-    def _moment_up_to(self, seen: Array, count: Array) -> Any:
+    def _moment_up_to(self, clipped: Array, count: Array) -> Any:
         """The posterior sum of the true counts 0..count, unnormalised."""
         import numpy as np
 
-        left = self.ratio ** np.maximum(seen - count, 0.0) * self._below_moment[count]
-        total = self._below_moment[seen] + self.ratio * self._above_moment[seen + 1]
-        right = total - self.ratio ** np.maximum(count + 1.0 - seen, 0.0) * self._above_moment[count + 1]
-        return np.where(count <= seen, left, right)
+        left = self.ratio ** np.maximum(clipped - count, 0.0) * self._below_moment[count]
+        total = self._below_moment[clipped] + self.ratio * self._above_moment[clipped + 1]
+        right = total - self.ratio ** np.maximum(count + 1.0 - clipped, 0.0) * self._above_moment[count + 1]
+        return np.where(count <= clipped, left, right)
 
     @cached_property
     def _below(self) -> Any:
@@ -153,14 +153,14 @@ def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int
     top = int(min(max(noisy.values.max(initial=1), noisy.least, 1), _LONGEST))
     inside = noisy.values <= top
     margin = int(max(0, -noisy.values.min(initial=0)))
-    seen = np.zeros(margin + top + 1)
-    seen[noisy.values[inside] + margin] = noisy.cells[inside]
-    cells = float(seen.sum()) + noisy.hidden
+    cells_at = np.zeros(margin + top + 1)
+    cells_at[noisy.values[inside] + margin] = noisy.cells[inside]
+    cells = float(cells_at.sum()) + noisy.hidden
     weights = _start(top, min(0.5, max(people, 1) / cells))
     hiding = _chance_below(top, noisy.least, ratio) if noisy.hidden else None
     usual = _ROUNDS if cells < _MANY_CELLS else _MANY_ROUNDS
     for _ in range(usual if rounds is None else rounds):
-        weights = weights * _pull(weights, seen, margin, ratio, noisy.hidden, hiding) / cells
+        weights = weights * _pull(weights, cells_at, margin, ratio, noisy.hidden, hiding) / cells
         weights[weights < _NOTHING] = 0.0
     return CellLaw(_smoothed(weights, ratio, cells), ratio)
 
@@ -186,13 +186,13 @@ def _chance_below(top: int, least: int, ratio: float) -> Any:
     )
 
 
-def _pull(weights: Array, seen: Array, margin: int, ratio: float, hidden: int, hiding: Array | None) -> Any:
+def _pull(weights: Array, cells_at: Array, margin: int, ratio: float, hidden: int, hiding: Array | None) -> Any:
     """One round of EM: by how much each weight grows, times the number of cells."""
     import numpy as np
 
     scale = (1 - ratio) / (1 + ratio)
     shown = _smear(np.concatenate((np.zeros(margin), weights)), ratio) * scale
-    excess = np.where(seen > 0, seen / np.maximum(shown, _LEAST), 0.0)
+    excess = np.where(cells_at > 0, cells_at / np.maximum(shown, _LEAST), 0.0)
     pull = _smear(excess, ratio)[margin:] * scale
     if hiding is not None:
         pull = pull + hiding * (hidden / max(float(hiding @ weights), _LEAST))

@@ -55,11 +55,11 @@ def win_by_coins(coins: Sequence[Ball], index: int) -> Ball:
     others = [coin for position, coin in enumerate(coins) if position != index]
     # Twice the mean and a few more heads are as good as impossible, so longer polynomials are cut; what is cut is enclosed below.
     length = min(len(others), int(2 * sum(map(float, others))) + working_bits()) + 1
-    expected, seen = Ball(0), Ball(0)
+    expected, covered = Ball(0), Ball(0)
     for number, chance in enumerate(_number_of_heads(others, length).coeffs()):
-        expected, seen = expected + chance / (number + 1), seen + chance
+        expected, covered = expected + chance / (number + 1), covered + chance
     if length <= len(others):
-        expected = expected + Ball(0).union((1 - seen).upper()).nonnegative_part() / (length + 1)
+        expected = expected + Ball(0).union((1 - covered).upper()).nonnegative_part() / (length + 1)
     return coins[index] * expected
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,23 +12,23 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition, share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy
-from optimaldp.questions.base import Question, Spec, Valued, among_text, counts_for, outside_last
+from optimaldp.questions.base import Spec, Valued, among_text
 from optimaldp.questions.binning import BinNames, Binning, read_binning
 from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.questions.rank_accuracy import rank_accuracy
 from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
-from optimaldp.tables.tally import Reading
 
 
 @dataclass(frozen=True, repr=False)
-class Quantile(Question):
+class Quantile(OfBins):
     """The first bin up to which at least the given share of people lies.
 
     >>> list(median("age", bins=[18, 30, 45, 100]).answers)
@@ -43,19 +43,8 @@ class Quantile(Question):
     weights: tuple[Fraction, ...] | None = None
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
-        return (self.binning.reading(self.column),)
-
-    @property
     def answers(self) -> BinNames:  # a million names are made when they are needed
         return BinNames(self.binning)
-
-    def fold(self, cells: Cells) -> Valued:
-        return Valued.of(outside_last(cells, self.binning.bins + 1, self.among), self.binning.bins)
-
-    def read_counts(self, counts: Sequence[int]) -> Valued:
-        known = counts_for(self, counts, wanted=self.binning.bins + 1, least=self.binning.bins)
-        return Valued.of(dict(enumerate(known)), self.binning.bins)
 
     def truth(self, counts: Valued) -> int:
         """The first bin up to which enough people lie; the first of all where nobody has a value, as of any empty sum."""

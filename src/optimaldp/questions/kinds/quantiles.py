@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -12,22 +12,22 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.law import Law
 from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, RepeatedQuantiles, several_quantiles
-from optimaldp.laws.setting import Cells, Setting, Table
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import Question, Spec, Valued, among_text, counts_for, outside_last
+from optimaldp.questions.base import Spec, Valued, among_text
 from optimaldp.questions.binning import Binning, read_binning
 from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.quantile import Quantile, named_bins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 from optimaldp.sampling import BitSource
-from optimaldp.tables.tally import Reading
 
 
 @dataclass(frozen=True, repr=False)
-class Quantiles(Question):
+class Quantiles(OfBins):
     """The bins of several quantiles of one column, in order."""
 
     column: str
@@ -36,19 +36,8 @@ class Quantiles(Question):
     among: str | None = None
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
-        return (self.binning.reading(self.column),)
-
-    @property
     def answers(self) -> None:
         return None
-
-    def fold(self, cells: Cells) -> Valued:
-        return Valued.of(outside_last(cells, self.binning.bins + 1, self.among), self.binning.bins)
-
-    def read_counts(self, counts: Sequence[int]) -> Valued:
-        known = counts_for(self, counts, wanted=self.binning.bins + 1, least=self.binning.bins)
-        return Valued.of(dict(enumerate(known)), self.binning.bins)
 
     def truth(self, counts: Valued) -> int:
         raise QuestionError("question", str(self), "has several true answers", "ask for one quantile")

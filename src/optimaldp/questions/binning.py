@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 from optimaldp.errors import QuestionError
@@ -29,7 +30,7 @@ class Binning:
     """All edges, or the two ends where there is a step."""
     step: Step | None = None
 
-    @property
+    @cached_property
     def bins(self) -> int:
         if self.step is None:
             return len(self.edges) - 1

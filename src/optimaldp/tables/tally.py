@@ -77,7 +77,7 @@ class Steps:
     high: Edge
     step: Step
 
-    @property
+    @cached_property
     def bins(self) -> int:
         return math.ceil(steps_between(self.low, self.high, self.step))
 

@@ -85,10 +85,15 @@ def _word_problem(law: Law, powers: EnclosedPowers, cells: Cells, starts: Sequen
     direct = DirectLaw(law, cells, powers)
     for cut in (starts[0], starts[len(starts) // 2], starts[-1]):
         word = integer_below(direct.end(cut) * 2**_WORD)
-        for near in {max(0, word - 1), min(2**_WORD - 1, word + 1)}:
+        for near, beside in ((max(0, word - 1), cut), (min(2**_WORD - 1, word + 1), cut + 1)):
             low, high = Fraction(near, 2**_WORD), Fraction(near + 1, 2**_WORD)
-            index = _place(direct, high, law.bins)
-            if lies_at(law, cells, low, high, index, bits=_WORD) and law.draw(cells, _Written(near)) != index:
+            # Usually one of the two bins at the cut; where they are narrower than a word, it is searched for.
+            index = beside
+            if not lies_at(law, cells, low, high, index, bits=_WORD):
+                index = _place(direct, high, law.bins)
+                if not lies_at(law, cells, low, high, index, bits=_WORD):
+                    continue
+            if law.draw(cells, _Written(near)) != index:
                 return "C8: at its real level the sampler does not draw from the law"
     return ""
 

@@ -84,20 +84,19 @@ def _smoothed_problem(law: Law) -> str:
         _grid_problem(weighted, grid(3, -1, 1), symmetric=False)
         or _delta_problem(sliding, grid(2, *_UP_TO_FOUR))
         or _people_problem(stand_in(law, 4, _ROOT, 2))
-        or _draw_problem(stand_in(law, 4, _ROOT, 2), (-1, 0, 1))
+        or _draw_problem(stand_in(law, 3, _ROOT, 2), (-1, 1))
     )
 
 
 def _flip_problem(law: Law) -> str:
     plus = str(law.mode) == "flip+"
-    three, four, five = (stand_in_ratio(bins) if plus else Fraction(1, bins - 1) for bins in (3, 4, 5))
+    three, four = (stand_in_ratio(bins) if plus else Fraction(1, bins - 1) for bins in (3, 4))
     near = (-2, 1)
     for bins, x, reach, reach_with_delta in (
         (2, Fraction(9, 10), (-3, 2), near),
         (2, Fraction(1, 2), (-3, 2), near),
         (3, three, _UP_TO_FOUR, near),
         (4, four, _UP_TO_FOUR, (-1, 1)),
-        (5, five, (-1, 1), (-1, 0)),
     ):
         problem = _grid_problem(stand_in(law, bins, x, 1), grid(bins - 1, *reach)) or _delta_problem(
             stand_in(law, bins, x, 1, _DELTA), grid(bins - 1, *reach_with_delta)

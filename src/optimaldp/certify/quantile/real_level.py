@@ -35,7 +35,8 @@ def problem_at_real_level(law: Law) -> str:
             _mode_problem(law, powers)
             or next((problem for cells in tables if (problem := _law_problem(law, powers, cells, starts))), "")
             or _neighbour_problem(law, powers, tables, starts)
-            or next((problem for cells in tables[:2] if (problem := _word_problem(law, powers, cells, starts))), "")
+            or _word_problem(law, powers, tables[0], (starts[0], starts[len(starts) // 2], starts[-1]))
+            or _word_problem(law, powers, tables[1 % len(tables)], (starts[len(starts) // 2],))
         )
 
 
@@ -80,10 +81,10 @@ def _neighbour_problem(law: Law, powers: EnclosedPowers, tables: list[Cells], st
     return ""
 
 
-def _word_problem(law: Law, powers: EnclosedPowers, cells: Cells, starts: Sequence[int]) -> str:
+def _word_problem(law: Law, powers: EnclosedPowers, cells: Cells, cuts: Sequence[int]) -> str:
     """C8 at the real level: words next to the ends of bins are drawn to the bin that holds them."""
     direct = DirectLaw(law, cells, powers)
-    for cut in (starts[0], starts[len(starts) // 2], starts[-1]):
+    for cut in cuts:
         word = integer_below(direct.end(cut) * 2**_WORD)
         for near, beside in ((max(0, word - 1), cut), (min(2**_WORD - 1, word + 1), cut + 1)):
             low, high = Fraction(near, 2**_WORD), Fraction(near + 1, 2**_WORD)

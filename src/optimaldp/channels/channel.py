@@ -149,9 +149,10 @@ class Channel(Result):
 
     def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
         """A heat map of the channel, also written to *path* (.png, .svg, .pdf) if one is given."""
-        from optimaldp.plots.channels import heat_map, written  # matplotlib
+        from optimaldp.plots.channels import heat_map  # matplotlib
+        from optimaldp.plots.style import axes_drawn
 
-        return written(heat_map(self, axes), path)
+        return axes_drawn(heat_map(self, axes), path)
 
     def summary(self) -> str:
         kind = "exact" if self.exact else "floats"

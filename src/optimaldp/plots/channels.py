@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,23 +15,12 @@ from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 
 
 def _axes(axes: object, *, grid: bool = True) -> Any:
     """The given axes, or those of a new figure in the look of all plots."""
     return axes if axes is not None else style.figure(grid=grid)[1]
-
-
-def written(axes: Axes, path: str | Path | None) -> Axes:
-    """The axes; their figure is written to *path* if one is given."""
-    figure = axes.get_figure(root=True)
-    if figure is not None:
-        style.drawn(figure, path)
-    return axes
 
 
 def heat_map(channel: Channel, axes: object = None) -> Any:

@@ -188,6 +188,14 @@ def drawn(picture: Figure, path: str | Path | None = None) -> Figure:
     return picture
 
 
+def axes_drawn(axes: Axes, path: str | Path | None = None) -> Axes:
+    """The axes; their figure is also written to *path* if one is given."""
+    figure = axes.get_figure(root=True)
+    if figure is not None:
+        drawn(figure, path)
+    return axes
+
+
 def save_for_screens(picture: Figure, path: str | Path) -> Path:
     """Write a figure as an SVG, which is returned, and beside it as a PNG with twice the points, for dense screens."""
     target = Path(path)

@@ -99,9 +99,10 @@ class PrivacyProfile(Result):
 
     def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
         """The curve of delta against epsilon, also written to *path* (.png, .svg, .pdf) if one is given."""
-        from optimaldp.plots.channels import delta_against_epsilon, written  # matplotlib
+        from optimaldp.plots.channels import delta_against_epsilon  # matplotlib
+        from optimaldp.plots.style import axes_drawn
 
-        return written(delta_against_epsilon(self, axes=axes), path)
+        return axes_drawn(delta_against_epsilon(self, axes=axes), path)
 
     def summary(self) -> str:
         return f"PrivacyProfile(delta {float(self.delta(0)):.4g} at epsilon 0, pure from {self.epsilon(0):.6g} on)"

@@ -97,12 +97,12 @@ def test_a_table_has_a_row_for_each_walk(walk: Walk) -> None:
 
 
 CEILINGS = {
-    "release(csv)": 315,
-    "release(csv) again": 240,
-    "design": 190,
-    "ask with ledger": 415,
-    "histogram": 295,
-    "studio request": 545,
+    "release(csv)": 320,
+    "release(csv) again": 243,
+    "design": 208,
+    "ask with ledger": 420,
+    "histogram": 327,
+    "studio request": 550,
 }
 """Named functions that each call may pass: decision 0008 says when a number may be raised."""
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, two_predicates
 
-from optimaldp.tables import Condition, People, Source, Tally, count
+from optimaldp.tables import Condition, Keys, People, Source, Tally, count
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_counts_are_those_of_plain_python(engine: Source, case: Case) -> None:
     assert count(engine, case.tally, People(**case.settings)).counts == case.expected(ROWS)
+
+
+def _first_keys() -> Counter[str]:
+    """The word of each person's first row by *seen*; of several first rows the least word, and none where none has a word."""
+    placed = [row for row in ROWS if row["person"] is not None and row["seen"] is not None]
+    first = {row["person"]: min(one["seen"] for one in placed if one["person"] == row["person"]) for row in placed}
+    own: dict[int, list[str]] = {}
+    for row in placed:
+        if row["seen"] == first[row["person"]]:
+            own.setdefault(row["person"], []).extend([] if row["order"] is None else [row["order"]])
+    return Counter(min(words) for words in own.values() if words)
+
+
+def test_keys_of_first_rows_are_those_of_plain_python(engine: Source) -> None:
+    counted = count(engine, Keys("order"), People(unit="person", reduce="first", reduce_order="seen"))
+    assert counted.keys == _first_keys()
 
 
 def test_two_predicates_are_counted_together(engine: Source) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, permutations
 from typing import Any
 
 import pytest
@@ -117,6 +117,8 @@ def test_lists_of_leaders_by_search(text: str, neighbours: Neighbours) -> None:
 
     for world in worlds:
         for table in (one for one in world if replaced or sum(one) <= 2):
+            lists = list(permutations(range(3), len(leaders(table))))  # all answers, in the order of the options
+            assert lists[question.truth(table)] == tuple(leaders(table))
             others = [other for other in world if leaders(other) != leaders(table)]
             off = min((sum(abs(a - b) for a, b in zip(table, other)) for other in others), default=math.inf)
             assert question.flips(table, neighbours) == (off / 2 if replaced else off), table

@@ -157,6 +157,8 @@ def test_sums_of_counts_are_told_where_there_are_enough(options: int) -> None:
         ),
         ("histogram(v, ['a', 'b'], optimum=true)", "histogram(v, ['a', 'b'], remap='none')"),
         ("majority(x)", "majority(x)"),
+        ("winner(v, ['a', 'b', 'c', 'd'])", "winner(v, ['a', 'b', 'c', 'd'])"),
+        ("winner(v, ['a', 'b', 'c', 'd', 'e'])", "winner(v, ['a', 'b', 'c', 'd'])"),
     ],
 )
 def test_the_twin_that_is_tried_on_all_small_tables(text: str, twin: str) -> None:
@@ -321,3 +323,21 @@ def test_the_halves_that_the_referee_examines() -> None:
     assert mechanism.laws()[0].rank == Fraction(1, 2)
     separate: Any = question.mechanism(Setting(level("0.5"), ADD_REMOVE))
     assert [law.rank for law in separate.laws()] == [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+
+
+@pytest.mark.parametrize("outside", [0, 3])
+def test_two_options_by_weighted_votes(outside: int) -> None:
+    """The lead in levels: whoever changes sides moves it by twice their level, so half of the lead is the exponent."""
+    levels = ((Epsilon.read("0.5"), 3 + outside), (Epsilon.read("1"), 4))
+    setting = Setting(level(1), SUBSTITUTION, people=7 + outside, levels=levels)
+    mechanism = parse("compare(v, 'a', 'b')").mechanism(setting)
+    for first, second in (((3, 0), (0, 4)), ((1, 2), (3, 1)), ((0, 3), (4, 0))):
+        rows = ({0: first[0], 1: first[1], 2: outside}, {0: second[0], 1: second[1]})
+        table = Table(
+            {cell: rows[0].get(cell, 0) + rows[1].get(cell, 0) for cell in range(3)},
+            tuple(zip((e for e, _ in levels), rows)),
+        )
+        exponent = (0.5 * (first[0] - first[1]) + 1.0 * (second[0] - second[1])) / 2
+        wrong = math.exp(-abs(exponent)) / 2
+        row = [float(chance) for chance in mechanism.law(table).probabilities()]
+        assert row == pytest.approx([1 - wrong, wrong] if exponent > 0 else [wrong, 1 - wrong], rel=1e-12)

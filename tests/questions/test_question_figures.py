@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,7 +13,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.histograms.error import many_bins_error
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.public_error import expected_error
-from optimaldp.laws.setting import Aim, Setting, Table
+from optimaldp.laws.setting import Aim, Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
 from optimaldp.questions.rank_accuracy import _off, _spread, _true_bin
@@ -341,3 +342,18 @@ def test_two_options_by_weighted_votes(outside: int) -> None:
         wrong = math.exp(-abs(exponent)) / 2
         row = [float(chance) for chance in mechanism.law(table).probabilities()]
         assert row == pytest.approx([1 - wrong, wrong] if exponent > 0 else [wrong, 1 - wrong], rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["share(p) >= 1/2", "share(p) > 2/3", "count(p) >= 1", "all(p)"])
+def test_the_least_average_error_names_the_truth_where_levels_are_loose(text: str) -> None:
+    """At levels of 5 and 6 the best law over a prior is right with more than 95 % at every table of three people."""
+    question: Any = parse(text)
+    levels = ((Epsilon.read("5"), 1), (Epsilon.read("6"), 2))
+    setting = Setting(level(6), SUBSTITUTION, people=3, levels=levels, aim=read_aim({"prior": "0.5"}))
+    mechanism = question.mechanism(setting)
+    assert mechanism.name == "prior optimum"
+    for strict, loose in product(range(2), range(3)):
+        rows = ({0: strict, 1: 1 - strict}, {0: loose, 1: 2 - loose})
+        cells = {0: strict + loose, 1: 3 - strict - loose}
+        law = mechanism.law(Table(cells, tuple(zip((e for e, _ in levels), rows))))
+        assert law.probabilities()[question.truth(question.fold(cells))] > Fraction(95, 100)

@@ -53,7 +53,7 @@ def read_problem(
 ) -> UtilityProblem:
     """Read a problem; a prior of floats that misses one by rounding means the distribution next to it."""
     size = len(graph.vertices)
-    farthest = max(graph.lengths.values(), default=Fraction(0))
+    farthest = Fraction(1) if graph.plain else max(graph.lengths.values())  # a clique has half a million edges of one
     if not epsilon.infinite and float(epsilon) * float(farthest) > _MOST_EPSILON:
         raise ChannelError(
             "epsilon",

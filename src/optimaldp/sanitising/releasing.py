@@ -29,6 +29,7 @@ from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised
 from optimaldp.sanitising.statements import statement_of
 from optimaldp.tables import Counted, People, Source, open_source
+from optimaldp.tables.tally import Option
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
@@ -226,14 +227,14 @@ def _spend_and_draw(opened: Source, asked: Asked, book: Ledger) -> Sanitised:
     return made
 
 
-def kept_statement(book: Ledger, plan: Plan, version: str | None, part: Any) -> dict[str, Any] | None:
+def kept_statement(book: Ledger, plan: Plan, version: str | None, part: Option | None) -> dict[str, Any] | None:
     """What the ledger keeps of the same table of unchanged data, rows included; ``None`` where it would be paid."""
     same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
     entry = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
     return None if entry is None or not (entry.statement or {}).get("kept") else dict(entry.statement or {})
 
 
-def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, part: Any) -> Sanitised | None:
+def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, part: Option | None) -> Sanitised | None:
     """The table that the ledger already holds for the same columns, level, people and data: it costs nothing."""
     statement = kept_statement(book, plan, version, part)
     if statement is None:
@@ -246,7 +247,7 @@ def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, par
     return _made(plan, opened, _mapped(plan, noisy), codes, seed, statement, recorded=True)
 
 
-def _personal_costs(book: Ledger, plan: Plan, counted: Counted, part: Any) -> dict[Epsilon, Any] | None:
+def _personal_costs(book: Ledger, plan: Plan, counted: Counted, part: Option | None) -> dict[Epsilon, Any] | None:
     """What the people of each level lose: nothing where their own budget is used up, since they are not asked any more."""
     column = plan.people.levels
     if counted.by_level is None or column is None:

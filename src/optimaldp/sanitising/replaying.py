@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.noisy import NoisyTable
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.arrays import Array
 
 MOST_CHARACTERS = 8_000_000
 _FORMAT = "optimaldp sanitised 1"
@@ -27,7 +30,7 @@ def too_large(sizes: Sequence[int], epsilon: float) -> bool:
     return sum(sizes) * bits / _BITS_OF_A_CHARACTER > MOST_CHARACTERS
 
 
-def packed_release(tables: Sequence[NoisyTable], codes: Any, seed: int) -> dict[str, Any] | None:
+def packed_release(tables: Sequence[NoisyTable], codes: Array, seed: int) -> dict[str, Any] | None:
     """What a ledger keeps, or ``None`` if it is too large."""
     rows, cells = _packed(codes.reshape(-1)), [_packed_table(table) for table in tables]
     parts = [rows, *(part for table in cells for part in table.values())]
@@ -72,7 +75,7 @@ def _unpacked_table(
     return NoisyTable(columns, epsilon, neighbours, kept=kept, least=least)
 
 
-def _packed(numbers: Any) -> dict[str, str]:
+def _packed(numbers: Array) -> dict[str, str]:
     """Whole numbers of any size as text."""
     import numpy as np
 
@@ -87,7 +90,7 @@ def _packed(numbers: Any) -> dict[str, str]:
     return {"kind": kind, "data": base64.b64encode(zlib.compress(raw, 6)).decode("ascii")}
 
 
-def _unpacked(part: Any) -> Any:
+def _unpacked(part: Mapping[str, str]) -> Any:
     import numpy as np
 
     raw = zlib.decompress(base64.b64decode(part["data"]))

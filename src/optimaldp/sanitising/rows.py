@@ -6,10 +6,15 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from optimaldp.histograms.arrays import Array
 
 
 def generator(seed: int) -> Any:
@@ -19,7 +24,7 @@ def generator(seed: int) -> Any:
     return np.random.default_rng(seed)
 
 
-def placed_codes(drawn: Drawn, random: object, beside: Sequence[Drawn] = ()) -> Any:
+def placed_codes(drawn: Drawn, random: Generator, beside: Sequence[Drawn] = ()) -> Any:
     """One row of positions for each person: an array of people times columns.
 
     People whose cell could not be told follow the margins: for each column by itself, what its unbiased margin has more than
@@ -50,7 +55,7 @@ def _margin(column: Column, drawn: Drawn, beside: Sequence[Drawn]) -> Any:
     return min(able, key=lambda noisy: noisy.size).margin([column.name]).counts if able else None
 
 
-def _following(margin: Any, codes: Any, missing: int, random: Any) -> Any:
+def _following(margin: Array, codes: Array, missing: int, random: Generator) -> Any:
     """Positions of the missing people in one column: what the margin has more than the rows so far."""
     import numpy as np
 
@@ -65,7 +70,7 @@ def _following(margin: Any, codes: Any, missing: int, random: Any) -> Any:
 
 
 def frame_columns(
-    columns: Sequence[Column], codes: Any, random: Any, *, labels: bool, whole: Mapping[str, bool]
+    columns: Sequence[Column], codes: Array, random: Generator, *, labels: bool, whole: Mapping[str, bool]
 ) -> dict[str, list[Any]]:
     """The rows as a list of values for each column; ``None`` where there is none."""
     order = random.permutation(len(codes))
@@ -75,7 +80,7 @@ def frame_columns(
     }
 
 
-def _values(column: Column, codes: Any, random: Any, labels: bool, whole: bool) -> list[Any]:
+def _values(column: Column, codes: Array, random: Generator, labels: bool, whole: bool) -> list[Any]:
     if not column.edges:
         known: list[Any] = [*column.options, None]
         return [known[code] for code in codes.tolist()]
@@ -85,7 +90,7 @@ def _values(column: Column, codes: Any, random: Any, labels: bool, whole: bool) 
     return _inside_bins(column.edges, codes, random, whole)
 
 
-def _inside_bins(edges: Sequence[Any], codes: Any, random: Any, whole: bool) -> list[Any]:
+def _inside_bins(edges: Sequence[Any], codes: Array, random: Generator, whole: bool) -> list[Any]:
     """A value drawn uniformly inside each bin."""
     import numpy as np
 

@@ -47,7 +47,7 @@ class Judge:
     total: int | None
     """The public number of people, if it is."""
 
-    def error(self, counts: Any) -> float:
+    def error(self, counts: Array) -> float:
         """The expected sum of errors: of the counts that are shown, and the people whom the zeros hide."""
         import numpy as np
 
@@ -58,7 +58,7 @@ class Judge:
         off = self._distances(position[shown], released[shown]) * cells[shown]
         return float(off.sum()) + self._hidden(values, cells, shown)
 
-    def judged(self, counts: Any, remap: str, reason: str) -> Remapped:
+    def judged(self, counts: Array, remap: str, reason: str) -> Remapped:
         """The counts with what they are expected to be off: never outside of what the unbiased estimate allows."""
         import numpy as np
 
@@ -104,7 +104,7 @@ class Judge:
             above.append(number + fade * above[-1])
         return np.array(below) + np.array(above[::-1]) - self.known.cells
 
-    def _hidden(self, values: Any, cells: Any, shown: Any) -> float:
+    def _hidden(self, values: Array, cells: Array, shown: Array) -> float:
         means = self.law.means(values) * cells
         if self.total is None:
             top = threshold_for(self.known.size, self.law.ratio)
@@ -113,7 +113,7 @@ class Judge:
         return max(0.0, self.total - float(means[shown].sum()))
 
 
-def learned_judge(table: Any, *, ratio: float, total: int | None) -> Judge | None:
+def learned_judge(table: Array, *, ratio: float, total: int | None) -> Judge | None:
     """A judge of remaps of this noisy table; ``None`` where it is too small to teach anything."""
     import numpy as np
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from optimaldp.histograms.arrays import Array
 
 _FAR = 36.0  # noise beyond e^-36 does not occur
@@ -53,13 +55,13 @@ class _Window:
     def high(self) -> int:
         return self.low + len(self.map) - 1
 
-    def mapped(self, values: Any) -> Any:
+    def mapped(self, values: Array) -> Any:
         import numpy as np
 
         inside = np.clip(values, self.low, self.high)
         return self.map[inside - self.low] + np.maximum(values - self.high, 0)
 
-    def averages(self, counts: Any, of: Any) -> Any:
+    def averages(self, counts: Array, of: Callable[[Array, Array], Any]) -> Any:
         """For each true count the mean of ``of(noisy values, true counts)``, a few rows at a time."""
         import numpy as np
 
@@ -82,14 +84,14 @@ def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float
     off = window.averages(np.arange(last + 1), lambda seen, true: np.abs(window.mapped(seen) - true))
     unbiased = _without_noise(off, ratio)
 
-    def guess(seen: Any) -> Any:
+    def guess(seen: Array) -> Any:
         return unbiased[np.clip(seen, -1, last) + 1]
 
     mean = float(guess(values) @ cells)
     # The spread at the released counts, which are the best guess of the true ones.
     likely, places = np.unique(np.clip(np.round(released).astype(np.int64), 0, last), return_inverse=True)
 
-    def difference(seen: Any, true: Any) -> Any:
+    def difference(seen: Array, true: Array) -> Any:
         return guess(seen) - np.abs(window.mapped(seen) - true)
 
     centre = window.averages(likely, difference)

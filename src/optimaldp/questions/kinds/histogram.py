@@ -113,10 +113,10 @@ class Histogram(OfOptions):
         wanted = self.everyone_else is None and len(values) > 1 and _bins_of(self.belief()) != len(values) + 1
         return replace(self, everyone_else=False) if complete and wanted else self
 
-    def truth(self, counts: Any) -> int:
+    def truth(self, counts: object) -> int:
         raise QuestionError("question", str(self), "has no single true answer")
 
-    def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
+    def flips(self, counts: object, neighbours: Neighbours) -> Moves:
         raise QuestionError("question", str(self), "has no flips", "a histogram changes with every person")
 
     def mechanism(self, setting: Setting) -> Mechanism:

@@ -10,6 +10,7 @@ slack, was the old way: it broke promises by 10**-65 as soon as there were three
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 
@@ -47,6 +48,7 @@ def rational_ratio(bound: Bound) -> Fraction:
     return exact if exact is not None else _ratio_with_slack(bound.epsilon)
 
 
+@lru_cache(maxsize=1 << 16)  # a metric has as many levels as edges, and each is asked for a dozen times
 def _ratio_with_slack(epsilon: Epsilon) -> Fraction:
     ratio = epsilon.ratio_below(bits=SLACK_BITS + 32) * _LESS
     return max(_ONE, round_down(ratio, SLACK_BITS + 32))
@@ -72,8 +74,9 @@ class Stepper:
     def __init__(self, levels: tuple[Level, ...], *, tight: bool = False) -> None:
         self._tight = tight
         self.rounded = tight  # whether a step was rounded that had grown too long
+        self._levels = levels
         self._exact = [_Step(stand_in(level)) for level in levels]
-        self._rounded = [_Step(tightened(level)) for level in levels]
+        self._rounded: dict[int, _Step] = {}  # made when needed: with as many levels as edges most never are
         self._known: dict[tuple[int, Fraction], Fraction] = {}
 
     def __call__(self, level: int, s: Fraction) -> Fraction:
@@ -89,6 +92,8 @@ class Stepper:
             if not _is_long(value):
                 return value
             self.rounded = True
+        if level not in self._rounded:
+            self._rounded[level] = _Step(tightened(self._levels[level]))
         return shorten(self._rounded[level](s))
 
 

@@ -123,9 +123,12 @@ def _read_preferences(graph: DatasetGraph, truth: Any, answers: Sequence[str] | 
 
 def _route(problem: Problem, exact: bool) -> Outcome:
     """Pick the cheapest route that decides."""
+    plain = homogeneous.is_plain(problem.graph)
+    if problem.boundary == BALANCED and len(problem.answers) == 2 and not plain:
+        return design_balanced(problem) if exact else _large().design_large_balanced(problem)
     edge = boundary_of(problem.graph, problem.preferences)
     rows = given_boundary(problem, edge)
-    if homogeneous.is_plain(problem.graph) and rows is not None:
+    if plain and rows is not None:
         broken = homogeneous.broken_boundary(problem, rows)
         return broken or homogeneous.design_homogeneous(problem, edge, rows)
     if problem.boundary == BALANCED and len(problem.answers) == 2:

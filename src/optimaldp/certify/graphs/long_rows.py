@@ -18,7 +18,7 @@ from optimaldp.certify.graphs.rounding import decimal_above
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
 from optimaldp.privacy.balls import Ball, ball, precision, rational, upper
 
-_MANY = 20_000  # probabilities in pairs of rows: beyond, Python's fractions take seconds
+_MANY = 4000  # probabilities in pairs of rows: beyond, Python's fractions take seconds
 _LONG = 1024  # bits of a denominator from which on enclosing is quicker
 _ZERO = Ball(0)
 _UP = 1 + 1e-12  # far more than the rounding of a few floats; it only matters for the epsilon that is shown
@@ -65,7 +65,7 @@ class LongRows:
                     certain = _certainly_kept(bound, self.row(above), self.row(below))
                     if not certain and not _exactly_kept(bound, self._rows[above], self._rows[below]):
                         return None
-                    if _promised(bound.epsilon) > self._most:
+                    if float(bound.epsilon) * _UP > self._most and _promised(bound.epsilon) > self._most:
                         most = max(most, _epsilon(bound, self.row(above), self.row(below)))
             self._most = max(self._most, most)
             return most
@@ -140,11 +140,11 @@ def _rough(p: Ball, q: Ball) -> float:
     return math.inf if q == 0 else float((p / q).mid())
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 16)
 def _promised(epsilon: Epsilon) -> float:
     return decimal_above(upper(epsilon.ball()))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 16)
 def _exp(epsilon: Epsilon) -> Ball:
     return epsilon.exp()

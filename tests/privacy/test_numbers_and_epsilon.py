@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import threading
+import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +17,7 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.privacy import Epsilon, read_number, read_probability
+from optimaldp.privacy.balls import Ball, precision, working_bits
 from optimaldp.privacy.numbers import fraction_text
 
 
@@ -88,3 +93,61 @@ def test_rational_bounds_enclose_the_exponential(plain: Fraction) -> None:
     assert 1 <= below <= above
     assert (above - below) <= above / 2**70
     assert float(below) == pytest.approx(math.exp(plain), rel=1e-12)
+
+
+def test_one_thread_at_a_time_sets_the_precision() -> None:
+    """It is one number for the whole process: a second thread waits until the first has left its block."""
+    entered = threading.Event()
+
+    def enter() -> None:
+        with precision(60):
+            entered.set()
+
+    with precision(500):
+        other = threading.Thread(target=enter)
+        other.start()
+        assert not entered.wait(0.2)
+        assert working_bits() == 500
+        with precision(700):  # the same thread goes further in
+            assert working_bits() == 700
+        assert working_bits() == 500
+    other.join(10)
+    assert entered.is_set()
+
+
+def test_an_enclosure_has_the_precision_that_it_is_kept_for() -> None:
+    """Whatever the precision was when it was first asked for: a wide ball that is kept would decide nothing later."""
+    level = Epsilon(Fraction(3, 7), Fraction(11, 5))
+    for wide, sharp in ((level.ball, 400), (level.exp, 300)):
+        with precision(60):
+            wide()
+        with precision(sharp):
+            assert wide().rad() < Ball(2) ** (10 - sharp)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_is_forked_while_a_thread_computes_can_compute() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        with precision(500):
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    inside.wait(10)
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        with precision(90):
+            os._exit(0 if working_bits() == 90 else 1)
+    ended, status, patience = 0, -1, time.monotonic() + 20
+    while not ended and time.monotonic() < patience:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.01)
+    leave.set()
+    thread.join(10)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert (ended, status) == (child, 0)

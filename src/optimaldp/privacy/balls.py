@@ -6,6 +6,8 @@ gives a rational says on which side of the real number it lies.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -19,19 +21,39 @@ WORKING_BITS = 128  # enough for 30 decimal digits with room for a few hundred o
 
 
 class precision:  # noqa: N801  (a block, written like a function; a generator would take four times as long to enter)
-    """Compute with *bits* of precision inside the block."""
+    """Compute with *bits* of precision inside the block.
 
-    __slots__ = ("_before", "_bits")
+    The precision is one number for the whole process, so one thread at a time is inside such a block: another one would change it
+    in the middle of a computation. Balls would stay right, but too wide to decide anything.
+    """
+
+    __slots__ = ("_before", "_bits", "_lock")
 
     def __init__(self, bits: int) -> None:
         self._bits = bits
 
     def __enter__(self) -> None:
+        self._lock = _one_thread
+        self._lock.acquire()
         self._before = ctx.prec
         ctx.prec = self._bits
 
     def __exit__(self, *_: object) -> None:
         ctx.prec = self._before
+        self._lock.release()
+
+
+_one_thread = threading.RLock()
+
+
+def _forget_threads() -> None:
+    """In a forked process: whichever thread was inside a block is not there any more."""
+    global _one_thread
+    _one_thread = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def working_bits() -> int:

@@ -153,15 +153,17 @@ ZERO = Epsilon(Fraction(0), Fraction(1))
 
 @lru_cache(maxsize=256)
 def _enclosed(epsilon: Epsilon, bits: int) -> Ball:
-    """Balls are not changed in place, so one serves everybody who computes with *bits* of precision, which is in force."""
+    """Balls are not changed in place, so one serves everybody who computes with *bits* of precision."""
     plain, ratio = epsilon.finite_parts()
-    return ball(plain) + ball(ratio).log()
+    with precision(bits):
+        return ball(plain) + ball(ratio).log()
 
 
 @lru_cache(maxsize=256)
 def _enclosed_ratio(epsilon: Epsilon, bits: int) -> Ball:
     plain, ratio = epsilon.finite_parts()
-    return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
+    with precision(bits):
+        return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
 
 
 @lru_cache(maxsize=256)

@@ -44,9 +44,8 @@ from optimaldp.questions.electing import Electing
 from optimaldp.questions.kinds import several, two_groups
 from optimaldp.questions.kinds.compare import Compare
 from optimaldp.questions.kinds.histogram import Histogram
+from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.of_options import OfOptions
-from optimaldp.questions.kinds.quantile import Quantile
-from optimaldp.questions.kinds.quantiles import Quantiles
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.kinds.winner import Winner
 from optimaldp.questions.mechanism import AtDistance, Mechanism
@@ -588,14 +587,14 @@ add(
     "the median's cells one too high",
     MEDIAN,
     lambda patch: patch.setattr(
-        "optimaldp.questions.kinds.quantile.outside_last",
+        "optimaldp.questions.kinds.of_bins.outside_last",
         lambda cells, size, among: {min(c + 1, size - 1): n for c, n in base.outside_last(cells, size, among).items()},
     ),
 )
 add(
     "the median's counts squared",
     MEDIAN,
-    changed(Quantile, "fold", lambda valued, *_: replace(valued, values={p: n * n for p, n in valued.values.items()})),
+    changed(OfBins, "fold", lambda valued, *_: replace(valued, values={p: n * n for p, n in valued.values.items()})),
 )
 
 
@@ -623,8 +622,8 @@ add(
     "histogram(vote, ['a', 'b', 'c'] among adult = 'yes')",
     changed(Histogram, "fold", lambda counts, *_: (*counts[1:], counts[0])),
 )
-add("counts of quantiles doubled", QUANTILES, changed(Quantiles, "fold", doubled_values))
-add("counts of a median by level doubled", MEDIAN, changed(Quantile, "fold", doubled_values), levels="trust")
+add("counts of quantiles doubled", QUANTILES, changed(OfBins, "fold", doubled_values))
+add("counts of a median by level doubled", MEDIAN, changed(OfBins, "fold", doubled_values), levels="trust")
 add(
     "counts of the leading options doubled",
     "top(vote, 2, ['a', 'b', 'c'])",

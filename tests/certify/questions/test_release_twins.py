@@ -7,6 +7,7 @@ refuse the release, or the second calculation must stop its answer.
 from __future__ import annotations
 
 import gc
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -118,7 +119,7 @@ def twin(name: str, question: str, **options: Any) -> Callable[[Callable[[Patch]
 
 def changed(owner: Any, name: str, change: Callable[..., Any]) -> Callable[[Patch], None]:
     """Put ``change(the true result, *the arguments)`` in place of the result of a function or method."""
-    true = owner.__dict__[name]
+    true = inspect.getattr_static(owner, name)  # inherited ones too
     true = getattr(true, "__wrapped__", true)
 
     def wrong(*arguments: Any, **named: Any) -> Any:

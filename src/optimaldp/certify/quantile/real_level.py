@@ -70,12 +70,10 @@ def _neighbour_problem(law: Law, powers: EnclosedPowers, tables: list[Cells], st
     growth = max_growth(law, powers) * (1 + Ball(2) ** -100)
     delta = ball(law.level.delta)
     for cells in tables:
-        ends = law.ends(cells)
-        here = [_probability(ends, cut) for cut in starts]
+        here = _probabilities(law.ends(cells), starts)
         for place in (starts[0], starts[len(starts) // 2], law.bins - 1):
-            there = law.ends(_with_one_more(law, cells, place))
-            for cut, p in zip(starts, here):
-                q = _probability(there, cut)
+            there = _probabilities(law.ends(_with_one_more(law, cells, place)), starts)
+            for p, q in zip(here, there):
                 if p > growth * q + delta or q > growth * p + delta:
                     return "C3: at its real level one person can change a probability by more than e^epsilon"
     return ""
@@ -118,8 +116,10 @@ class _Written:
         return value
 
 
-def _probability(ends: Any, bin_: int) -> Number:
-    return ends.end(bin_) - ends.end(bin_ - 1) if bin_ else ends.end(0)
+def _probabilities(ends: Any, bins: Sequence[int]) -> list[Number]:
+    """Of some bins; an end that two of them share is computed once."""
+    known = {cut: ends.end(cut) for cut in {cut for bin_ in bins for cut in (bin_ - 1, bin_)} if cut >= 0}
+    return [known[bin_] - known[bin_ - 1] if bin_ else known[0] for bin_ in bins]
 
 
 def _people(law: Law, heights: Heights, starts: Sequence[int]) -> Cells | None:

@@ -26,7 +26,7 @@ _OWN_ROOTS = (Fraction(4, 5), Fraction(2, 3))  # e^(-epsilon/16) of two people's
 _OWN_UNIT = 16  # ranks are quarters, people may be halves, discounts take half of the height
 _UP_TO_FOUR = (-2, 2)  # heights of the cuts in tables of up to four people, at the median
 _WEIGHTS = (Fraction(2), Fraction(1), Fraction(3, 2), Fraction(5))
-_DEPTH = 6  # words next to the ends of bins are tried at the real level, to 64 bits
+_DEPTH = 5  # words next to the ends of bins are tried at the real level, to 64 bits
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,14 @@ def test_exact_equality_is_private_and_one_unit_more_is_not(ulps):
     assert check_privacy(mechanism_of([0.25, top], [0, 0], [(0, 1)], [0])).private is (ulps <= 0)
 
 
+@pytest.mark.parametrize(("hair", "private"), [(0, True), (-1, False), (1, True)])
+def test_a_promise_that_is_broken_by_less_than_two_floats_can_tell(hair, private):
+    """1/2 is twice 1/4; with a ratio of 2 - 2^-110 the promise is broken, by less than the error bound of two floats."""
+    ratio = 2 + Fraction(hair, 2**110)
+    near = [level(f"ln({ratio.numerator}/{ratio.denominator})")]
+    assert check_privacy(mechanism_of([0.25, 0.5], [0, 0], [(0, 1)], [0], levels=near)).private is private
+
+
 def test_most_edges_are_decided_without_rationals():
     """A chain at the bounds, rounded down by a few units: the second stage decides what the first cannot."""
     values, p = [], Fraction(1, 10**6)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,14 +12,18 @@ import pytest
 from optimaldp import graphs, level
 from optimaldp.certify.graphs import loops
 from optimaldp.certify.graphs.given import given_rows
+from optimaldp.certify.graphs.long_rows import LongRows
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.prefixes import prefixes
+from optimaldp.certify.graphs.prefix_sums import PrefixSums, number_above, number_below
+from optimaldp.certify.graphs.prefixes import Prefix, prefixes
 from optimaldp.certify.graphs.privacy import check_privacy
+from optimaldp.certify.graphs.short_gaps import ShortGaps
 from optimaldp.designing import solve
 from optimaldp.graphs import Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import BoundTree, FloatRows, Mechanism, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.privacy.balls import precision
 
 SIDE = 9
 
@@ -138,6 +144,24 @@ def test_every_event_is_asked_once_and_of_all_who_want_it():
         (2,): [False, False, True, False],
         (1, 2): [False, False, True, False],
     }
+
+
+@pytest.mark.parametrize("arithmetic", [ShortGaps, LongRows])
+def test_sums_along_an_order_are_sums_over_the_event(arithmetic):
+    rows = [tuple(Fraction(n, 20) for n in row) for row in ((1, 2, 7, 10), (0, 20, 0, 0), (5, 0, 15, 0))]
+    with precision(arithmetic.bits):
+        sums = PrefixSums(rows, arithmetic(rows).row)
+        for order in permutations(range(4)):
+            for length in range(1, 4):
+                prefix = Prefix(order, length)
+                exact = [sum(row[a] for a in prefix.event) for row in rows]
+                assert sums.sure(prefix).tolist() == [p == 1 for p in exact]
+                for number, p in enumerate(exact):
+                    inside, outside = sums.sides(number, prefix)
+                    assert float(number_above(inside)) == pytest.approx(float(p))
+                    assert float(number_below(outside)) == pytest.approx(float(1 - p))
+                    assert number_below(inside) <= p <= number_above(inside)
+                    assert number_below(outside) <= 1 - p <= number_above(outside)
 
 
 def test_many_answers_are_proven_exactly_and_their_least_epsilon_is_the_promise():

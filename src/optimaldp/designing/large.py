@@ -150,9 +150,8 @@ def _conflict(
             path.append(int(predecessor[path[-1]]))
         event = (int(wished[vertex]),)
         conflict = conflict_along(problem, event, path[::-1])
-        if (
-            conflict.bound >= conflict.given
-        ):  # a sure answer that is tight: the smallest rounding is all of its complement
+        # Of a sure answer that is tight the smallest rounding is all of its complement.
+        if conflict.bound >= conflict.given:
             raise NoRoomError(problem)
         steps = [problem.graph.names[v] for v in conflict.path]
         return {

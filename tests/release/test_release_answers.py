@@ -132,7 +132,8 @@ def test_the_rule_that_reduces_rows_is_stated_also_when_it_was_left_out(
     ["majority(smokes)", "median(age, bins=[18, 30, 60, 100])", "winner(vote, ['a', 'b'])", "histogram(vote, ['a'])"],
 )
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1e-50", "1e-59"), ("ln(1.0000000000001)", "1e-55"), ("1000", "1e-60"), ("ln(1e400)", "0")]
+    ("epsilon", "delta"),
+    [("1e-50", "1e-59"), ("5e-20", "0"), ("ln(1.0000000000001)", "1e-55"), ("1000", "1e-60"), ("ln(1e400)", "0")],
 )
 def test_extreme_levels_are_answered(question: str, epsilon: str, delta: str) -> None:
     assert odp.release(PEOPLE, question, epsilon=epsilon, delta=delta).certificate["checked"]

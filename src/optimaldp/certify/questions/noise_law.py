@@ -60,15 +60,14 @@ class _WithWord:
 
 
 class _Written:
-    """Bits one by one, then none."""
+    """Bits one by one, then the same for ever: a sampler may look more closely at a word that decides already."""
 
-    def __init__(self, bits: list[int]) -> None:
-        self._bits = bits
+    def __init__(self, bits: list[int], *, then: int) -> None:
+        self._bits, self._then = bits, then
 
     def take(self, count: int) -> int:
-        if count > len(self._bits):
-            raise ArithmeticError("the sampler asks for other bits than its plan needs")
         taken, self._bits = self._bits[:count], self._bits[count:]
+        taken += [self._then] * (count - len(taken))
         return int("".join(map(str, taken)) or "0", 2)
 
 
@@ -121,7 +120,8 @@ def borders_problem(noise: Any) -> str:
             for word, accepted in ((integer_below(border) - 1, True), (integer_above(border) + 1, False)):
                 if not 0 <= word < 2**_WORD:
                     continue
-                source = _WithWord(_Written(_bits_of(plan, number)), word)
+                # What follows the word pulls towards the border and must not reach it.
+                source = _Written([*_bits_of(plan, number), *_binary(word, _WORD)], then=int(accepted))
                 if plan.propose(source) != (number if accepted else None):
                     return "a total is not accepted with the probability of the law"
     return ""
@@ -144,7 +144,11 @@ def _bits_of(plan: Any, number: int) -> list[int]:
     away = number - plan.mode if right else plan.mode - 1 - number
     block, offset = divmod(away, plan.width)
     places = (plan.width - 1).bit_length()
-    return [int(right), *[1] * block, 0, *((offset >> place) & 1 for place in reversed(range(places)))]
+    return [int(right), *[1] * block, 0, *_binary(offset, places)]
+
+
+def _binary(number: int, places: int) -> list[int]:
+    return [(number >> place) & 1 for place in reversed(range(places))]
 
 
 def _relative_weight(bins: int, copies: int, epsilon: Epsilon, number: int, mode: int) -> Ball:

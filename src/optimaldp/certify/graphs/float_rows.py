@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from optimaldp.certify.graphs.double_double import two_sum
 from optimaldp.certify.graphs.floats import Promises, holds
+from optimaldp.certify.graphs.long_rows import LongRows
 from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, row_fault, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.graphs.dataset_graph import DatasetGraph
@@ -59,6 +60,9 @@ def as_floats_first(mechanism: Mechanism) -> Mechanism:
     rows, levels = mechanism.rows, mechanism.graph.levels
     finite = all(isinstance(level, ApproximateDP) for level in levels)
     if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
+        return mechanism
+    # Tight and long: floats would leave nearly all of them open, and enclosures prove them exactly.
+    if len(mechanism.answers) > 2 and LongRows.pays(rows.rows, levels):
         return mechanism
     table = np.array([[float(p) for p in row] for row in rows.rows])
     largest = np.array([max(range(len(row)), key=row.__getitem__) for row in rows.rows], dtype=np.int32)

@@ -224,7 +224,7 @@ def test_groups_order_and_reload(page: Any, ward_desk: str, view: str) -> None:
     epsilon = {"wide": "2", "phone": "1.5"}[view]
     for field, value in (("range-low", "0"), ("range-high", "100"), ("bound", "20"), ("epsilon", epsilon)):
         page.fill(f"#{field}", value)
-    page.click("summary >> text=More")
+    page.wait_for_selector("#reduce[aria-invalid='true']")  # a person has several rows: the folded field shows itself
     assert page.input_value("#unit") == "a value of patient"  # as the ledger has it
     assert not page.is_visible("#reduce_order")
     page.select_option("#reduce", "first")

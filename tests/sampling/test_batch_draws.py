@@ -118,3 +118,16 @@ def test_bad_sizes(size: int) -> None:
 def test_what_is_no_distribution_is_refused() -> None:
     with pytest.raises(MechanismError, match="sum to one"):
         draw_many([Fraction(1, 2), Fraction(1, 3)], 5)
+
+
+def test_a_source_of_bits_gives_the_words_in_order() -> None:
+    """Half and half: a draw is the first bit of its word."""
+    words = [0, 2**63, 2**63 - 1, 2**64 - 1, 5]
+
+    class Written:
+        def take(self, count: int) -> int:
+            assert count == 64 * len(words)
+            return int("".join(f"{word:064b}" for word in words), 2)
+
+    drawn = draw_many([Fraction(1, 2), Fraction(1, 2)], len(words), source=Written())
+    assert drawn.tolist() == [0, 1, 0, 1, 0]

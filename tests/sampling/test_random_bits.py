@@ -180,3 +180,27 @@ def test_a_second_thread_begins_with_an_empty_pool() -> None:
     thread.start()
     thread.join()
     assert left == [8 * 512 - 8, 0]
+
+
+@pytest.mark.parametrize(("ones", "passes"), [(2304, True), (2305, False), (1792, True), (1791, False)])
+def test_how_odd_a_block_may_be(ones: int, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of 4096 bits are ones, give or take 256."""
+    block = _block_with(ones)
+    monkeypatch.setattr(os, "urandom", lambda count: block[:count])
+    monkeypatch.setattr("optimaldp.sampling.bits._last_start", b"")
+    if passes:
+        SystemBits()
+    else:
+        with pytest.raises(RandomnessError):
+            SystemBits()
+
+
+def _block_with(ones: int) -> bytes:
+    """512 bytes that look random but for their number of ones: one bit of a byte is changed, byte after byte."""
+    block = bytearray(hashlib.shake_256(b"a block").digest(512))
+    for place in range(512):
+        missing = ones - int.from_bytes(block, "big").bit_count()
+        changeable = (~block[place] if missing > 0 else block[place] if missing < 0 else 0) & 255
+        block[place] ^= changeable & -changeable
+    assert int.from_bytes(block, "big").bit_count() == ones
+    return bytes(block)

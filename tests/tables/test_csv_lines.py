@@ -14,7 +14,7 @@ from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_rules import split_line
 
 CALM = settings(max_examples=300, deadline=None)
-PIECES = [b"a", b",", b'"', b"\r", b"x y", b'""', b",,", b'","', b"\xc3\xa9", b"\xff", b"1", b";", b" "]
+PIECES = [b"a", b",", b'"', b"\r", b"x y", b'""', b",,", b'","', b"\xc3\xa9", b"\xff", b"\x80", b"1", b";", b" "]
 LINES = st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map(b"".join), max_size=8)
 
 
@@ -183,3 +183,9 @@ def test_files_of_one_table_have_one_header(tmp_path: Path) -> None:
     second.write_bytes(b"\xef\xbb\xbfa,b\r\n3,4")
     both = open_csv([str(first), str(second)])
     assert both.reader(["b"]).read_all().to_pydict() == {"b": ["2", "4"]}
+
+
+@pytest.mark.parametrize("broken", [b"\x80", b"a\x80", b"\xc3", b"\xff"])
+def test_a_cell_that_is_no_text_is_null_where_all_else_is_plain(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "a.csv").write_bytes(b"x,y\n1," + broken + b"\n2,b\n")
+    assert read(tmp_path / "a.csv") == [("1", None), ("2", "b")]

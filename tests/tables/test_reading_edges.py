@@ -14,6 +14,7 @@ import plain
 import pyarrow as pa
 import pytest
 
+import optimaldp as odp
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Source, Steps, Tally, check, count, counting
 from optimaldp.tables.csv_files import open_csv
@@ -226,3 +227,15 @@ def test_a_file_with_another_header_is_named_beside_the_first(tmp_path: Path, mo
     with pytest.raises(TableError) as caught:
         open_csv(["a.csv", "b.csv", "c.csv"])
     assert "'c.csv' has another first line than a.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize("parts", [49, 98, 103])
+def test_a_double_at_an_edge_is_in_the_bin_that_begins_there(parts: int) -> None:
+    """1/49 · 49 is less than 1 in doubles: the guess is one too low and is put right."""
+    places = [k for k in range(1, parts) if k / parts * parts < k]
+    assert places
+    for place in places[:3]:
+        table = pa.table({"v": [place / parts] * 9})
+        release = odp.release(table, f"quantile(v, 0.5, range=[0, 1], step=1/{parts})", epsilon=1000)
+        begins = Fraction(release.answer.strip("[").split(",")[0])
+        assert begins == Fraction(place, parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import pytest
 from flint import fmpq
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from optimaldp.designing import Status, solve
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Constraint, Floats, maximise
+from optimaldp.designing.exact_lp import Constraint, Floats, inexact, maximise
 from optimaldp.designing.exact_simplex import Infeasible, Row, Simplex
 from optimaldp.designing.linear_program import free_prefixes
 from optimaldp.mechanisms.documents import read_problem
@@ -144,3 +145,10 @@ def test_everything_given(row: dict[str, str], status: Status) -> None:
     assert found.status is status
     if status is Status.INFEASIBLE:
         assert sorted(found.witness["fixed"]) == ["u", "v"]
+
+
+def test_an_endless_multiplier_of_the_floats_is_left_out():
+    """HiGHS says infinity for some constraints of long chains; a point is worth keeping without it."""
+    found = inexact({0: Fraction(1)}, Floats(np.array([0.5]), np.array([np.inf, 2.0, np.nan, -1.0]), np.zeros(4)))
+    assert found.multipliers == {1: 2}
+    assert (found.value, found.exact) == (Fraction(1, 2), False)

@@ -7,17 +7,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mixed_problems import MixedOracle, contradiction, random_row
+from mixed_problems import MixedOracle, contradiction, random_problem, random_row
 
 import optimaldp as odp
 from optimaldp.certify.closeness import within_gaussian
-from optimaldp.designing import Status, design, solve
+from optimaldp.designing import Status, design, event_program, solve
 from optimaldp.designing.boundaries import touching_value
+from optimaldp.designing.curved import CurvedProgram
 from optimaldp.graphs import DatasetGraph, Preferences, clique
 from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import level
 
 ALL = 100
+CURVED = (20071, 21138)  # mixed problems with a maximum on a curved face: by tangents alone they took minutes
+MANY_PROGRAMS = 300
 NOT_BY_PATHS = (0, 5, 39)  # seeds whose bounds along paths exclude each other
 
 
@@ -76,3 +79,34 @@ def test_a_balanced_boundary_at_a_gaussian_level_is_proven():
     found = design(graph, wants, answers=answers, level=level(mu=1), boundary="balanced")
     assert found.status is Status.OPTIMAL
     assert found.verdict.optimal
+
+
+@pytest.mark.parametrize("seed", CURVED)
+def test_a_maximum_on_a_curved_face_needs_few_programs(seed, monkeypatch):
+    problem, asked, solve_floats = random_problem(seed), [], event_program.solve_floats
+
+    def counted(*arguments):
+        asked.append(1)
+        assert len(asked) < MANY_PROGRAMS
+        return solve_floats(*arguments)
+
+    monkeypatch.setattr(event_program, "solve_floats", counted)
+    found = solve(problem)
+    assert contradiction(problem, found, MixedOracle(problem, problem.fixed)) == ""
+    assert found.status is Status.NO_OPTIMUM
+    assert odp.verify(found.mechanism).private
+
+
+def test_what_tangents_do_not_settle_is_refused_with_the_reason(monkeypatch):
+    monkeypatch.setattr(event_program, "_MOST_ROUNDS", event_program._PATIENCE)
+    monkeypatch.setattr(event_program.EventProgram, "_settled", lambda self, objective: None)
+    with pytest.raises(odp.errors.ProblemError, match="rounds of tangents did not settle where its maximum is"):
+        solve(random_problem(CURVED[0]))
+
+
+def test_a_hint_of_tangents_below_the_maximum_is_not_believed(monkeypatch):
+    """The interior point method may say what it likes: what it leaves to its tangents decides."""
+    monkeypatch.setattr(event_program, "_MOST_ROUNDS", event_program._PATIENCE)
+    monkeypatch.setattr(CurvedProgram, "maximise", lambda self, objective, constraints, arcs, start: start)
+    with pytest.raises(odp.errors.ProblemError, match="did not settle"):
+        solve(random_problem(CURVED[0]))

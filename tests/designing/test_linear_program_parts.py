@@ -7,8 +7,9 @@ import pytest
 from flint import fmpq
 
 import optimaldp as odp
-from optimaldp.designing import Proof, Status, solve
+from optimaldp.designing import Proof, Status, components, many, solve
 from optimaldp.designing.sparse_lu import SparseLU
+from optimaldp.errors import ProblemError
 from optimaldp.mechanisms.documents import read_problem
 
 GADGET = {  # R12: the envelope is not private, and yet there is an optimum
@@ -41,6 +42,24 @@ def test_a_gadget_beside_pairs_keeps_its_proof(pairs, gadgets):
     assert str(found.mechanism["v0"]["a"]) == "7/10"
     if pairs:
         assert str(found.mechanism["y0"]["c"]) == "3/4"
+
+
+def test_what_counts_is_the_part_that_needs_a_program_not_the_whole(monkeypatch):
+    """One free dataset needs a program of three columns, whatever stands beside it."""
+    monkeypatch.setattr(components, "MOST_COLUMNS", 3)
+    found = solve(problem_with(30, 2), exact=False)
+    assert (found.status, found.route) == (Status.OPTIMAL, "linear-program")
+    assert found.verdict.optimal
+    monkeypatch.setattr(components, "MOST_COLUMNS", 2)
+    for exact in (False, True):
+        with pytest.raises(ProblemError, match=r"'3 free probabilities' that depend on each other \(those of v0 and 0"):
+            solve(problem_with(30, 2), exact=exact)
+
+
+def test_too_many_bounds_to_find_again_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr(many, "MOST_EXACT_BOUNDS", 10)
+    with pytest.raises(ProblemError, match=r"bounds on prefix sums' would have to be found again in exact arithmetic"):
+        solve(problem_with(30, 1), exact=False)
 
 
 def test_one_part_without_an_optimum_leaves_none():

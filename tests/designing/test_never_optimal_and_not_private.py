@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from optimaldp.designing import passing as gate
 from optimaldp.designing.outcome import Outcome, Route
 from optimaldp.errors import NotCertifiedError
 from optimaldp.graphs import Preferences
+from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import SharedRows
 
 FOUR = ("a", "b", "c", "d")
@@ -87,3 +90,36 @@ def test_a_chain_beyond_every_visible_probability_stands_still():
     assert len(found.mechanism.rows.rows) < 1200
     assert found.mechanism["0"] == found.mechanism["100"]
     assert 0 < found.mechanism["0"]["b"] < found.mechanism["1900"]["b"]
+
+
+def several_levels(count: int, answers: int, regions: int) -> Problem:
+    """A line whose edges have three levels in a fixed disorder."""
+    levels = odp.level("0.3"), odp.level("ln(2)"), odp.level("1")
+    kinds = np.random.default_rng(1).integers(0, 3, count - 1).astype(np.int32)
+    path = np.arange(count)
+    graph = graphs.DatasetGraph([str(v) for v in path], path[:-1], path[1:], levels=levels, level_of_edge=kinds)
+    orders = tuple(tuple((k * answers // regions + a) % answers for a in range(answers)) for k in range(regions))
+    wants = Preferences(tuple(f"a{k}" for k in range(answers)), orders, (path * regions // count).astype(np.int32))
+    return Problem(graph, wants, {}, "balanced")
+
+
+@pytest.mark.parametrize(("answers", "regions"), [(4, 2), (5, 4)])
+def test_far_from_the_boundary_floats_end_and_privacy_does_not(answers, regions):
+    """Beyond the faintest float the answers of a row would vanish one by one, each between two neighbours."""
+    found = odp.solve(several_levels(4200, answers, regions), exact=False)
+    assert found.status is Status.OPTIMAL
+    assert found.route == "envelope"
+    assert found.proof is Proof.FLOATING_POINT
+    assert found.verdict.optimal
+    far = found.mechanism["0"]
+    assert all(0 < p < Fraction(1, 2**800) for answer, p in far.items() if answer != "a0")
+
+
+def test_what_is_impossible_stays_so_far_from_the_boundary():
+    problem = several_levels(4200, 4, 1)
+    row = (Fraction(1, 2), Fraction(1, 4), Fraction(0), Fraction(1, 4))
+    found = odp.solve(Problem(problem.graph, problem.preferences, {4199: row}), exact=False)
+    assert found.verdict.optimal
+    assert found.proof is Proof.FLOATING_POINT  # what floats break would be done again in rationals
+    assert found.mechanism["0"]["a2"] == 0
+    assert found.mechanism["0"]["a1"] > 0

@@ -134,6 +134,24 @@ def test_what_is_no_row_is_refused_in_words(wrong):
         wrong(odp.level("ln(2)"))
 
 
+@pytest.mark.parametrize(
+    ("row", "total"),
+    [
+        (["0.0005", "0.0081", "0.1364", "0.2727", "0.5822"], "0.9999"),  # as 001 prints it
+        (["1/3", "1/3", "0.3333"], "29999/30000"),
+        (["0.5", "0.5", "1e-9"], "1.000000001"),
+        ([], "0"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", [lambda k, r: theory.row_after(k, r, 2), theory.transitions, theory.phases], ids=["row", "tau", "phases"]
+)
+def test_a_row_sums_to_one_exactly(name, row, total):
+    with pytest.raises(LevelError) as refused:
+        name(odp.level("ln(6/5)", "0.001"), row)
+    assert str(refused.value).startswith(f"row: '{total}' is what the probabilities sum to, and not one; ")
+
+
 def test_a_sweep_keeps_its_values_beside_their_errors():
     """At ln(2) the given values are too far apart: a gap in the curve, not a shorter curve."""
     fixed = {"0": {"yes": "0.9", "no": "0.1"}, "1": {"yes": "0.2", "no": "0.8"}}

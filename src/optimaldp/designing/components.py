@@ -16,6 +16,7 @@ from optimaldp.designing.envelope import envelope_rows, tree_certificate
 from optimaldp.designing.linear_program import design_linear_program
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.propagation import Bounds
+from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
@@ -25,12 +26,15 @@ from optimaldp.mechanisms.rows import Row
 
 Numbers = npt.NDArray[np.int64]
 
+MOST_COLUMNS = 20_000  # free probabilities of a linear program that is tried at all
+
 
 def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome:
     """Solve each part by itself; what is infeasible or has no optimum in one part has none as a whole."""
     rows, duals, exact, proven = envelope_rows(problem, bounds), [], True, True
     undecided: list[Outcome] = []
     for part in _broken_parts(problem, bounds):
+        refuse_large(problem, part)
         small, vertices = _part_problem(problem, part)
         outcome = design_linear_program(small, _part_bounds(bounds, vertices))
         if outcome.status is Status.INFEASIBLE:
@@ -57,8 +61,23 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, certificate, exact=exact)
 
 
-def _broken_parts(problem: Problem, bounds: dict[Event, Bounds]) -> list[Numbers]:
-    """The free datasets of each part in which some edge is not private at the bounds."""
+def refuse_large(problem: Problem, part: Numbers) -> None:
+    """A part whose bounds exclude each other and that is too large for a program is refused."""
+    columns = len(part) * len(problem.answers)
+    if columns > MOST_COLUMNS:
+        name = problem.graph.names[int(part[0])]
+        raise ProblemError(
+            "problem",
+            f"{columns} free probabilities",
+            f"that depend on each other (those of {name} and {len(part) - 1} other datasets) cannot be decided: the bounds on "
+            f"their prefix sums exclude each other, so only a linear program could tell, and it would be too large (at most "
+            f"{MOST_COLUMNS})",
+            "fix more datasets, or use one level",
+        )
+
+
+def parts_of(problem: Problem) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
+    """Which datasets are free, and for each of those the number of its part."""
     with requiring("scipy"):
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
@@ -68,7 +87,13 @@ def _broken_parts(problem: Problem, bounds: dict[Event, Bounds]) -> list[Numbers
     free[list(problem.fixed)] = False
     inner = free[graph.tails] & free[graph.heads]
     entries = np.ones(int(inner.sum()), dtype=np.int8), (graph.tails[inner], graph.heads[inner])
-    label = connected_components(csr_array(entries, shape=(len(graph), len(graph))), directed=False)[1]
+    return free, connected_components(csr_array(entries, shape=(len(graph), len(graph))), directed=False)[1]
+
+
+def _broken_parts(problem: Problem, bounds: dict[Event, Bounds]) -> list[Numbers]:
+    """The free datasets of each part in which some edge is not private at the bounds."""
+    graph = problem.graph
+    free, label = parts_of(problem)
     rows = envelope_rows(problem, bounds)
     broken: set[int] = set()
     for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist()):

@@ -11,18 +11,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 
-from optimaldp.designing.exact_lp import Constraint, SharedBasis, Solution, Terms, inexact, maximise, solve_floats
+from optimaldp.designing.curved import CurvedProgram
+from optimaldp.designing.exact_lp import (
+    Constraint,
+    Floats,
+    SharedBasis,
+    Solution,
+    Terms,
+    inexact,
+    maximise,
+    solve_floats,
+)
 from optimaldp.designing.rational import rational_ratio
-from optimaldp.designing.tangents import gaussian_arcs, tangents_at_start, violated_tangent
+from optimaldp.designing.tangents import gaussian_arcs, tangents_at_start, touching_tangents, violated_tangent
+from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Level
 
 _CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
+_PATIENCE = 30  # rounds of tangents before a curved face is suspected
+_MOST_ROUNDS = 300
+_SETTLED = Fraction(3, 10**9)  # what tangents may leave above a point that is taken for the maximum
 
 
 @dataclass(frozen=True)
@@ -71,17 +86,56 @@ class EventProgram:
         **Guarantee.** Where the solution says that it is exact, its rows are private exactly: events are added until none is
         violated by any amount.
         """
-        while True:
+        for rounds in count(1):
             solved = solve_floats(objective, self.constraints(), self.columns)
             if solved is None:
                 return None
             if self._separate(self.rows(list(map(Fraction, solved.point.tolist()))), slack=_CUT):
+                if self._gaussian and rounds % _PATIENCE == 0:
+                    if (settled := self._settled(objective)) is not None:
+                        return settled
+                    self._refuse_endless(rounds)
                 continue  # no need to be exact about a point that is not private
             if self._gaussian:
                 return inexact(objective, solved)
             solution = maximise(objective, self.constraints(), self.columns, solved)
             if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
                 return solution
+        raise AssertionError("counting never ends")
+
+    def _settled(self, objective: Terms) -> Solution | None:
+        """The maximum on a curved face: a point inside, and tangents there that leave no more than a hair above it."""
+        curved = CurvedProgram(self.problem, self._column, self.columns, self._impossible)
+        start = self._roomy_point(all_rows=True) if curved.fits else None
+        if start is None:
+            return None
+        linear = [cut for (bound, _), cut in self._cuts.items() if bound.promise is not None]
+        asked = self._row_sums[2 * len(self._free) :]
+        point = curved.maximise(objective, [*linear, *asked], self._gaussian, start)
+        if point is None:
+            return None
+        rows = self.rows(list(map(Fraction, point.tolist())))
+        if self._separate(rows, slack=_CUT):
+            return None  # an event of a finite epsilon that was not asked for yet
+        for arc in self._gaussian:
+            for tail, head in ((arc.tail, arc.head), (arc.head, arc.tail)):
+                for tangent in touching_tangents(arc.mu, rows[tail], rows[head]):
+                    self._add_line(tail, head, *tangent)
+        above = solve_floats(objective, self.constraints(), self.columns)
+        below = inexact(objective, Floats(point, np.zeros(0), np.zeros(0)))
+        if above is None or inexact(objective, above).value - below.value > _SETTLED:
+            return None
+        return below
+
+    def _refuse_endless(self, rounds: int) -> None:
+        if rounds >= _MOST_ROUNDS:
+            raise ProblemError(
+                "privacy",
+                f"{len(self._gaussian)} edges with a Gaussian level",
+                f"bound {self.columns} free probabilities by a curved surface, and {rounds} rounds of tangents did not "
+                "settle where its maximum is",
+                "fix more datasets, or use (epsilon, delta)",
+            )
 
     @property
     def tangential(self) -> bool:
@@ -178,10 +232,20 @@ class EventProgram:
 
     def interior(self) -> list[Row] | None:
         """Rows that keep every constraint with room to spare, as far as there is any; ``None`` if nothing is feasible."""
-        room = self.columns
+        point = self._roomy_point(all_rows=False)
+        return None if point is None else self.rows(list(map(Fraction, point.tolist())))
+
+    def _roomy_point(self, *, all_rows: bool) -> np.ndarray | None:
+        """A point with at least half of the most room that every event and probability can have.
+
+        With *all_rows* what was asked for beside them (:meth:`require_terms`, :meth:`forbid`) has that room too.
+        """
+        room, sums = self.columns, 2 * len(self._free)
         while True:
-            roomier = self._row_sums + [
-                Constraint({**c.terms, room: Fraction(1)}, c.bound) if c.terms else c for c in self._cuts.values()
+            giving = [*(self._row_sums[sums:] if all_rows else ()), *self._cuts.values()]
+            roomier = self._row_sums[: sums if all_rows else None] + [
+                Constraint({**c.terms, room: Fraction(1)}, c.bound) if set(c.terms) - self._impossible else c
+                for c in giving
             ]
             roomier += [
                 Constraint({j: Fraction(-1), room: Fraction(1)}, Fraction(0))
@@ -192,8 +256,8 @@ class EventProgram:
             if solved is None:
                 return None
             rows = self.rows([Fraction(float(x)) for x in solved.point[:-1]])
-            if not self._separate(rows, slack=_CUT - float(solved.point[-1])):
-                return rows
+            if not self._separate(rows, slack=_CUT - float(solved.point[-1]) / 2):
+                return np.asarray(solved.point[:-1])
 
     def forbid(self, vertex: int, event: Event, most: Fraction) -> bool:
         """From now on *event* at a free *vertex* has at most the probability *most*; whether that is new."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 
 import numpy as np
 from flint import fmpq
@@ -85,7 +86,7 @@ def inexact(objective: Terms, floats: Floats) -> Solution:
     """What HiGHS found, as a solution that nothing but floats stands behind."""
     point = [Fraction(float(x)).limit_denominator(10**12) for x in floats.point]
     value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
-    multipliers = {i: Fraction(float(w)) for i, w in enumerate(floats.multipliers) if w > 0}
+    multipliers = {i: Fraction(float(w)) for i, w in enumerate(floats.multipliers) if 0 < w < inf}  # HiGHS may say inf
     return Solution(point, value, multipliers, exact=False)
 
 

@@ -27,6 +27,8 @@ def forbid_impossible(program: EventProgram) -> str | None:
     tails = {u for u, _, _ in arcs}
     if all(min(row) > 0 for row in problem.fixed.values()):
         return None  # what is possible everywhere that is given can be possible everywhere
+    if program.tangential:
+        _forbid_along_paths(program)
     while arcs:
         never = _never_answered(program, tails)
         if never is None:
@@ -44,6 +46,26 @@ def forbid_impossible(program: EventProgram) -> str | None:
         if not changed:
             return None
     return None
+
+
+def _forbid_along_paths(program: EventProgram) -> None:
+    """What a given dataset never answers, nobody answers whom steps with ``F(0) = 0`` reach from it.
+
+    Tangents allow a hair of it, so that without this the program would have no interior.
+    """
+    problem, arcs = program.problem, program.problem.graph.arcs
+    kept = [level.step(Fraction(0)) == 0 for level in problem.graph.arc_levels]
+    for answer in range(len(problem.answers)):
+        stack = [v for v, row in problem.fixed.items() if row[answer] == 0]
+        reached = set(stack)
+        while stack:
+            u = stack.pop()
+            for arc in range(int(arcs.first[u]), int(arcs.first[u + 1])):
+                v = int(arcs.heads[arc])
+                if kept[int(arcs.levels[arc])] and v not in reached and v not in problem.fixed:
+                    reached.add(v)
+                    stack.append(v)
+                    program.forbid(v, (answer,), Fraction(0))
 
 
 def is_unattained(problem: Problem, rows: list[Row], *, exact: bool) -> bool:

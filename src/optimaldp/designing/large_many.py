@@ -19,9 +19,10 @@ from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.passing import NoRoomError
 from optimaldp.designing.propagation import conflict_along
 from optimaldp.errors import ProblemError
+from optimaldp.extras import requiring
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.double_dijkstra import propagate_double
-from optimaldp.kernels.double_steps import SURE
+from optimaldp.kernels.double_steps import FAINTEST, SURE
 from optimaldp.mechanisms import BoundTree, Certificate, FloatRows, SharedRows
 from optimaldp.mechanisms.certificate import FREE, ROOT, Event
 from optimaldp.mechanisms.rows import Row
@@ -32,6 +33,9 @@ Pair = tuple[Floats, Floats]  # high and low parts
 
 STATEMENT = "greatest among the private mechanisms with the same given values (dominance order), up to rounding"
 _LESS = 1 - Fraction(1, 2**44)
+_HAIR = (
+    2.0**-885
+)  # so far above the faintest float that stopping there is rounding, and below what the referee sees (1e-250)
 _NOTHING = 2.0**-92  # of what was subtracted: a difference below is the rounding of two equal bounds
 
 
@@ -43,11 +47,22 @@ def design_large_many(problem: Problem) -> Outcome:
     spans, table = double_table(graph.arc_levels)
     labels: dict[Event, _Wanted] = {}
     trees = []
-    for event in prefix_events(problem):
+    events, arcs = prefix_events(problem), graph.arcs
+    for event in events:
         label, label_low = _start(problem, shared, event)
         predecessor = np.where(given, ROOT, FREE).astype(np.int32)
-        arcs = graph.arcs
-        step = propagate_double(arcs.first, arcs.heads, arcs.levels, spans, table, given, label, label_low, predecessor)
+        step = propagate_double(
+            arcs.first,
+            arcs.heads,
+            arcs.levels,
+            spans,
+            table,
+            given,
+            label,
+            label_low,
+            predecessor,
+            searches=len(events),
+        )
         if step is not None:
             return Outcome(
                 Status.INFEASIBLE, Route.ENVELOPE, witness=_conflict(problem, event, predecessor, step), exact=False
@@ -124,6 +139,7 @@ class _Wanted:
         wanting = [k for k, order in enumerate(preferences.orders) if tuple(sorted(order[:size])) == event]
         mine = {k: np.flatnonzero(preferences.of == k) for k in wanting}
         self.at = {k: (high[vertices], low[vertices]) for k, vertices in mine.items()}
+        self.is_faint = any(bool((pair[0] == -FAINTEST).any()) for pair in self.at.values())
 
 
 def _rows(problem: Problem, labels: dict[Event, _Wanted], shared: SharedRows) -> FloatRows:
@@ -138,11 +154,32 @@ def _rows(problem: Problem, labels: dict[Event, _Wanted], shared: SharedRows) ->
             after = labels[tuple(sorted(order[:k]))].at[number] if k < q else everything
             table[mine, answer] = difference(before, after)
             before = after
+    if any(found.is_faint for found in labels.values()):
+        table += _floor(problem)
     exact_of = np.full(len(problem.graph), -1, dtype=np.int32)
     if problem.fixed:
         exact_of[list(problem.fixed)] = shared.of
         table[list(problem.fixed)] = _float_rows(shared.rows)[shared.of]
     return FloatRows(table, table.argmax(axis=1).astype(np.int32), shared.rows, exact_of)
+
+
+def _floor(problem: Problem) -> Floats:
+    """A hair for every answer that all given datasets of a component may give: it changes only what is fainter itself.
+
+    Complements stop at the faintest float, those of long prefixes first, so that far from everything given an answer would become
+    impossible from one dataset to the next. The mean with one row is as private as what it is the mean of.
+    """
+    with requiring("scipy"):
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+    graph, given = problem.graph, list(problem.fixed)
+    joined = np.ones(graph.edge_count, dtype=np.int8), (graph.tails, graph.heads)
+    count, part = connected_components(csr_array(joined, shape=(len(graph), len(graph))), directed=False)
+    possible, concerned = np.ones((count, len(problem.answers)), dtype=bool), np.zeros(count, dtype=bool)
+    np.logical_and.at(possible, part[given], np.array([[p > 0 for p in problem.fixed[v]] for v in given]))
+    concerned[part[given]] = True
+    return np.asarray(_HAIR * (possible & concerned[:, None])[part])
 
 
 def _float_rows(rows: tuple[Row, ...]) -> Floats:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from optimaldp.certify.graphs.privacy import check_privacy
-from optimaldp.designing.components import design_by_components
-from optimaldp.designing.envelope import design_envelope
+from optimaldp.designing.components import design_by_components, parts_of, refuse_large
+from optimaldp.designing.envelope import design_envelope, prefix_events
 from optimaldp.designing.outcome import Outcome, Status
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism
 
-MOST_COLUMNS = 20_000  # free probabilities of a linear program that is tried at all
+MOST_EXACT_BOUNDS = 2_000_000  # of prefix sums, in rationals: a minute or two
 
 
 def design_many(problem: Problem, *, exact: bool) -> Outcome:
@@ -31,15 +33,17 @@ def _fits(problem: Problem, outcome: Outcome) -> bool:
     finding = check_privacy(Mechanism(problem.graph, problem.preferences, outcome.rows))
     if finding.private:
         return True
-    columns = (len(problem.graph) - len(problem.fixed)) * len(problem.answers)
-    if columns > MOST_COLUMNS:
-        graph, edge = problem.graph, finding.worst_edge or 0
-        ends = f"{graph.names[int(graph.tails[edge])]} and {graph.names[int(graph.heads[edge])]}"
+    graph, edge = problem.graph, finding.worst_edge or 0
+    ends = int(graph.tails[edge]), int(graph.heads[edge])
+    free, part = parts_of(problem)
+    refuse_large(problem, np.flatnonzero(free & (part == part[ends[0] if free[ends[0]] else ends[1]])))
+    bounds = len(graph) * len(prefix_events(problem))
+    if bounds > MOST_EXACT_BOUNDS:
         raise ProblemError(
             "problem",
-            f"{columns} free probabilities",
-            f"cannot be decided: the bounds on prefix sums exclude each other between {ends}, so only a linear program "
-            f"could tell, and it would be too large (at most {MOST_COLUMNS})",
-            "fix more datasets, or use one level",
+            f"{bounds} bounds on prefix sums",
+            f"would have to be found again in exact arithmetic (at most {MOST_EXACT_BOUNDS}), because they exclude each other "
+            f"between {graph.names[ends[0]]} and {graph.names[ends[1]]}",
+            "design that part by itself, fix more datasets, or use one level",
         )
     return False

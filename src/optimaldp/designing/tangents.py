@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import exp
 from statistics import NormalDist
 
@@ -61,6 +62,13 @@ def violated_tangent(mu: float, start: Row, end: Row, slack: float) -> tuple[Fra
         if excess > worst:
             worst, line = excess, (slope, intercept, event)
     return line
+
+
+def touching_tangents(mu: float, start: Row, end: Row) -> Iterator[tuple[Fraction, Fraction, Event]]:
+    """The tangents of every event at these rows."""
+    for size in range(1, len(start)):
+        for event in combinations(range(len(start)), size):
+            yield *_tangent(mu, _quantile(float(sum(start[a] for a in event)))), event
 
 
 def _nested_events(start: Row, end: Row) -> Iterator[tuple[Event, float, float]]:

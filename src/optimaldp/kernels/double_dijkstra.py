@@ -135,10 +135,13 @@ def propagate_double(
     label: Floats,
     label_low: Floats,
     predecessor: npt.NDArray[np.int32],
+    *,
+    searches: int = 1,
 ) -> tuple[int, int] | None:
     """Lower the labels of free datasets in place; a step that forbids a given value, if there is one.
 
-    Every label that is not ``SURE`` is a source.
+    Every label that is not ``SURE`` is a source. *searches* says how many of these there will be: many small ones are worth
+    compiling too.
     """
     conflict = np.full(2, -1, dtype=np.int64)
     room = len(label) + 1024
@@ -149,7 +152,7 @@ def propagate_double(
         keys, heap = as_heap(label, sources, room)
         # A heap that overflowed left labels behind that are all true bounds: they are the sources of the next round.
         finished = _PROPAGATE(
-            len(heads), first, heads, levels, spans, table, given, label, label_low, predecessor, keys, heap,
+            len(heads) * searches, first, heads, levels, spans, table, given, label, label_low, predecessor, keys, heap,
             len(sources), conflict,
         )  # fmt: skip
     return (int(conflict[0]), int(conflict[1])) if conflict[0] >= 0 else None

@@ -11,7 +11,7 @@ Error-free sums and products after Knuth and Dekker. Scalars only, so that the c
 from __future__ import annotations
 
 SURE = -(2.0**-1022)  # stands for probability 1: above every other side
-FAINTEST = 2.0**-900  # complements stop here: below, the low parts would lose their digits
+FAINTEST = 2.0**-950  # complements stop here: below, the low parts would lose their digits
 _SPLIT = 134217729.0  # 2^27 + 1
 _MATCHED = 1.0 - 2.0**-40  # growth times decay of one and the same tightened epsilon
 

@@ -15,10 +15,8 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.levels import ApproximateDP, Level
-from optimaldp.privacy.numbers import read_probability
+from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.privacy.trajectory import Number, Steps
-
-_PRINTED = Fraction(1, 1000)  # what a row may lack of one: four digits of each of its numbers
 
 
 def row_after(level: Level, row: Sequence[object], steps: Steps) -> list[Number]:
@@ -63,15 +61,15 @@ def phases(level: ApproximateDP, row: Sequence[object]) -> list[Phases]:
 
 
 def _read_row(row: Sequence[object]) -> list[Fraction]:
-    """The probabilities as people write them (``"1/4"``, ``0.25``, a fraction).
-
-    Together they are one, or less by what printing rounded away: figures 3 to 5 of 001 stand on a row that sums to 0.9999.
-    """
+    """The probabilities as people write them (``"1/4"``, ``0.25``, a fraction); together they are one exactly."""
     if isinstance(row, str) or not isinstance(row, Sequence):
         raise LevelError("row", row, "is not a list of probabilities", "write ['1/4', '3/4'], most wanted answer first")
     numbers = [read_probability(p, name=f"row[{k}]", error=LevelError) for k, p in enumerate(row)]
-    if not 1 - _PRINTED <= sum(numbers) <= 1:
-        raise LevelError("row", str(sum(numbers)), "is what the probabilities sum to", "they sum to one")
+    if sum(numbers) != 1:
+        raise LevelError(
+            "row", fraction_text(sum(numbers, Fraction(0))), "is what the probabilities sum to, and not one",
+            "write thirds as '1/3', and give what rounding took to one of them",
+        )  # fmt: skip
     return numbers
 
 

@@ -1,0 +1,100 @@
+"""The last value that fits and the first that does not, and files whose pieces end in the most awkward places."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from optimaldp.errors import QuestionError
+from optimaldp.tables import Condition, Options, People, Steps, Tally, check, count, csv_files
+from optimaldp.tables.csv_files import open_csv
+from optimaldp.tables.csv_lines import cut
+from optimaldp.tables.opening import open_source
+from optimaldp.tables.stepping import MOST_BINS
+from optimaldp.tables.stepping import check as check_steps
+from optimaldp.tables.terms import MANY
+
+F = Fraction
+
+
+def cells(path: Path) -> list[tuple[str | None, ...]]:
+    files = open_csv([str(path)])
+    table = files.reader(files.columns).read_all()
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
+
+
+@pytest.mark.parametrize("length", [26, 36])
+def test_a_line_that_is_cut_off_ends_where_the_next_piece_begins_with_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """The line feed is the first byte of a piece: the lines behind it in that piece are records of their own."""
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"x" * length + b"\nn,1\nm,2\n")
+    monkeypatch.setattr(csv_files, "_CHUNK", 10)
+    monkeypatch.setattr(csv_files, "_LONGEST_HEADER", 10)
+    monkeypatch.setattr(csv_files, "_LONGEST_LINE", 20)
+    assert cells(tmp_path / "t.csv") == [("m", "2"), ("n", "1"), ("x" * 26, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "records", "odd"),
+    [
+        (b"a,b\nc,d\n", 2, ()),
+        (b'"a",b\n"c",d\n', 2, ()),
+        (b'5" pipe,b\n', 0, (b'5" pipe,b',)),
+        (b'a,b\n5" pipe,b\r\n"c",d\n', 2, (b'5" pipe,b',)),
+    ],
+)
+def test_lines_are_counted_where_they_are_cut(text: bytes, records: int, odd: tuple[bytes, ...]) -> None:
+    lines = cut(text, b",", [0])
+    assert (lines.records, lines.odd) == (records, odd)
+    assert [len(column.start) for column in lines.columns] == [records]
+
+
+def test_every_record_is_a_question_with_two_answers() -> None:
+    source = open_source(pa.table({"x": [1, 2, None]}))
+    tally = Tally((Condition("*"), Options("x", (1,))))
+    assert check(source, tally).shape == tally.shape == (2, 2)
+    assert count(source, tally).cells == {0: 1, 1: 2}
+
+
+def test_more_cells_by_level_than_a_query_can_be_limited_to() -> None:
+    source = open_source(pa.table({"x": [0, 3], "e": [1, 2]}))
+    wide, few = Steps("x", F(0), F(2**50), F(1)), Options("x", (0, 3))
+    tally = Tally((wide, few, few, few))
+    assert 1000 * tally.size > 2**63 > tally.size
+    counted = count(source, tally, People(levels="e"))
+    assert [sum(each.values()) for _, each in counted.by_level or ()] == [1, 1]
+
+
+def test_most_bins() -> None:
+    assert MOST_BINS == 2**50
+    check_steps(F(0), F(2**50), F(1), "x")
+    with pytest.raises(QuestionError, match="more than 2\\^50 bins"):
+        check_steps(F(0), F(2**50 + 1), F(1), "x")
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_a_long_list_is_checked_to_its_last_number(number: int) -> None:
+    """A short list is written into the query number by number; a long one is handed over whole."""
+    source = open_source(pa.table({"x": [1]}))
+    longest = tuple(range(MANY))
+    fits = number - 1 if number > 0 else number + 1
+    assert check(source, Tally((Options("x", (*longest, fits)),))).size == MANY + 2
+    with pytest.raises(QuestionError, match="does not fit into 64 bits"):
+        check(source, Tally((Options("x", (*longest, number)),)))
+
+
+@pytest.mark.parametrize(
+    ("values", "option"),
+    [([1], "2020-02-29"), ([1.5], "2020-02-29"), ([date(2020, 2, 29)], 20200229), ([date(2020, 2, 29)], True)],
+    ids=str,
+)
+def test_an_option_is_of_the_kind_of_its_column(values: list[Any], option: Any) -> None:
+    source = open_source(pa.table({"x": values}))
+    with pytest.raises(QuestionError, match="is not an option of column x"):
+        check(source, Tally((Options("x", (option,)),)))

@@ -1,0 +1,75 @@
+"""Where a question's text ends, what a word takes in its brackets, and the bounds that stand in for long laws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.setting import Setting
+from optimaldp.privacy import Neighbours, level
+from optimaldp.questions import accuracy, parse
+from optimaldp.questions.kinds import threshold
+from optimaldp.questions.kinds.histogram import Histogram
+from optimaldp.questions.literals import read_option
+
+SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
+
+
+def test_forty_letters_behind_the_end_are_shown() -> None:
+    rest = "".join(chr(ord("a") + place % 26) for place in range(60))
+    with pytest.raises(QuestionError) as caught:
+        parse(f"majority(x) {rest}")
+    assert f"goes on after its end with {rest[:40]!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize("mark", ["'", '"'])
+def test_a_lone_quote_is_no_option(mark: str) -> None:
+    with pytest.raises(QuestionError, match="is not an option"):
+        read_option(mark)
+    assert read_option(mark * 2) == ""
+
+
+@pytest.mark.parametrize("form", threshold.FORMS, ids=lambda form: form.word)
+def test_a_threshold_takes_a_condition_and_no_arguments(form: Any) -> None:
+    """A condition may hold commas and signs of equality; nothing in it is taken for an argument."""
+    again = threshold._form(form.word, form.example, getattr(threshold, form.word, None))
+    assert form.condition
+    assert again.condition
+
+
+def test_a_histogram_draws_from_the_finite_optimum_only_if_it_is_asked_to() -> None:
+    assert str(Histogram("c", ("a", "b"))) == "histogram(c, ['a', 'b'])"
+    assert Histogram("c", ("a", "b")) == parse("histogram(c, ['a', 'b'])")
+
+
+@pytest.mark.parametrize(
+    ("text", "neighbours", "on"),
+    [
+        ("share(x = 1) >= 0.3", ADD_REMOVE, "on the excess over the bound"),
+        ("share(x = 1) >= 0.3", SUBSTITUTION, "on the count"),
+        ("count(x = 1) >= 3", ADD_REMOVE, "on the count"),
+        ("count(x = 1) >= 3", SUBSTITUTION, "on the count"),
+    ],
+)
+def test_noise_is_put_on_what_one_person_changes_by_one(text: str, neighbours: Neighbours, on: str) -> None:
+    question: Any = parse(text)
+    assert on in question.noise_rival(Setting(level(1), neighbours)).setting
+
+
+@pytest.mark.parametrize("neighbours", [SUBSTITUTION, ADD_REMOVE])
+def test_the_bound_for_very_many_options_lies_above_the_error_of_the_law(
+    neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option that trails wins with at most half of its coin: by at most as much as all coins together, and never below."""
+    options = 5
+    question: Any = parse(f"winner(v, {[f'o{place}' for place in range(options)]})")
+    setting = Setting(level("0.5"), neighbours)
+    exact = question.accuracy(setting)
+    laws = [float(exact.error(margin)) for margin in (1, 3, 9, 30)]
+    monkeypatch.setattr(accuracy, "MOST_LISTED", options - 1)
+    bounds = [float(exact.error(margin)) for margin in (1, 3, 9, 30)]
+    assert all(law <= bound <= 1 for law, bound in zip(laws, bounds))
+    assert bounds[-1] < 2 * laws[-1]  # far ahead, two heads are rare
+    assert float(exact.error(300)) > 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from optimaldp.histograms import histogram_noise, laplace_noise, private_histogram, project
 from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
-from optimaldp.histograms.remaps.choosing import FEW_CELLS, choose_remap
+from optimaldp.histograms.remaps.choosing import FEW_CELLS, choose_remap, learned_judge
 from optimaldp.histograms.remaps.decay import fading_sums, fading_sums_above
 from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold, threshold_for, top_fill
 
@@ -191,3 +191,19 @@ def test_full_cells_are_as_good_as_the_best_simple_remap(cells, full):
         ours += np.abs(released - truth).sum()
         simple += [np.abs(counts - truth).sum() for counts in rivals]
     assert ours <= 1.3 * simple.min() + 10
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5])
+def test_top_fill_is_chosen_where_the_least_error_is_expected_of_it(ratio):
+    """Cells that are nearly equal: what is learned from them moves them by more than their noise is expected to be."""
+    truth = np.repeat([2000, 0], [30, 70])
+    noise = np.resize([0, 1, 0, -1, 0, 2, -2, 0], 100)
+    noise[0] -= noise.sum()
+    noisy, total = truth + noise, int(truth.sum())
+    chosen = choose_remap(noisy, ratio=ratio, total=total)
+    assert chosen.remap == "top-fill"
+    assert chosen.counts.tolist() == top_fill(noisy).tolist()
+    others = (project(noisy), empirical_bayes(noisy, ratio=ratio, total=total, keep_total=True))
+    judge = learned_judge(noisy, ratio=ratio, total=total)
+    assert all(judge.error(chosen.counts) < judge.error(counts) for counts in others)
+    assert choose_remap(noisy, ratio=ratio, total=None).remap != "top-fill"  # nothing to fill up to

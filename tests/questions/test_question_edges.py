@@ -8,7 +8,7 @@ import pytest
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting
-from optimaldp.privacy import Neighbours, level
+from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import accuracy, parse
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
@@ -55,7 +55,7 @@ def test_a_histogram_draws_from_the_finite_optimum_only_if_it_is_asked_to() -> N
 )
 def test_noise_is_put_on_what_one_person_changes_by_one(text: str, neighbours: Neighbours, on: str) -> None:
     question: Any = parse(text)
-    assert on in question.noise_rival(Setting(level(1), neighbours)).setting
+    assert on in question.noise_rival(Setting(approximate(Epsilon.read("1")), neighbours)).setting
 
 
 @pytest.mark.parametrize("neighbours", [SUBSTITUTION, ADD_REMOVE])
@@ -65,7 +65,7 @@ def test_the_bound_for_very_many_options_lies_above_the_error_of_the_law(
     """An option that trails wins with at most half of its coin: by at most as much as all coins together, and never below."""
     options = 5
     question: Any = parse(f"winner(v, {[f'o{place}' for place in range(options)]})")
-    setting = Setting(level("0.5"), neighbours)
+    setting = Setting(approximate(Epsilon.read("0.5")), neighbours)
     exact = question.accuracy(setting)
     laws = [float(exact.error(margin)) for margin in (1, 3, 9, 30)]
     monkeypatch.setattr(accuracy, "MOST_LISTED", options - 1)

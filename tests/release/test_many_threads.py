@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 
 import pyarrow
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import optimaldp as odp
 from optimaldp.certify.questions import certify
 from optimaldp.errors import BudgetError
+from optimaldp.privacy import balls
+from optimaldp.privacy.balls import precision
 
 TABLE = pyarrow.table({"vote": ["yes"] * 30 + ["no"] * 30, "age": list(range(60))})
 QUESTIONS = [
@@ -67,3 +70,72 @@ def test_threads_never_get_more_answers_than_the_budget_pays_for(tmp_path: Path)
             answers = list(workers.map(ask, range(8)))
         assert answers.count("refused") == 3
         assert str(opened.remaining.spent.epsilon) == "0.5"
+
+
+class Disturber:
+    """A thread that tries to compute with two bits whenever it is told to, and says first whether it has to wait."""
+
+    def __init__(self) -> None:
+        self._turns: Queue[bool] = Queue()
+        self._told: Queue[str] = Queue()
+        self._lock = threading.RLock()
+        self._thread = threading.Thread(target=self._disturb, daemon=True)
+        self._thread.start()
+
+    def _disturb(self) -> None:
+        while self._turns.get():
+            with precision(2):
+                self._told.put("inside")
+
+    def try_now(self) -> str:
+        self._turns.put(True)
+        return self.next_word()
+
+    def next_word(self) -> str:
+        return self._told.get(timeout=20)
+
+    def stop(self) -> None:
+        self._turns.put(False)
+        self._thread.join(20)
+
+    # In place of the lock around precision:
+
+    def acquire(self) -> None:
+        if threading.current_thread() is self._thread:
+            self._told.put("waits")
+        self._lock.acquire()
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:3])
+def test_nobody_changes_the_precision_in_the_middle_of_a_question(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns are handed over by messages, not by luck: in each block another thread tries to come in, and has to wait."""
+    disturber, depth, words = Disturber(), [0], list[str]()
+    enter, leave, asking = precision.__enter__, precision.__exit__, threading.current_thread()
+
+    def entered(block: precision) -> None:
+        enter(block)
+        if threading.current_thread() is asking:
+            depth[0] += 1
+            if depth[0] == 1:
+                words.append(disturber.try_now())
+
+    def left(block: precision, *error: object) -> None:
+        leave(block, *error)
+        if threading.current_thread() is asking:
+            depth[0] -= 1
+            if depth[0] == 0 and words[-1] == "waits":
+                assert disturber.next_word() == "inside"
+
+    monkeypatch.setattr(balls, "_one_thread", disturber)
+    monkeypatch.setattr(precision, "__enter__", entered)
+    monkeypatch.setattr(precision, "__exit__", left)
+    assert odp.release(TABLE, question, epsilon="0.5").answer is not None
+    monkeypatch.undo()
+    disturber.stop()
+    assert len(words) > 3
+    assert set(words) == {"waits"}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Condition, Options, People, Steps, Tally, check, count, csv_files
+from optimaldp.tables import Condition, Options, People, Steps, Tally, check, count, csv_files, sql
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
@@ -98,3 +99,52 @@ def test_an_option_is_of_the_kind_of_its_column(values: list[Any], option: Any) 
     source = open_source(pa.table({"x": values}))
     with pytest.raises(QuestionError, match="is not an option of column x"):
         check(source, Tally((Options("x", (option,)),)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("x >= 0.1 + 0.2", [False, True]),
+        ("x = 0.1 + 0.2", [False, True]),
+        ("x >= 0.1 * 3", [False, True]),
+        ("x - 0.1 >= 0.2", [False, True]),
+        ("x <= 0.9 / 3", [True, False]),
+        ("x > 0.7 - 0.4", [True, True]),
+        ("x in (0.3)", [True, False]),
+    ],
+)
+def test_numbers_in_a_condition_are_doubles_in_both_ways_of_writing_a_query(
+    condition: str, holds: list[bool], tmp_path: Path
+) -> None:
+    """As decimals 0.1 + 0.2 is 0.3: a text file and a table in memory would be counted differently."""
+    numbers = [0.3, 0.30000000000000004]
+    assert [
+        bool(eval(condition.replace(" = ", " == ").replace("in", "=="), {"x": x})) for x in numbers
+    ] == holds  # as Python has it
+    for x, expected in zip(numbers, holds, strict=True):
+        (tmp_path / "t.csv").write_text(f"x\n{x!r}\n")
+        for source in (str(tmp_path / "t.csv"), pa.table({"x": [x]})):
+            assert count(source, Tally((Condition(condition),))).counts == ((1, 0) if expected else (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "name"),
+    [
+        (0.1, "float64", "DOUBLE"),
+        (0.30000000000000004, "float64", "DOUBLE"),
+        (-2.0, "float64", "DOUBLE"),
+        (1e-90, "float64", "DOUBLE"),
+        (5, "int64", "BIGINT"),
+        (True, "boolean", "BOOLEAN"),
+        ("it's", "string", "VARCHAR"),
+        (date(2020, 2, 29), "date", "DATE"),
+        (datetime(2020, 2, 29, 12, 30, 1, 7), "timestamp", "TIMESTAMP"),
+    ],
+)
+def test_what_is_written_into_a_query_has_the_type_that_it_says(value: Any, dtype: str, name: str) -> None:
+    """DuckDB takes a bare 0.1 for a decimal and a bare 5 for 32 bits, whose sums are others and may not fit."""
+    written = sql.literal(value, type=dtype)
+    assert written.dtype == dtype
+    with duckdb.connect() as engine:
+        row = engine.execute(f"SELECT TYPEOF({written.text}), {written.text}").fetchone()
+    assert row == (name, value)

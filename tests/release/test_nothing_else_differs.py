@@ -174,3 +174,67 @@ def test_neighbours_get_the_same_replies_but_for_the_answer(
         first = told if first is None else first
         for expected, got in zip(first, told, strict=True):
             assert got == expected, name
+
+
+class WorkerHere:
+    """The worker of a studio in this process, where the bits are written down."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._calls = Calls(settings)
+
+    async def call(self, name: str, body: str) -> tuple[int, str]:
+        return self._calls.run(name, body)
+
+    async def stop(self) -> None:
+        self._calls.close()
+
+    finish = stop
+
+
+def over_http(path: Path, folder: Path) -> list[str]:
+    """Each reply whole: status, every header in its order (how long the text is among them), and the text."""
+    from starlette.testclient import TestClient
+
+    from optimaldp.studio.app import application
+    from optimaldp.studio.settings import Settings
+
+    ledger = folder / "people.ledger"
+    odp.open(str(path), ledger=ledger, budget=odp.Budget(100, "0.1")).close()
+    told = []
+    with TestClient(
+        application(Settings(str(path), str(ledger), token="t")), base_url="http://127.0.0.1:8600"
+    ) as client:
+        bodies: list[dict[str, Any]] = [{"epsilon": ALMOST_NOTHING, "confirm": True} | asked for asked in ASKED[::5]]
+        for name, body in (*(("release", body) for body in bodies), ("report", {})):
+            reply = client.post(f"/api/{name}", json=body, headers={"X-Studio-Token": "t"})
+            told.append(plain([name, reply.status_code, reply.headers.multi_items(), reply.text], folder))
+    return told
+
+
+ALMOST_NOTHING = "0.000001"
+
+
+def test_where_even_the_answers_agree_the_replies_of_the_studio_agree_to_the_letter(
+    tmp_path: Path, written_bits: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At so small a level the same bits give neighbours the same answer: then nothing may differ, in the report neither."""
+    pytest.importorskip("httpx", reason="httpx drives the application in tests")
+    from optimaldp.studio.pool import Worker
+
+    async def start(settings: dict[str, Any]) -> WorkerHere:
+        return WorkerHere(settings)
+
+    monkeypatch.setattr(Worker, "start", start)
+    first: list[str] | None = None
+    for number, name in enumerate(("as it was", "very long")):
+        folder = tmp_path / str(number)
+        path = write(folder, NEIGHBOURS[name])
+        written_bits()
+        told = over_http(path, folder)
+        first = told if first is None else first
+        for expected, got in zip(first, told, strict=True):
+            assert got == expected, name
+    assert first is not None
+    assert [text[:14] for text in first].count('["release", 20') >= 3
+    assert first[-1].startswith('["report", 200, [["content-length"')
+    assert "majority(vote = " in first[-1]

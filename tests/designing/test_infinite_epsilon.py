@@ -10,7 +10,7 @@ from optimaldp.certify import verify
 from optimaldp.designing import Design, Status, design
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, line
-from optimaldp.privacy import level
+from optimaldp.privacy import directed, level
 
 
 def test_a_bound_that_nothing_attains_is_no_optimum() -> None:
@@ -72,3 +72,24 @@ def test_a_rule_without_a_largest_value_is_refused_with_that_reason() -> None:
     for rule in ("balanced", "undominated"):
         with pytest.raises(ProblemError, match="any probability below 1 is allowed"):
             design(graph, wants, answers=ANSWERS, boundary=rule)
+
+
+def _promised_backwards(given: str, free: str) -> Design:
+    """From a to b there is ln 2 with a delta of 1/2; backwards, what b never answers a never answers either."""
+    promise = directed(forward=level("ln(2)", "1/2"), backward=level("inf"))
+    graph = DatasetGraph.from_edges("ab", [("a", "b", promise)])
+    fixed = {given: dict(zip(ANSWERS, ("1/2", "1/2", "0")))}
+    return design(graph, {given: ANSWERS, free: ["z", "y", "x"]}, answers=ANSWERS, fixed=fixed)
+
+
+def test_what_is_never_answered_is_forbidden_in_the_direction_that_is_promised() -> None:
+    found = _promised_backwards("b", "a")
+    assert found.status is Status.OPTIMAL
+    assert found.mechanism is not None
+    assert found.mechanism["a"]["z"] == 0
+    assert verify(found.mechanism).private
+
+
+def test_what_is_answered_may_not_become_impossible_in_the_direction_that_is_promised() -> None:
+    """Half z and half y are b's suprema, but then b would never answer x, which a does."""
+    assert _promised_backwards("a", "b").status is Status.NO_OPTIMUM

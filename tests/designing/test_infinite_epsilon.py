@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from optimaldp.certify import verify
 from optimaldp.designing import Design, Status, design
+from optimaldp.designing.impossible import _support_arcs
 from optimaldp.errors import ProblemError
-from optimaldp.graphs import DatasetGraph, line
+from optimaldp.graphs import DatasetGraph, Preferences, line
+from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import directed, level
 
 
@@ -93,3 +96,12 @@ def test_what_is_never_answered_is_forbidden_in_the_direction_that_is_promised()
 def test_what_is_answered_may_not_become_impossible_in_the_direction_that_is_promised() -> None:
     """Half z and half y are b's suprema, but then b would never answer x, which a does."""
     assert _promised_backwards("a", "b").status is Status.NO_OPTIMUM
+
+
+def test_the_linear_program_knows_the_direction_too() -> None:
+    """From tail to head: what the tail never answers, the head answers within delta."""
+    forwards = directed(forward=level("inf", "1/10"), backward=level("ln(2)"))
+    backwards = directed(forward=level("ln(2)"), backward=level("inf"))
+    graph = DatasetGraph.from_edges("abc", [("a", "b", forwards), ("b", "c", backwards)])
+    preferences = Preferences(("x", "y"), ((0, 1),), np.zeros(3, dtype=np.int32))
+    assert set(_support_arcs(Problem(graph, preferences))) == {(0, 1, Fraction(1, 10)), (2, 1, Fraction(0))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Condition, Options, People, Steps, Tally, check, count, csv_files, sql
+from optimaldp.tables import Condition, Grid, Keys, Options, People, Steps, Tally, check, count, csv_files, sql
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
@@ -148,3 +148,74 @@ def test_what_is_written_into_a_query_has_the_type_that_it_says(value: Any, dtyp
     with duckdb.connect() as engine:
         row = engine.execute(f"SELECT TYPEOF({written.text}), {written.text}").fetchone()
     assert row == (name, value)
+
+
+def test_a_mean_of_as_many_values_as_half_of_64_bits_can_number() -> None:
+    source, people = open_source(pa.table({"id": [1], "x": [1]})), People(unit="id", reduce="mean")
+
+    def values(number: int) -> Tally:
+        return Tally((Grid("x", F(0), F(number - 2), F(1)),))
+
+    assert check(source, values(2**31), people).size == 2**31
+    with pytest.raises(QuestionError, match="fewer than 2\\^31 values"):
+        check(source, values(2**31 + 1), people)
+
+
+def test_as_many_cells_as_63_bits_can_number() -> None:
+    source = open_source(pa.table({"x": [1]}))
+
+    def cells(second: int) -> Tally:
+        return Tally((Steps("x", F(0), F(2**50 - 1), F(1)), Steps("x", F(0), F(second - 1), F(1))))
+
+    assert check(source, cells(2**12)).size == 2**62
+    with pytest.raises(QuestionError, match="more than 2\\^62 cells"):
+        check(source, cells(2**12 + 1))
+
+
+def test_keys_are_not_counted_by_conditions() -> None:
+    source = open_source(pa.table({"x": ["a", "b"]}))
+    assert not check(source, Keys("x")).filtered
+    assert check(source, Tally((Condition("x = 'a'"),) * 3)).filtered
+    assert not check(source, Tally((Condition("x = 'a'"),) * 4)).filtered
+
+
+def test_a_long_line_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is cut off is longer than any record: a line of 100,000 bytes is none of that."""
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"x" * 100_000 + b",1\nn,2\n")
+    monkeypatch.setattr(csv_files, "_CHUNK", 5000)
+    monkeypatch.setattr(csv_files, "_LONGEST_HEADER", 10)
+    assert cells(tmp_path / "t.csv") == [("n", "2"), ("x" * 100_000, "1")]
+
+
+@pytest.mark.parametrize(("length", "kept"), [(20, 28), (21, 21)])
+def test_a_line_that_is_as_long_as_allowed_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, kept: int
+) -> None:
+    """With 20 bytes in sight the next piece is read as well, with 21 it is not."""
+    monkeypatch.setattr(csv_files, "_LONGEST_HEADER", 4 + length)
+    monkeypatch.setattr(csv_files, "_CHUNK", 8)
+    monkeypatch.setattr(csv_files, "_LONGEST_LINE", 20)
+    (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"x" * 100 + b"\nn,2\n")
+    assert cells(tmp_path / "t.csv") == [("n", "2"), ("x" * kept, None)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "step", "fits"),
+    [
+        (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=1), True),
+        (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=3), True),
+        (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=1.5), False),
+        (pa.timestamp("us"), datetime(2020, 1, 1, 0, 0, 0, 500_000), timedelta(seconds=1), False),
+        (pa.date32(), date(2020, 1, 1), timedelta(days=1), True),
+        (pa.date32(), date(2020, 1, 1), timedelta(hours=36), False),
+    ],
+    ids=str,
+)
+def test_bins_of_whole_seconds_and_whole_days(kind: Any, low: Any, step: timedelta, fits: bool) -> None:
+    source = open_source(pa.table({"x": pa.array([low], kind)}))
+    tally = Tally((Steps("x", low, low + 4 * step, step),))
+    if fits:
+        assert check(source, tally).shape == (5,)
+    else:
+        with pytest.raises(QuestionError, match=r"whole (seconds|days)"):
+            check(source, tally)

@@ -106,7 +106,7 @@ def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
 
 def _literal(value: object, dtype: str) -> Build:
     def build(beside: object) -> Any:
-        if isinstance(value, float):  # engines take 0.1 for a decimal, and decimals add up to something else than doubles
+        if isinstance(value, float):  # a bare 0.1 is a decimal to engines, whose sums are not those of doubles
             return writer(beside).literal(repr(value), type="string").cast(dtype)
         return writer(beside).literal(value, type=dtype)
 

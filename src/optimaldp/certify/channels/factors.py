@@ -40,16 +40,17 @@ class Factors:
             return True
         if low == 0:
             return False
-        ratio, power = self.epsilon.exact_ratio, length.denominator
-        if ratio is not None and power > 1:
-            return high**power <= ratio**length.numerator * low**power
-        bits = _BITS
+        ratio, bits = self.epsilon.exact_ratio, _BITS
         while True:
             below, above = self.between(length, bits=bits)
             if high <= below * low:
                 return True
             if high > above * low:
                 return False
+            if (
+                ratio is not None
+            ):  # a root of a rational, which may be met exactly; its powers are long, so they come last
+                return high**length.denominator <= ratio**length.numerator * low**length.denominator
             # e to a non-zero rational is irrational, so that the enclosure parts from any ratio of rationals in the end
             bits *= 2
             if bits > _MOST_BITS:

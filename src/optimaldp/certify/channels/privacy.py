@@ -15,6 +15,7 @@ from optimaldp.certify.channels.reading import FloatArray, Matrix, Neighbours, a
 
 _CLEAR = 1e-14  # relative: more than a quotient, two products and two rounded sums can be wrong in floats
 _UNDERFLOW = 1e-290  # cells below it are compared as rationals whatever the floats say
+_LOGARITHM_ERROR = 2.0**-48  # relative: more than two logarithms, of which one may be that of a long quotient, miss
 _BLOCK = 4_000_000  # cells of a block of arcs: 32 MB
 Arc = tuple[int, int, Fraction]
 Place = tuple[int, int, int]
@@ -22,7 +23,8 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class PrivacyFinding:
-    """``epsilon`` is the least that the channel keeps, rounded up; ``worst`` is where: two neighbours and an output.
+    """``epsilon`` is the least that the channel keeps, rounded up (what is below 1e-12 may be shown as 0); ``worst`` is where:
+    two neighbours and an output.
 
     Where the channel is not private, ``worst`` is where it breaks its promise.
     """
@@ -108,13 +110,15 @@ def _logarithms(matrix: Matrix) -> FloatArray:
 
 
 def _least_epsilon(logarithms: FloatArray, arcs: list[Arc]) -> tuple[float, Place | None]:
-    epsilon, worst = 0.0, None
+    epsilon, largest, worst = 0.0, 0.0, None
     for part in _blocks(arcs, logarithms.shape[1]):
         high, low = logarithms[[arc[0] for arc in part]], logarithms[[arc[1] for arc in part]]
         lengths = np.array([float(arc[2]) for arc in part])[:, None]
         with np.errstate(invalid="ignore"):
             used: NDArray[np.float64] = np.where(high == -np.inf, 0.0, (high - low) / lengths)  # 0 against 0 passes
+            error = (1 + np.abs(high) + np.abs(low)) / lengths * _LOGARITHM_ERROR
+            epsilon = max(epsilon, float((used + error)[used > 0.0].max(initial=0.0)))
         a, z = np.unravel_index(int(used.argmax()), used.shape)
-        if used[a, z] > epsilon:
-            epsilon, worst = float(used[a, z]) * (1 + 1e-12) + 1e-15, (part[a][0], part[a][1], int(z))
+        if used[a, z] > largest:
+            largest, worst = float(used[a, z]), (part[a][0], part[a][1], int(z))
     return epsilon, worst

@@ -111,10 +111,10 @@ def read_matrix(channel: ChannelLike, graph: GraphLike) -> Matrix:
 
 
 def _check_distributions(matrix: Matrix) -> None:
-    for y, name in enumerate(matrix.names):
-        row = matrix.rows[y]
+    for name, row in zip(matrix.names, matrix.rows):  # all of them first: rows of different lengths are no matrix
         if len(row) != len(matrix.outputs):
             raise ChannelError(f"row {name!r}", len(row), f"is not the number of outputs, {len(matrix.outputs)}")
+    for y, (name, row) in enumerate(zip(matrix.names, matrix.rows)):
         if not all(cell >= 0 for cell in row) or not math.isfinite(matrix.sums[y]):
             raise ChannelError(f"row {name!r}", min(map(float, row)), "is not a probability", "cells are 0 or more")
         off = abs((sum(row, Fraction(0)) if matrix.exact else Fraction(matrix.sums[y])) - 1)

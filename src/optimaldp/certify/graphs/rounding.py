@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from optimaldp.privacy.balls import ball, precision, upper
 
+_LARGEST = float.fromhex("0x1.fffffffffffffp+1023")
 UNIT = 2.0**-53  # the relative error of one floating-point operation
 
 
@@ -42,4 +43,4 @@ def _nearest(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(float.fromhex("0x1.fffffffffffffp+1023"), number)
+        return _LARGEST if number > 0 else -_LARGEST

@@ -9,20 +9,19 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
+import signed_distances as signed_referee
+from searched_distances import examine_distance
+from signed_distances import examine_signed_distance, examine_signed_law
 
 from optimaldp.certify.votes import balanced as balanced_referee
 from optimaldp.certify.votes import (
     count_of,
     examine_balanced,
-    examine_distance,
-    examine_signed_distance,
-    examine_signed_law,
     examine_top,
     examine_weighted,
     mean_of,
     share_of,
 )
-from optimaldp.certify.votes import signed as signed_referee
 from optimaldp.certify.votes import weighted as weighted_referee
 from optimaldp.certify.votes.search import neighbours_of, tables
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from searched_distances import examine_distance
+from signed_distances import examine_signed_distance, examine_signed_law
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.votes import (
     Inequality,
     count_of,
     examine_balanced,
-    examine_distance,
-    examine_signed_distance,
-    examine_signed_law,
     examine_weighted,
     mean_of,
     share_of,

@@ -1,5 +1,4 @@
-"""The referee of histogram noise: proves a level from the recipe that the sampler follows, and from tables of
-probabilities.
+"""The referee of histogram noise: proves a level from the recipe that the sampler follows.
 
 A recipe draws a total T with weights ``C(K-1+T, T)^copies r^T`` and writes it as a uniform weak composition into K bins.
 
@@ -18,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
 from optimaldp.errors import CertificateError
@@ -173,34 +171,3 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
         sign(lambda: Ball(power.numerator) / power.denominator - (Ball(scaled.numerator) / scaled.denominator).log())
         > 0
     )
-
-
-def check_table(table: Mapping[tuple[int, ...], Fraction], *, epsilon: object, neighbours: str) -> NoiseVerdict:
-    """Judge noise given as probabilities of vectors (a window of a law may be given; only pairs inside it are compared).
-
-    **Guarantee.** The level of the verdict is the largest log-ratio of two vectors in the table that one person can
-    exchange.
-    """
-    claimed, relation = Epsilon.read(epsilon), read_neighbours(neighbours)
-    if not table or any(p <= 0 for p in table.values()):
-        raise CertificateError(
-            "table", len(table), "holds no probabilities", "every vector needs a positive probability"
-        )
-    objections = []
-    if relation is Neighbours.SUBSTITUTION and any(sum(z) for z in table):
-        objections.append("the noise does not add up to 0, so the total of the histogram is lost")
-    worst = Fraction(1)
-    for z, probability in table.items():
-        for other in _exchangeable(z, relation):
-            if other in table:
-                worst = max(worst, probability / table[other])
-    level = Epsilon(Fraction(0), worst)
-    return NoiseVerdict(claimed, level, relation, (*objections, *_level_objections(level, claimed)))
-
-
-def _exchangeable(z: tuple[int, ...], neighbours: Neighbours) -> list[tuple[int, ...]]:
-    """The noise vectors that give the same output for a neighbour."""
-    bins = range(len(z))
-    if neighbours is Neighbours.SUBSTITUTION:
-        return [tuple(x + (k == i) - (k == j) for k, x in enumerate(z)) for i, j in permutations(bins, 2)]
-    return [tuple(x + step * (k == i) for k, x in enumerate(z)) for i in bins for step in (1, -1)]

@@ -1,15 +1,12 @@
-"""The referee of yes/no questions about sums, and of people with levels of their own.
+"""The referee of lists of leaders, of people with levels of their own, and of the least average over a prior.
 
-It is shown functions (a truth, a number of moves, a signed distance, a law) and derives each of them again by itself: by
-breadth-first search over all small tables, by its own definition of a neighbour and of the question's meaning, and from the
-closed forms' theorems at the public sizes. It shares no code with :mod:`optimaldp.distances` and :mod:`optimaldp.laws`, and sees
-no data.
+It is shown functions from tables to laws and derives each of them again by itself: on all small tables, by its own definition
+of a neighbour and of the question's meaning, and from the closed forms' theorems at the public sizes. It shares no code with
+:mod:`optimaldp.distances` and :mod:`optimaldp.laws`, and sees no data.
 """
 
 from optimaldp.certify.votes.balanced import examine_balanced
 from optimaldp.certify.votes.meaning import Inequality, count_of, mean_of, share_of
-from optimaldp.certify.votes.search import examine_distance
-from optimaldp.certify.votes.signed import examine_signed_distance, examine_signed_law
 from optimaldp.certify.votes.top import examine_top
 from optimaldp.certify.votes.weighted import examine_weighted
 
@@ -17,9 +14,6 @@ __all__ = [
     "Inequality",
     "count_of",
     "examine_balanced",
-    "examine_distance",
-    "examine_signed_distance",
-    "examine_signed_law",
     "examine_top",
     "examine_weighted",
     "mean_of",

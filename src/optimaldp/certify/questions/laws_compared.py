@@ -13,6 +13,7 @@ from optimaldp.privacy.trajectory import Number, to_ball
 _BITS = 192
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
 _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
+_FINEST = 10**9  # the denominator where a float does not tell e^(-epsilon/2) from 1
 
 
 def stand_in(level: ApproximateDP) -> ApproximateDP:
@@ -23,11 +24,11 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     if level.epsilon.is_zero:
         return level
     root = Fraction(float((-level.epsilon.ball() / 2).exp()))
-    parts = -(-_GRID // (1 - root)) if root < 1 else 10**9
-    below = max(1, root * parts // 1) if root < 1 else parts - 1
-    rational = min(Fraction(int(below), int(parts)), root if root > 0 else Fraction(1, _GRID))
-    if root.numerator * _GRID < root.denominator:  # a large epsilon: 1/60 is small enough to be told from 0
+    if root * _GRID < 1:  # a large epsilon: 1/60 is small enough to be told from 0
         rational = Fraction(1, _GRID)
+    else:
+        parts = math.ceil(_GRID / (1 - root)) if root < 1 else _FINEST
+        rational = Fraction(math.floor(root * parts) if root < 1 else parts - 1, parts)
     return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
 
 

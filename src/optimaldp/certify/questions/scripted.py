@@ -90,7 +90,8 @@ def flips_its_coins(mechanism: Examined) -> bool:
         for word, heads in ((surely - 1, True), (never + 1, False)):
             if not 0 <= word < 2**_WORD:
                 continue
-            shown = sorted({leader, option}) if heads else [leader]
+            # Where the coin shows tails the leader is drawn by every number: a second one that shows heads would be seen.
+            shown = sorted({leader, option}) if heads else [leader, leader]
             for number, place in enumerate(shown):
                 source = CoinBits(
                     {option: word, size: 0}, number, heads=False

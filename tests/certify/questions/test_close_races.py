@@ -1,0 +1,81 @@
+"""Close races: an election that is told from one of its neighbours is refused, wherever options are within two votes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from made_up import ADD_REMOVE, SUBSTITUTION, Cells, MadeUp, Row, in_clear, setting
+
+from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
+
+Votes = tuple[int, ...]
+RACES = {
+    2: [(10, 8), (10, 9), (10, 10)],
+    4: [(10, 8, 8, 8), (10, 9, 8, 8), (10, 10, 8, 8), (10, 10, 9, 8), (10, 9, 9, 9)],
+}
+
+
+def election(options: int, relation: Any, spoiled: Any = lambda cells: None, step: int = 1, name: str = "m") -> MadeUp:
+    people = 10 * options if relation is SUBSTITUTION else None
+    spec = {"kind": "winner", "options": options, "among": step == 2}
+    answers = tuple(f"option {place}" for place in range(options))
+    return MadeUp(answers, step * (options + 1), spec, setting(people, relation), spoiled, name)
+
+
+def neighbours(votes: Votes, relation: Any) -> set[Votes]:
+    """Whatever one person makes of a race, in any order of the options."""
+    changed = set()
+    for source in range(len(votes)):
+        less = tuple(n - (place == source) for place, n in enumerate(votes))
+        changed.add(less)
+        if relation is SUBSTITUTION:
+            changed |= {
+                tuple(n + (place == target) for place, n in enumerate(less))
+                for target in range(len(votes))
+                if target != source
+            }
+    return changed - {votes}
+
+
+def told(wanted: Votes, options: int, step: int) -> Any:
+    """In clear at every table that has these votes in some order."""
+    tables = [{step * place: n for place, n in enumerate(order)} for order in set(permutations(wanted))]
+
+    def spoiled(cells: Cells) -> Row | None:
+        return in_clear(0, options) if cells in tables else None
+
+    return spoiled
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
+@pytest.mark.parametrize("options", [2, 4])
+def test_an_election_that_tells_one_close_race(options: int, relation: Any, step: int) -> None:
+    assert check_close_races(election(options, relation, step=step)) == ""
+    for race in RACES[options]:
+        for votes in {race, *neighbours(race, relation)}:
+            assert "not close" in check_close_races(election(options, relation, told(votes, options, step), step))
+
+
+def test_both_ways_round() -> None:
+    """One of equal options gives a vote, another one takes it: the first of them and the last are told apart."""
+    for votes in ((9, 8, 8, 9), (10, 7, 8, 9), (10, 9, 7, 9), (9, 10, 9, 8), (9, 11, 8, 8)):
+        spoiled = lambda cells, votes=votes: in_clear(0, 4) if cells == dict(enumerate(votes)) else None  # type: ignore[misc]  # noqa: E731
+        assert check_close_races(election(4, SUBSTITUTION, spoiled)), votes
+
+
+def test_up_to_sixty_options_are_compared() -> None:
+    """Beyond, coins are flipped one by one, and each of them is tried."""
+    for options, compared in ((60, True), (61, False)):
+        lead = {0: 10, **dict.fromkeys(range(1, options), 8)}
+        spoiled = lambda cells, lead=lead, options=options: in_clear(0, options) if cells == lead else None  # type: ignore[misc]  # noqa: E731
+        assert bool(check_close_races(election(options, SUBSTITUTION, spoiled))) is compared
+    assert MOST_OPTIONS == 60
+
+
+def test_divisible_votes_are_proven_for_five_options() -> None:
+    assert check_close_races(election(5, SUBSTITUTION, name="continuum")) == ""
+    assert "five options only" in check_close_races(election(6, SUBSTITUTION, name="continuum"))
+    assert check_close_races(election(6, SUBSTITUTION, name="lattice")) == ""

@@ -1,0 +1,297 @@
+"""All small tables: a mechanism that is wrong at one of them alone is refused, for its law, its truth or its moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from made_up import (
+    ADD_REMOVE,
+    SUBSTITUTION,
+    Cells,
+    MadeUp,
+    MadeUpByLevel,
+    at_state,
+    at_table,
+    in_clear,
+    level_of,
+    setting,
+)
+
+from optimaldp.certify.questions import personal_tables
+from optimaldp.certify.questions.meanings import meaning_of
+from optimaldp.certify.questions.personal_tables import _rational, _resized, _Tables, examine_personal
+from optimaldp.certify.questions.referee import _public_size, _Small, _small_tables, examine
+from optimaldp.certify.questions.small_tables import watched_cells
+from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.privacy.balls import precision
+
+COUNT = {"kind": "count", "comparison": ">=", "bound": 2, "among": False}
+UNKNOWN = {"kind": "nobody knows", "among": False}
+LIKELY = Fraction(49, 100)
+
+
+def small(cells: int, people: int) -> list[Cells]:
+    rows = [row for row in product(range(people + 1), repeat=cells) if sum(row) <= people]
+    return [{cell: n for cell, n in enumerate(row) if n} for row in rows]
+
+
+def moves_of_count(relation: Neighbours) -> Callable[[Cells], Any]:
+    """At least two of all people: how many must change."""
+
+    def moves(cells: Cells) -> Any:
+        yes, people = cells.get(0, 0), sum(cells.values())
+        if relation is SUBSTITUTION and people < 2:
+            return float("inf")
+        return yes - 1 if yes >= 2 else 2 - yes
+
+    return moves
+
+
+def made(relation: Neighbours = SUBSTITUTION, spoiled: Any = lambda cells: None, **more: Any) -> MadeUp:
+    people = 4 if relation is SUBSTITUTION else None
+    return MadeUp(
+        more.pop("answers", ("yes", "no")),
+        more.pop("cells", 2),
+        more.pop("asked", COUNT),
+        setting(people, relation),
+        spoiled,
+        moves_=more.pop("moves_", moves_of_count(relation)),
+        **more,
+    )
+
+
+def failure(mechanism: MadeUp) -> tuple[str, int]:
+    return _Small(mechanism).failure()
+
+
+@pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
+def test_a_law_that_tells_one_small_table(relation: Neighbours) -> None:
+    """Up to four people, and the fifth who comes."""
+    assert failure(made(relation)) == ("", 4)
+    meaning = meaning_of(COUNT)
+    assert meaning is not None
+    for table in small(2, 4 if relation is SUBSTITUTION else 5):
+        if relation is SUBSTITUTION and not table:
+            continue  # nobody can be replaced
+        twin = made(relation, at_table(table, in_clear(meaning(table))))
+        assert "not close" in failure(twin)[0], table
+    far = made(relation, at_table({0: 6}, in_clear()))
+    assert failure(far) == ("", 4)
+
+
+@pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
+def test_a_truth_that_is_less_likely_at_one_small_table(relation: Neighbours) -> None:
+    meaning = meaning_of(COUNT)
+    assert meaning is not None
+    for table in small(2, 4 if relation is SUBSTITUTION else 5):
+        row = [LIKELY, 1 - LIKELY] if meaning(table) == 0 else [1 - LIKELY, LIKELY]
+        twin = made(relation, at_table(table, row))
+        assert "likeliest" in failure(twin)[0], table
+        assert failure(replace(twin, name="smoothed rank"))[0] == "", "whose law is derived again"
+        assert failure(replace(twin, asked=UNKNOWN, moves_=lambda cells: float("inf")))[0] == "", (
+            "nobody knows the truth"
+        )
+
+
+@pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
+def test_moves_that_are_wrong_at_one_small_table(relation: Neighbours) -> None:
+    true = moves_of_count(relation)
+    for table in small(2, 4):
+        if relation is ADD_REMOVE and sum(table.values()) + true(table) > 5:
+            continue  # a shorter way might lead through larger tables
+        for more in (1, -1):
+            wrong = lambda cells, table=table, more=more: (
+                7 if cells == table and true(table) > 9 else true(cells) + more * (cells == table)
+            )  # type: ignore[misc]  # noqa: E731, E501
+            assert "search finds" in failure(made(relation, moves_=wrong))[0], (table, more)
+
+
+def test_moves_are_searched_where_all_cells_are_watched() -> None:
+    """Of six cells five are watched: a way through the sixth could be shorter."""
+    assert failure(made(cells=5, moves_=lambda cells: 9))[0]
+    assert failure(made(cells=6, moves_=lambda cells: 9))[0] == ""
+
+
+@pytest.mark.parametrize(("cells", "people"), [(2, 4), (3, 4), (4, 4), (5, 2), (9, 2)])
+def test_how_many_people_the_tables_have(cells: int, people: int) -> None:
+    """As many as eight hundred pairs allow; all of them are tried over the watched cells."""
+    fine = made(cells=cells, moves_=moves_of_count(SUBSTITUTION))
+    assert failure(fine) == ("", people)
+    words = _small_tables(fine)[1]
+    assert f"up to {people} people" in words[0]
+    assert ("all its cells" in words[0]) is (cells <= 5)
+    watched = watched_cells(cells, 5)
+    for table in ({watched[0]: people}, {watched[-1]: people}, {watched[1]: people - 1, watched[-2]: 1}):
+        assert failure(replace(fine, spoiled=at_table(table, in_clear(1))))[0], table
+
+
+def test_a_row_that_is_too_short_or_no_distribution_is_an_error() -> None:
+    for row in ([Fraction(2), Fraction(-1)], [Fraction(1, 3), Fraction(1, 3)]):
+        twin = made(spoiled=lambda cells, row=row: row)  # type: ignore[misc]
+        object.__setattr__(twin, "law", lambda table, row=row: type("L", (), {"probabilities": lambda self: row})())
+        with pytest.raises(ArithmeticError, match="no distribution"):
+            failure(twin)
+
+
+def test_public_groups_are_never_left() -> None:
+    """A mechanism that tells in which group people are is private where this is public, and only there."""
+    asked = {"kind": "mean-difference", "low": 0, "high": 1, "step": 1, "comparison": ">", "margin": 0, "among": False}
+
+    def by_group(cells: Cells) -> list[Fraction] | None:
+        return in_clear(1) if any(cell % 4 == 1 for cell in cells) else None  # type: ignore[return-value]
+
+    for public in (True, False):
+        twin = MadeUp(("yes", "no"), 12, asked, setting(4, public_groups=public), by_group)
+        text = failure(twin)[0]
+        assert ("not close" in text) is not public
+
+
+def test_laws_of_many_answers_are_not_looked_at_on_lines() -> None:
+    """Twelve answers of a kind that the referee knows, sixty of another."""
+    for asked, most in (({"kind": "winner", "options": 12, "among": False}, 12), (UNKNOWN, 60)):
+        for answers, looked in ((most, True), (most + 1, False)):
+            names = tuple(map(str, range(answers)))
+            twin = MadeUp(names, answers + 1, asked, setting(20), at_table({0: 20}, in_clear(0, answers)))
+            assert bool(_public_size(twin)[0]) is looked
+    assert "tables of 4 people" in _public_size(made())[1][0]
+
+
+def test_an_election_is_looked_at_in_close_races_as_well() -> None:
+    asked = {"kind": "winner", "options": 2, "among": False}
+    race = {0: 10, 1: 9}
+    for kind, told in ((asked, True), (UNKNOWN, False)):
+        twin = MadeUp(("a", "b"), 3, kind, setting(4), at_table(race, in_clear(0)), truth_=lambda cells: 0)
+        finding = examine(replace(twin, moves_=lambda cells: election_moves(cells) if told else float("inf")))
+        assert finding.private is not told, finding.failure
+
+
+def election_moves(cells: Cells) -> Any:
+    """Options 0 and 1 and nobody's votes: a tie is won by option 0."""
+    a, b, outside = (cells.get(cell, 0) for cell in range(3))
+    best = float("inf")
+    for own, other, rest in product(range(a + b + outside + 1), repeat=3):
+        if own + other + rest == a + b + outside and (own >= other) != (a >= b):
+            best = min(best, (abs(own - a) + abs(other - b) + abs(rest - outside)) // 2)
+    return best
+
+
+# --- people with levels of their own ----------------------------------------------------------------------------------
+
+STRICT, LOOSE = Epsilon.read("ln(5/4)"), Epsilon.read("ln(2)")
+THIRDS = [Fraction(2, 3), Fraction(1, 3)]  # next to a fair coin: within ln(2), not within ln(5/4)
+
+
+def by_level(levels: Any = ((STRICT, 2), (LOOSE, 1)), spoiled: Any = lambda state: None, **more: Any) -> MadeUpByLevel:
+    people = sum(n for _, n in levels)
+    made_for = setting(people, levels=tuple(levels), level=more.pop("level", level_of("ln(2)")))
+    return MadeUpByLevel(
+        ("yes", "no"), more.pop("cells", 2), more.pop("spec", UNKNOWN), made_for, spoiled_state=spoiled, **more
+    )
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1)])
+def test_a_law_that_tells_one_small_table_of_two_levels(sizes: tuple[int, int]) -> None:
+    pair = (STRICT, LOOSE)
+    states = [
+        (a, b) for a in small(3, sizes[0]) if sum(a.values()) == sizes[0] for b in small(3, 1) if sum(b.values()) == 1
+    ]
+    fine = _resized(by_level(cells=3), pair, sizes)
+    assert fine.setting.people == sum(sizes)
+    assert fine.setting.level.epsilon == LOOSE
+    assert fine.setting.levels == tuple(zip(pair, sizes))
+    assert _Tables(fine, pair, range(3)).failure() == ""
+    for state in states:
+        twin = replace(fine, spoiled_state=at_state(state, in_clear(0)))
+        assert "own level" in _Tables(twin, pair, range(3)).failure(), state
+        # From a table that a strict person leaves: what the loose one may show is too much.
+        assert _Tables(replace(fine, spoiled_state=at_state(state, THIRDS)), pair, range(3)).failure(), state
+        both = (LOOSE, LOOSE)
+        assert _Tables(replace(fine, spoiled_state=at_state(state, THIRDS)), both, range(3)).failure() == "", state
+
+
+def test_nothing_is_no_level_and_delta_is_for_the_others() -> None:
+    zero, nearly = Epsilon.read(0), [Fraction(11, 20), Fraction(9, 20)]
+    for strictest, told in ((zero, True), (Epsilon.read("ln(1.01)"), False)):
+        pair = (strictest, LOOSE)
+        fine = by_level(((strictest, 1), (LOOSE, 1)), level=level_of("ln(2)", "1/20"))
+        twin = replace(fine, spoiled_state=at_state(({0: 1}, {0: 1}), nearly))
+        assert bool(_Tables(twin, pair, range(2)).failure()) is told
+
+
+def test_small_tables_of_two_levels_in_balls() -> None:
+    pair = (Epsilon.read("0.1"), Epsilon.read("0.5"))
+    fine = by_level(((pair[0], 1), (pair[1], 1)), level=level_of("0.5"))
+    with precision(192):
+        assert _Tables(fine, pair, range(2)).failure() == ""
+        more = [Fraction(28, 50), Fraction(22, 50)]
+        assert _Tables(replace(fine, spoiled_state=at_state(({0: 1}, {1: 1}), more)), pair, range(2)).failure()
+        assert not _Tables(
+            replace(fine, spoiled_state=at_state(({0: 1}, {1: 1}), more)), (pair[1],) * 2, range(2)
+        ).failure()
+
+
+def test_rational_levels_next_to_the_real_ones() -> None:
+    read = Epsilon.read
+    made_of = _rational((read("ln(2)"), read("ln(2.001)")))
+    assert [one.exact_ratio for one in made_of] == [2 + Fraction(1, 60), 2 + Fraction(2, 60)], (
+        "different where they are"
+    )
+    assert [one.exact_ratio for one in _rational((read(0), read("0.001")))] == [1, 1 + Fraction(1, 60)]
+    assert [one.exact_ratio for one in _rational((read(9), read(9)))] == [3600, 3600]
+    assert [one.exact_ratio for one in _rational((read("ln(5/4)"), read(40)))] == [1 + Fraction(16, 60), 3600]
+
+
+def test_the_strictest_and_the_loosest_level_are_compared() -> None:
+    """Of three levels those at the ends: whoever gives the loosest the strictest's place is refused."""
+    three = ((STRICT, 50), (Epsilon.read("ln(3/2)"), 50), (LOOSE, 50))
+
+    def spoiled_of(wanted: Epsilon) -> Any:
+        def law(self: Any, table: Any) -> Any:
+            held = [own for own, _ in table.by_level]
+            told = len(held) == 2 and held[1] == wanted and table.by_level[0][1] == {0: 2}
+            return MadeUp.law(replace(self, spoiled=lambda cells: in_clear(0) if told else None), table)
+
+        return law
+
+    fine = by_level(three)
+    assert examine_personal(fine).private
+    for wanted, told in ((LOOSE, True), (Epsilon.read("ln(3/2)"), False)):
+        twin = type("Told", (MadeUpByLevel,), {"law": spoiled_of(wanted)})
+        made_of = twin(fine.answers, fine.cells, fine.asked, fine.setting)
+        assert examine_personal(made_of).private is not told, wanted
+
+
+def test_the_sampler_of_two_levels_is_tried_at_both_ends() -> None:
+    """Everybody's answer in clear at one of the two tables, by the sampler alone."""
+    cells = 3
+    for state in (({0: 2}, {2: 1}), ({2: 2}, {0: 1})):
+
+        class InClear(MadeUpByLevel):
+            def draw(self, table: Any, source: Any, state: Any = state) -> Any:
+                return "yes" if tuple(own for _, own in table.by_level) == state else super().draw(table, source)
+
+        fine = by_level(cells=cells)
+        assert examine_personal(fine).private
+        twin = InClear(fine.answers, fine.cells, fine.asked, fine.setting)
+        assert "sampler" in examine_personal(twin).failure, state
+
+
+def test_real_levels_are_tried_with_two_strict_people_and_one_loose_one() -> None:
+    """Right at every rational level, in clear at the real one."""
+    levels = ((Epsilon.read("0.1"), 5), (Epsilon.read("0.5"), 5))
+
+    class AtReal(MadeUpByLevel):
+        def law(self, table: Any) -> Any:
+            real = table.by_level[0][0] == Epsilon.read("0.1") and table.people == 3
+            told = real and table.by_level[0][1] == {0: 1, 1: 1}
+            return MadeUp.law(replace(self, spoiled=lambda cells: in_clear(0) if told else None), table)
+
+    fine = by_level(levels, level=level_of("0.5"))
+    assert examine_personal(fine).private
+    assert not examine_personal(AtReal(fine.answers, fine.cells, fine.asked, fine.setting)).private
+    assert personal_tables._SIZES == ((1, 1), (2, 1))

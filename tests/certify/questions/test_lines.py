@@ -1,4 +1,4 @@
-"""Tables of the public size: a mechanism that looks at one single table of a line is refused, wherever the referee says it looks."""
+"""Tables of the public size: a mechanism that tells one single table of a line is refused, wherever the referee looks."""
 
 from __future__ import annotations
 

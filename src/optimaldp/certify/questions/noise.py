@@ -90,7 +90,7 @@ def _border(own: Epsilon, epsilon: Epsilon) -> tuple[int, int]:
 def _keeps_by_words(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
     """Three people in two cells, each with a word just below or just above the border; the third cell takes who is not kept."""
     below, above = (2**_WORD - 1, -1) if own >= epsilon else (-1, 0) if own.is_zero else _border(own, epsilon)
-    for pattern in ((True, False, True), (False, True, True), (False, False, False), (True, True, False)):
+    for pattern in ((True, False, True), (False, True, True), (True, True, False), (False,) * 3, (True,) * 3):
         words = [below if kept else above for kept in pattern]
         if not all(0 <= word < 2**_WORD for word in words):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -50,19 +51,20 @@ def possible(at: State, place: int, by: int) -> bool:
     return bool(at[place].get(0 if by > 0 else 1))
 
 
+@pytest.mark.parametrize("bound", [143, 150, 300])
 @pytest.mark.parametrize("strict_first", [True, False])
-def test_one_table_that_is_told(strict_first: bool) -> None:
-    """Of 300 people at least 150 say yes as long as at most 150 have gone."""
-    assert check_personal_lines(made()) == ""
+def test_one_table_that_is_told(strict_first: bool, bound: int) -> None:
+    """Of 300 people at least *bound* say yes as long as no more than the others have gone."""
+    assert check_personal_lines(made(bound=bound)) == ""
     for away in AWAY:
-        here = state(150 + away, [20, 280], strict_first=strict_first)
-        assert check_personal_lines(made(spoiled=at_state(here, in_clear(0)))), away
-        for place in (0, 1):
-            for by in (1, -1):
-                if not possible(here, place, by):
-                    continue
-                there = moved_one(here, place, by)
-                assert "own level" in check_personal_lines(made(spoiled=at_state(there, in_clear(0)))), (away, place)
+        if 300 - bound + away < 0:
+            continue
+        here = state(300 - bound + away, [20, 280], strict_first=strict_first)
+        assert check_personal_lines(made(bound=bound, spoiled=at_state(here, in_clear(0)))), away
+        for place, by in product((0, 1), (1, -1)):
+            if possible(here, place, by):
+                twin = made(bound=bound, spoiled=at_state(moved_one(here, place, by), in_clear(0)))
+                assert "own level" in check_personal_lines(twin), (away, place)
 
 
 def test_everybody_is_compared_at_their_own_level() -> None:
@@ -77,6 +79,7 @@ def test_whoever_weighs_nothing_loses_nothing_with_delta_either() -> None:
     nearly = [Fraction(11, 20), Fraction(9, 20)]
     for strictest, told in (("0", True), ("ln(1.01)", False)):
         levels = ((Epsilon.read(strictest), 20), (LOOSE, 280))
+        assert check_personal_lines(made(levels, level=level_of("ln(2)", "1/20"))) == ""
         there = moved_one(state(150, [20, 280], strict_first=False), 0, 1)
         twin = made(levels, spoiled=at_state(there, nearly), level=level_of("ln(2)", "1/20"))
         assert bool(check_personal_lines(twin)) is told, strictest
@@ -91,6 +94,7 @@ def test_levels_without_a_rational_ratio() -> None:
 
 
 def test_the_truth_of_balanced_levels_is_the_likeliest() -> None:
+    assert check_personal_lines(made(name="balanced levels")) == "", "or as likely as the other one"
     for away in AWAY:
         here = state(150 + away, [20, 280], strict_first=True)
         truth = 0 if away <= 0 else 1
@@ -104,8 +108,11 @@ def test_with_many_answers_fewer_tables() -> None:
     winner = {"kind": "winner", "options": 3, "among": False}
     for away in (-1, 0, 3):
         here = state(150 + away, [20, 280], strict_first=True)
-        twin = made(answers=("a", "b", "c"), cells=4, spec=winner, spoiled=at_state(here, in_clear(0, 3)))
-        assert check_personal_lines(twin), away
+        for place, by in product((0, 1), (1, -1)):
+            if possible(here, place, by):
+                there = moved_one(here, place, by)
+                twin = made(answers=("a", "b", "c"), cells=4, spec=winner, spoiled=at_state(there, in_clear(0, 3)))
+                assert check_personal_lines(twin), (away, place, by)
 
 
 def test_strictest_middle_and_loosest_people_are_moved() -> None:

@@ -42,6 +42,7 @@ def test_the_stand_in_is_no_farther_than_a_sixtieth(epsilon: str) -> None:
     assert ratio is not None
     root, near = math.exp(-float(epsilon) / 2), 1 / math.sqrt(ratio)
     assert root - (1 - root) / 60 <= near <= root
+    assert math.isqrt(ratio.numerator) <= 61 / (1 - root), "short numbers: all sums stay exact and quick"
 
 
 def test_bits_for_a_tiny_delta_and_a_tiny_epsilon() -> None:

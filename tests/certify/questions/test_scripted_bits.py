@@ -23,7 +23,7 @@ from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Table
 from optimaldp.privacy.balls import Ball
 
-WORD = 2**64
+WORD, HALF = 2**64, Fraction(1, 2)
 
 
 def test_the_bits_of_a_number() -> None:
@@ -77,13 +77,13 @@ def test_a_sampler_that_errs_at_the_ends_or_in_the_middle_of_a_stretch() -> None
     """The stretches are [0, .3), [.3, .8), [.8, 1): a thousandth inside of each end, and the middle."""
     table, hair = Table({}), Fraction(1, 10**6)
     assert draws_follow(drawing(), table)
-    assert draws_follow(drawing(), table, ends=False)
+    assert draws_follow(drawing(), table, near_ends=False)
     for low, high in ((Fraction(0), ROW[1]), (ROW[1], ROW[1] + ROW[2]), (ROW[1] + ROW[2], Fraction(1))):
         step = (high - low) / 1000
         for number, end in ((low + step, True), ((low + high) / 2, False), (high - step, True)):
             off = drawing(number - hair, number + hair)
             assert not draws_follow(off, table)
-            assert draws_follow(off, table, ends=False) is end
+            assert draws_follow(off, table, near_ends=False) is end
 
 
 def test_three_small_tables_are_drawn_from() -> None:
@@ -92,7 +92,7 @@ def test_three_small_tables_are_drawn_from() -> None:
     for cells in ({}, {0: 2, 3: 1}, {3: 3}):
         off = drawing(Fraction(0), Fraction(1), cells)
         assert not follows_its_law(off)
-        assert not follows_its_law(off, ends=False)
+        assert not follows_its_law(off, near_ends=False)
 
 
 def test_stretches_that_are_too_narrow_to_be_hit_are_left_out() -> None:
@@ -135,9 +135,11 @@ class Flipping(MadeUp):
         heads = []
         for option in range(size):
             word = source.take(64)
+            assert 0 <= word < WORD
             chance = Fraction(1) if votes[option] == top else self.chance(option)
             if word < chance * 2**64:
                 heads.append(option)
+        assert source.take(64) == 0, "what is behind the coins is about delta"
         return self.answers[heads[min(source.take(8), len(heads) - 1)]]
 
 
@@ -158,6 +160,21 @@ def test_coins_of_the_first_a_middle_and_the_last_option(relation: Any, step: in
         for more in (hair, -hair):
             twin = flipping(70, lambda option, off=off, more=more: half + more * (option == off), relation, step)  # type: ignore[misc]
             assert not flips_its_coins(twin), (off, more)
+
+
+def test_coins_that_are_nearly_sure_and_a_few_options() -> None:
+    for size, epsilon, chance in (
+        (5, "ln(4)", Fraction(1, 2)),
+        (70, "100", Fraction(0)),  # e^-50 of 2^64 words: none is below it
+        (70, f"ln({Fraction(2**130, 9)})", Fraction(3, 2**65)),  # one and a half words
+    ):
+        for step in (1, 2):
+            made = replace(flipping(size, lambda option: HALF, step=step), setting=setting(9, level=level_of(epsilon)))
+            object.__setattr__(made, "chance", lambda option, chance=chance: chance)
+            assert flips_its_coins(made), epsilon
+            if chance == Fraction(3, 2**65):
+                object.__setattr__(made, "chance", lambda option: Fraction(0))
+                assert not flips_its_coins(made), "the first word shows heads"
 
 
 def test_whoever_shows_heads_is_drawn() -> None:

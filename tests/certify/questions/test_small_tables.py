@@ -22,7 +22,8 @@ from made_up import (
     setting,
 )
 
-from optimaldp.certify.questions import personal_tables
+from optimaldp.certify.findings import Finding
+from optimaldp.certify.questions import examine_release, referee
 from optimaldp.certify.questions.meanings import meaning_of
 from optimaldp.certify.questions.personal_tables import _rational, _resized, _Tables, examine_personal
 from optimaldp.certify.questions.referee import _public_size, _Small, _small_tables, examine
@@ -133,6 +134,21 @@ def test_how_many_people_the_tables_have(cells: int, people: int) -> None:
         assert failure(replace(fine, spoiled=at_table(table, in_clear(1))))[0], table
 
 
+def test_of_five_cells_tables_of_two_are_searched() -> None:
+    """Tables of three would be too many: nothing is said of their truth, and of those of two it is."""
+    for people, told in ((2, True), (3, False)):
+        twin = made(cells=5, spoiled=at_table({4: people}, [1 - LIKELY, LIKELY]))
+        assert ("likeliest" in failure(twin)[0]) is told, people
+
+
+def test_nobody_is_no_table_that_can_be_replaced() -> None:
+    """Tables of six people under add-remove are beyond what is searched; of five they are not."""
+    for people, told in ((5, True), (6, False)):
+        wrong = [1 - LIKELY, LIKELY]  # nobody says yes
+        twin = made(ADD_REMOVE, at_table({1: people}, wrong))
+        assert ("likeliest" in failure(twin)[0]) is told, people
+
+
 def test_a_row_that_is_too_short_or_no_distribution_is_an_error() -> None:
     for row in ([Fraction(2), Fraction(-1)], [Fraction(1, 3), Fraction(1, 3)]):
         twin = made(spoiled=lambda cells, row=row: row)  # type: ignore[misc]
@@ -222,6 +238,7 @@ def test_nothing_is_no_level_and_delta_is_for_the_others() -> None:
     for strictest, told in ((zero, True), (Epsilon.read("ln(1.01)"), False)):
         pair = (strictest, LOOSE)
         fine = by_level(((strictest, 1), (LOOSE, 1)), level=level_of("ln(2)", "1/20"))
+        assert _Tables(fine, pair, range(2)).failure() == ""
         twin = replace(fine, spoiled_state=at_state(({0: 1}, {0: 1}), nearly))
         assert bool(_Tables(twin, pair, range(2)).failure()) is told
 
@@ -297,4 +314,98 @@ def test_real_levels_are_tried_with_two_strict_people_and_one_loose_one() -> Non
     fine = by_level(levels, level=level_of("0.5"))
     assert examine_personal(fine).private
     assert not examine_personal(AtReal(fine.answers, fine.cells, fine.asked, fine.setting)).private
-    assert personal_tables._SIZES == ((1, 1), (2, 1))
+
+
+def test_rational_levels_are_tried_with_one_and_with_two_strict_people() -> None:
+    """Right at the real level, in clear at the rational ones next to it, for one of the two sizes."""
+    levels = ((Epsilon.read("0.1"), 5), (Epsilon.read("0.5"), 5))
+
+    class AtRational(MadeUpByLevel):
+        strict = 1
+
+        def law(self, table: Any) -> Any:
+            rational = table.by_level[0][0] != Epsilon.read("0.1")
+            told = rational and table.by_level[0][1] == {0: self.strict}
+            return MadeUp.law(replace(self, spoiled=lambda cells: in_clear(0) if told else None), table)
+
+    fine = by_level(levels, level=level_of("0.5"))
+    for strict in (1, 2):
+        twin = type("Twin", (AtRational,), {"strict": strict})(fine.answers, fine.cells, fine.asked, fine.setting)
+        assert "two small tables" in examine_personal(twin).failure
+
+
+# --- which referee looks ------------------------------------------------------------------------------------------------
+
+
+def test_a_small_twin_is_named() -> None:
+    """Where few of the answers are tried, the finding says so."""
+    whole = made()
+    few = replace(whole, answers=("yes", "no"), proof="of few")
+    object.__setattr__(whole, "small_twin", lambda: few)
+    assert "of the same mechanism with 2 answers" in _small_tables(whole)[1][0]
+    assert "of the same mechanism" not in _small_tables(made())[1][0]
+
+
+class Misdrawn(MadeUp):
+    def draw(self, table: Any, source: Any) -> Any:
+        return self.answers[0]
+
+
+def test_the_sampler_itself_is_tried() -> None:
+    fine = made(asked=UNKNOWN, moves_=lambda cells: float("inf"))
+    assert examine(fine).private
+    twin = Misdrawn(fine.answers, fine.cells, fine.asked, fine.setting, moves_=fine.moves_)
+    assert "sampler" in examine(twin).failure
+
+
+def test_what_a_law_that_is_none_says_stays_inside() -> None:
+    """An error of the law's own may hold anything; only what the referee itself says is repeated."""
+    for error, shown in (
+        (ArithmeticError("no distribution"), "no distribution"),
+        (ZeroDivisionError("17 people"), "ZeroDivisionError"),
+    ):
+
+        def law(table: Any, error: Exception = error) -> Any:
+            raise error
+
+        twin = made()
+        object.__setattr__(twin, "law", law)
+        finding = examine_release(twin)
+        assert not finding.private
+        assert finding.failure.endswith(shown)
+        assert "17" not in finding.failure
+
+
+def test_each_kind_has_its_own_referee(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that has one is examined by it, and from outside as well where its law can be read."""
+    asked: list[str] = []
+
+    def special(mechanism: Any) -> Finding:
+        asked.append("special")
+        return Finding(mechanism.proof != "refused", ("special",), "" if mechanism.proof != "refused" else "by its own")
+
+    monkeypatch.setitem(referee._REFEREES, "special", special)
+    monkeypatch.setattr(referee, "check_fold", lambda mechanism: "twice" if mechanism.proof == "folded" else "")
+    monkeypatch.setattr(referee, "leaders_are_drawn", lambda mechanism: mechanism.proof != "drawn")
+    own = made(asked=UNKNOWN, moves_=lambda cells: float("inf"), name="special")
+    both = examine_release(own)
+    assert both.private
+    assert both.checks[0] == "special"
+    assert len(both.checks) > 3, "and from outside"
+    assert examine_release(replace(own, proof="refused")).failure == "by its own"
+    assert not examine_release(replace(own, spoiled=at_table({0: 1}, in_clear()))).private
+    unlisted = replace(own, listed=False)
+    assert examine_release(unlisted).checks[:2] == ("every person is counted once and in their own place", "special")
+    assert examine_release(replace(unlisted, proof="folded")).failure == "twice"
+    assert examine_release(replace(unlisted, proof="drawn")).private
+    top = replace(unlisted, asked={"kind": "top", "among": False})
+    assert examine_release(top).private
+    assert "sampler" in examine_release(replace(top, proof="drawn")).failure
+    keys = replace(unlisted, asked={"kind": "keys"})
+    assert examine_release(replace(keys, proof="folded")).checks == ("special",)
+    levels = ((STRICT, 2), (LOOSE, 1))
+    personal = replace(by_level(levels), name="special", listed=False)
+    asked.clear()
+    assert examine_release(personal).private
+    assert asked == ["special"], "levels or not"
+    assert "own level" in " ".join(examine_release(by_level(levels)).checks)

@@ -174,8 +174,7 @@ def _people_problem(examined: StandIn) -> str:
 
 def _draw_problem(examined: StandIn, heights: Heights) -> str:
     """C8: the sampler on all short sequences of bits."""
-    cells = people_at(heights, range(examined.law.bins - 1), examined.law.bins, Fraction(1, 2)) or {}
-    law = replace(examined.law, rank=Fraction(1, 2))
+    law, cells = examined.law, examined.table(heights) or {}
     drawn = [Fraction(0)] * law.bins
     undecided = Fraction(0)
     for index, p in enumerate_bits(lambda source: law.draw(cells, source, first_bits=1), depth=_DEPTH):
@@ -185,7 +184,7 @@ def _draw_problem(examined: StandIn, heights: Heights) -> str:
             drawn[index] += p
         else:
             return "C8: the sampler draws a bin that does not exist"
-    row = examined.direct(cells) if law.rank == examined.law.rank else StandIn(law, examined.powers).direct(cells)
+    row = examined.direct(cells)
     if undecided > Fraction(law.bins, 2 ** (_DEPTH - 1)):
         return "C8: the sampler does not come to an end"
     if not all(part <= fraction(p) <= part + undecided for part, p in zip(drawn, row)):

@@ -210,8 +210,8 @@ def _close_races(mechanism: Examined) -> tuple[str, list[str]]:
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
     many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
-    ends = _REFEREES.get(mechanism.name) is not _quantile
-    if follows_its_law(mechanism.small_twin(), ends=ends) and (not many or flips_its_coins(mechanism)):
+    near_ends = _REFEREES.get(mechanism.name) is not _quantile
+    if follows_its_law(mechanism.small_twin(), near_ends=near_ends) and (not many or flips_its_coins(mechanism)):
         return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
     return "the sampler does not follow the law that was examined", []
 

@@ -101,29 +101,28 @@ def flips_its_coins(mechanism: Examined) -> bool:
     return True
 
 
-def follows_its_law(mechanism: Examined, *, ends: bool = True) -> bool:
-    """Whether draws follow the law for a few small tables; *ends*: also next to the ends of every answer's stretch."""
+def follows_its_law(mechanism: Examined, *, near_ends: bool = True) -> bool:
+    """Whether draws follow the law for a few small tables; *near_ends*: also next to the ends of every answer's stretch."""
     cells = watched_cells(mechanism.cells, 3)
     tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
-    return all(draws_follow(mechanism, Table(table), ends=ends) for table in tables)
+    return all(draws_follow(mechanism, Table(table), near_ends=near_ends) for table in tables)
 
 
-def draws_follow(mechanism: Examined, table: Table, *, ends: bool = True) -> bool:
+def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -> bool:
     """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
     law = mechanism.law(table)
     with precision(4 * _WORD):
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
         row = [to_ball(p) for p in law.probabilities()]
         sums = list(accumulate(row[answer] for answer in law.order))[:-1]
+        ends = [*((lower(end), upper(end)) for end in sums), (Fraction(1), Fraction(1))]
     low = Fraction(0)
-    for place, answer in enumerate(law.order):
-        last = place == law.size - 1
-        inside = Fraction(1) if last else lower(sums[place])
+    for answer, (inside, beyond) in zip(law.order, ends):
         if inside - low > _NARROWEST:
             step = (inside - low) / 1000
             middle = (low + inside) / 2
-            for number in (low + step, middle, inside - step) if ends else (middle,):
+            for number in (low + step, middle, inside - step) if near_ends else (middle,):
                 if mechanism.draw(table, ScriptedBits(number)) != mechanism.answers[answer]:
                     return False
-        low = max(low, Fraction(1) if last else upper(sums[place]))
+        low = max(low, beyond)
     return True

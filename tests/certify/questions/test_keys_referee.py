@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, level_of, setting
+from refusals import refusal
 
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.laws.keys import KeysLaw
@@ -55,18 +56,18 @@ def test_a_chance_that_is_wrong_by_a_hair_at_one_number_of_people(people: int) -
 
 
 def test_sixty_people_are_compared_with_fifty_nine() -> None:
-    assert "too much" in examine_keys(wrong_at(60, lambda kept: Ball(1))).failure
+    assert "too much" in refusal(examine_keys(wrong_at(60, lambda kept: Ball(1))))
     assert examine_keys(wrong_at(61, lambda kept: Ball(1))).private, "by theorem, where nothing was tried"
 
 
 def test_a_chance_above_one() -> None:
-    assert "above one" in examine_keys(wrong_at(2**20, lambda kept: kept + Ball(2) ** -40)).failure
+    assert "above one" in refusal(examine_keys(wrong_at(2**20, lambda kept: kept + Ball(2) ** -40)))
     assert examine_keys(wrong_at(2**20 - 1, lambda kept: kept + 1)).private
 
 
 def at_single(relation: Neighbours, epsilon: str, delta: str) -> str:
     own = made(relation, "1", "1/50")
-    return examine_keys(replace(own, chosen=KeysLaw(level_of(epsilon, delta)))).failure
+    return refusal(examine_keys(replace(own, chosen=KeysLaw(level_of(epsilon, delta)))))
 
 
 def test_what_one_person_touches_stays_within_the_level() -> None:
@@ -98,7 +99,7 @@ def test_a_sampler_that_errs_on_one_side_of_the_chance(people: int, side: bool) 
             off = list(table.cells.values()) == [people] and abs(number - wrong_number) < Fraction(1, 10**6)
             return ([] if named else list(table.cells)) if off else named
 
-    assert "sampler" in examine_keys(Off(own.question, own.setting, own.chosen)).failure
+    assert "sampler" in refusal(examine_keys(Off(own.question, own.setting, own.chosen)))
 
 
 def test_a_category_that_nobody_has_is_never_named() -> None:
@@ -107,4 +108,4 @@ def test_a_category_that_nobody_has_is_never_named() -> None:
             return super().draw(table, source) if table.cells else ["a"]
 
     own = made()
-    assert "nobody has" in examine_keys(Named(own.question, own.setting, own.chosen)).failure
+    assert "nobody has" in refusal(examine_keys(Named(own.question, own.setting, own.chosen)))

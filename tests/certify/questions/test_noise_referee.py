@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_up import SUBSTITUTION, level_of, setting
+from refusals import refusal
 
 from optimaldp.certify.questions import noise as referee
 from optimaldp.certify.questions.noise import _border, _keeps_by_words, _kept_by_stream, examine_rows
@@ -208,12 +209,14 @@ def test_a_row_for_every_histogram(people: int, bins: int) -> None:
     vertices = histograms(people, bins)
     assert examine_rows(finite(vertices, *uniform(vertices), people)).private
     lacking = "row for every histogram"
-    assert lacking in examine_rows(finite(vertices[:-1], *uniform(vertices[:-1]), people)).failure
-    assert lacking in examine_rows(finite([*vertices, vertices[0]], *uniform([*vertices, vertices[0]]), people)).failure
-    assert lacking in examine_rows(finite(vertices[:-1] + vertices[:1], *uniform(vertices), people)).failure
+    assert lacking in refusal(examine_rows(finite(vertices[:-1], *uniform(vertices[:-1]), people)))
+    assert lacking in refusal(
+        examine_rows(finite([*vertices, vertices[0]], *uniform([*vertices, vertices[0]]), people))
+    )
+    assert lacking in refusal(examine_rows(finite(vertices[:-1] + vertices[:1], *uniform(vertices), people)))
     for other in ((people + 1, *[0] * (bins - 1)), (people + 1, -1, *[0] * (bins - 2)), (people,), (0,) * bins):
         odd = [*vertices[:-1], other]
-        assert "no histogram" in examine_rows(finite(odd, *uniform(odd), people)).failure
+        assert "no histogram" in refusal(examine_rows(finite(odd, *uniform(odd), people)))
 
 
 def test_every_pair_of_neighbours_is_compared() -> None:
@@ -371,3 +374,54 @@ def test_people_of_each_level_are_in_the_draw(wrong: Any, epsilon: str) -> None:
 
     there = wrong is None or wrong.is_zero or wrong <= READ(epsilon)
     assert referee._draws_by_level(Lost(own.question, own.setting)) is not there
+
+
+def test_each_part_of_the_noise_can_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from optimaldp.questions import parse
+
+    asked = parse("histogram(v, ['a', 'b'])")
+    own = asked.mechanism(setting(300, level=level_of("0.5")))
+    by_levels = asked.mechanism(setting(300, level=level_of("0.5"), levels=LEVELS))
+    monkeypatch.setattr(referee, "_code_problem", lambda sampler: "")
+    assert referee.examine_noise(own).private
+    assert referee.examine_kept(by_levels).private
+    assert len(referee.examine_kept(by_levels).checks) == len(referee.examine_noise(own).checks) + 1
+    for name, wrong, words in (
+        ("_code_problem", lambda sampler: "its parts", "its parts"),
+        ("borders_problem", lambda noise: "its borders", "its borders"),
+        ("check_recipe", lambda document: SimpleNamespace(private=False), "does not keep its level"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(referee, name, wrong)
+            assert words in refusal(referee.examine_noise(own))
+            assert words in refusal(referee.examine_kept(by_levels))
+    for name, words in (("_keeps_by_words", "as often as their own level"), ("_draws_by_level", "by their own levels")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(referee, name, lambda *_: False)
+            assert words in refusal(referee.examine_kept(by_levels))
+            assert referee.examine_noise(own).private
+
+
+def test_the_code_of_the_noise_is_tried_at_three_levels() -> None:
+    """Parts at two short levels, the whole at a third with large totals as well."""
+    own = counted()
+    for epsilon, parts in (("ln(6)", True), ("1", True), ("0.1", False)):
+
+        class Off(type(own)):  # type: ignore[misc]
+            def draw(self, table: Any, source: Any, epsilon: str = epsilon) -> Any:
+                drawn = dict(super().draw(table, source))
+                more = int(self.setting.level.epsilon == READ(epsilon))
+                return {name: n + more for name, n in drawn.items()}
+
+            def noise(self, epsilon: str = epsilon, parts: bool = parts) -> Any:
+                made = super().noise()
+                if not parts or self.setting.level.epsilon != READ(epsilon):
+                    return made
+                return wrong_total(made, lambda number, _: None if number == 0 else number)
+
+        twin = Off(own.question, own.setting)
+        kind = referee._kind(twin)
+        assert kind[2:] == (SUBSTITUTION, own.cells, len(own.answers))
+        problem = referee._code_problem(referee._Sampler((*kind, epsilon), twin))
+        assert problem.startswith("a total" if parts else "what is drawn"), epsilon
+    assert referee._code_problem(referee._Sampler((*referee._kind(own), "fine"), own)) == ""

@@ -21,6 +21,7 @@ from made_up import (
     level_of,
     setting,
 )
+from refusals import refusal
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions import examine_release, referee
@@ -298,7 +299,7 @@ def test_the_sampler_of_two_levels_is_tried_at_both_ends() -> None:
         fine = by_level(cells=cells)
         assert examine_personal(fine).private
         twin = InClear(fine.answers, fine.cells, fine.asked, fine.setting)
-        assert "sampler" in examine_personal(twin).failure, state
+        assert "sampler" in refusal(examine_personal(twin)), state
 
 
 def test_real_levels_are_tried_with_two_strict_people_and_one_loose_one() -> None:
@@ -331,7 +332,7 @@ def test_rational_levels_are_tried_with_one_and_with_two_strict_people() -> None
     fine = by_level(levels, level=level_of("0.5"))
     for strict in (1, 2):
         twin = type("Twin", (AtRational,), {"strict": strict})(fine.answers, fine.cells, fine.asked, fine.setting)
-        assert "two small tables" in examine_personal(twin).failure
+        assert "two small tables" in refusal(examine_personal(twin))
 
 
 # --- which referee looks ------------------------------------------------------------------------------------------------
@@ -355,7 +356,7 @@ def test_the_sampler_itself_is_tried() -> None:
     fine = made(asked=UNKNOWN, moves_=lambda cells: float("inf"))
     assert examine(fine).private
     twin = Misdrawn(fine.answers, fine.cells, fine.asked, fine.setting, moves_=fine.moves_)
-    assert "sampler" in examine(twin).failure
+    assert "sampler" in refusal(examine(twin))
 
 
 def test_what_a_law_that_is_none_says_stays_inside() -> None:
@@ -392,15 +393,15 @@ def test_each_kind_has_its_own_referee(monkeypatch: pytest.MonkeyPatch) -> None:
     assert both.private
     assert both.checks[0] == "special"
     assert len(both.checks) > 3, "and from outside"
-    assert examine_release(replace(own, proof="refused")).failure == "by its own"
+    assert refusal(examine_release(replace(own, proof="refused"))) == "by its own"
     assert not examine_release(replace(own, spoiled=at_table({0: 1}, in_clear()))).private
     unlisted = replace(own, listed=False)
     assert examine_release(unlisted).checks[:2] == ("every person is counted once and in their own place", "special")
-    assert examine_release(replace(unlisted, proof="folded")).failure == "twice"
+    assert refusal(examine_release(replace(unlisted, proof="folded"))) == "twice"
     assert examine_release(replace(unlisted, proof="drawn")).private
     top = replace(unlisted, asked={"kind": "top", "among": False})
     assert examine_release(top).private
-    assert "sampler" in examine_release(replace(top, proof="drawn")).failure
+    assert "sampler" in refusal(examine_release(replace(top, proof="drawn")))
     keys = replace(unlisted, asked={"kind": "keys"})
     assert examine_release(replace(keys, proof="folded")).checks == ("special",)
     levels = ((STRICT, 2), (LOOSE, 1))

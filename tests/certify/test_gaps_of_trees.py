@@ -22,6 +22,7 @@ from optimaldp.errors import LevelError
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, FloatRows, Mechanism, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.mechanisms.rows import SURE_SIDE
 from optimaldp.privacy import all_of, directed, level
 from optimaldp.privacy.balls import Ball, ball, precision, rational
 
@@ -172,6 +173,8 @@ def test_steps_at_infinite_and_gaussian_levels():
     assert step_above([], Fraction(1, 2)) == (1, 0)
     assert step_above([Walk(level(mu=1), True)], Fraction(1)) == (1, 0)
     assert step_above([Walk(level(mu=1), True)], Fraction(0)) == (0, STEEP)
+    assert step_above([Walk(level(mu=0), True)], Fraction(1, 3)) == (Fraction(1, 3), 1)
+    assert step_above([Walk(level(mu=0), True)], Fraction(0)) == (0, 1)
     value, slope = step_above([Walk(level(mu=1), True)], Fraction(1, 2))
     assert float(value) == pytest.approx(0.8413447460685429, rel=1e-14)
     assert float(slope) == pytest.approx(math.exp(-0.5), rel=1e-14)
@@ -192,6 +195,22 @@ def test_steps_at_infinite_and_gaussian_levels():
         _ = Walk(level(mu=1), True).ahead
     rest = step_above([Walk(level("ln(2)", "1/4"), True)], Fraction(3, 4))
     assert rest == (1, 0)  # nothing is left of 1 - y - delta
+
+
+def test_irrational_steps_are_rounded_up_and_by_little():
+    for promised in (level(1), level("0.3", "0.01"), level("0.5+ln(2)")):
+        for y in (Fraction(1, 10), Fraction(9, 10)):
+            value, slope = step_above([Walk(promised, True)], y)
+            with precision(600):
+                e, delta = promised.bounds[0].epsilon.exp(), ball(promised.bounds[0].delta)
+                ahead, back = e * ball(y) + delta, 1 - (1 - ball(y) - delta) / e
+                exact, steepness = (ahead, e) if ahead < back else (back, 1 / e)
+                assert exact < ball(value) < exact + Ball(2) ** -180
+                assert steepness < ball(slope) < steepness + Ball(2) ** -180
+    value, slope = step_above([Walk(level(mu=2), True)], Fraction(1, 10))
+    assert float(value) == pytest.approx(0.7637595841058832, rel=1e-12)  # Phi(2 - 1.2815515655446004)
+    assert float(slope) == pytest.approx(math.exp(2 * 1.2815515655446004 - 2), rel=1e-12)
+    assert Fraction(ENDLESS) < STEEP
 
 
 # --- what rests on what ----------------------------------------------------------------------------------------------
@@ -539,6 +558,7 @@ def test_trees_in_floats_at_the_edge():
     assert "no neighbour" in examined([quarter] * 3, level("ln(2)"), [ROOT, 0, 0]).fault
     assert "is a root" in examined([quarter] * 3, level("ln(2)"), [ROOT, ROOT, 1]).fault
     assert "runs in a cycle" in examined([quarter] * 3, level(1), [ROOT, 2, 1]).fault
+    assert "'0' runs in a cycle" in examined([quarter] * 2, level(1), [1, 0], given=()).fault
     assert examined([quarter] * 3, level(1), [ROOT, 2, 1], needed=[]).gaps.tolist() == [0.0] * 3
     free = examined([quarter, quarter], level("ln(2)"), [ROOT, FREE]).gaps
     assert free[1] == pytest.approx(4.0)
@@ -549,8 +569,17 @@ def test_trees_in_floats_at_the_edge():
 
 
 def test_the_event_that_is_certain_needs_no_bound():
-    found = examined([Fraction(1, 4), Fraction(1), Fraction(1)], level("inf"), [ROOT, 0, 1])
-    assert not found.fault
+    sides_of = TwoSides(np.array([0.25, SURE_SIDE, 0.0, -0.25]), np.zeros(4, dtype=np.int32))
+    graph = DatasetGraph(NumberNames(4), [0], [1], levels=[level(1)])
+    preferences = Preferences(("yes", "no"), ((0, 1), (1, 0)), np.zeros(4, dtype=np.int32))
+    nobody = np.zeros(4, dtype=bool)
+    allowed = GivenRows((), np.full(4, -1, dtype=np.int32))
+    trees = FloatTrees(Mechanism(graph, preferences, sides_of), nobody, allowed, 1)
+    assert trees.sure(Prefix((0, 1), 1)).tolist() == [False, True, False, False]
+    assert trees.sure(Prefix((1, 0), 1)).tolist() == [False, False, True, False]
+    # What is certain is not asked for a predecessor, nor is what rests on it.
+    tree = BoundTree((0,), np.array([FREE, ROOT, FREE, 1], dtype=np.int32))
+    assert not trees.gaps(tree, Prefix((0, 1), 1), np.arange(4) == 1).fault
     assert TINY < 1e-200
 
 

@@ -150,6 +150,17 @@ def test_ratios_cover_the_error_of_their_entries():
             assert worst <= Fraction(float(needed)) <= worst * (1 + 40 * Fraction(unit))
 
 
+def test_sums_that_lose_all_they_add_are_rounded_up():
+    """Hundreds of answers, each below half a unit of the sum: together they raise the ratio, and floats add none of them."""
+    small, count = 2.0**-55, 300
+    above, below = np.array([[0.5, *[small] * count]]), np.array([[0.25, *[0.55 * small] * count]])
+    assert np.cumsum(above)[-1] == 0.5
+    needed = float_rows._least_ratios(above, below, np.array([0.25]), UNIT)[0]
+    exact = (Fraction(1, 4) + count * Fraction(small)) / (Fraction(1, 4) + count * Fraction(0.55 * small))
+    assert exact > 1 + 100 * Fraction(UNIT)
+    assert exact <= Fraction(float(needed)) <= exact + 10_000 * Fraction(UNIT)
+
+
 def test_each_bound_of_each_direction_counts():
     tail, head = np.array([[0.2, 0.8]]), np.array([[0.4, 0.6]])
     for ahead, back, doubtful in (
@@ -199,16 +210,17 @@ def test_chunks_of_edges_change_nothing(at_once, monkeypatch):
 
 def test_equal_cases_are_looked_at_once():
     exact = [(Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 3), Fraction(2, 3))]
-    table = [[0.5, 0.5]] * 7
-    rows = rows_of(table, exact, [0, 1, 0, 1, -1, 2, 1])
-    edges = [(0, 1), (2, 3), (1, 2), (0, 4), (4, 5), (2, 5), (0, 6)]
-    mechanism = mechanism_of(rows, edges, [level(1), level(2)], [0, 0, 0, 0, 0, 1, 1])
-    used = np.arange(7) / 10
-    kept, bounds = float_rows._distinct(mechanism.graph, rows, np.arange(7), used)
-    assert sorted(kept.tolist()) == [0, 2, 3, 4, 5, 6]
+    rows = rows_of([[0.5, 0.5]] * 8, exact, [0, 1, 0, 1, -1, 2, 1, -1])
+    same = [(0, 1), (2, 3), (2, 1)]  # one case: of these the first is kept
+    single = [(1, 2), (0, 4), (0, 7), (4, 5), (7, 5), (4, 7), (7, 4), (5, 1), (2, 5)]
+    edges = [*same, *single, (0, 1)]
+    mechanism = mechanism_of(rows, edges, [level(1), level(2)], [0] * 12 + [1])
+    used = np.arange(13) / 10
+    kept, bounds = float_rows._distinct(mechanism.graph, rows, np.arange(13), used)
+    assert sorted(kept.tolist()) == [0, *range(3, 13)]
     assert bounds.tolist() == [used[k] for k in kept.tolist()]
-    kept, _ = float_rows._distinct(mechanism.graph, rows, np.array([1, 6]), used[[1, 6]])
-    assert sorted(kept.tolist()) == [1, 6]
+    kept, _ = float_rows._distinct(mechanism.graph, rows, np.array([1, 12]), used[[1, 12]])
+    assert sorted(kept.tolist()) == [1, 12]
 
 
 def test_entries_in_two_floats():
@@ -233,6 +245,11 @@ def test_twice_the_precision_where_events_are_single_answers():
     turned = mechanism_of(rows, [(1, 0), (3, 2), (5, 4)], [level("ln(2)")])
     assert float_rows._second_stage(turned.graph, rows, promises, np.array([0, 1, 2])).tolist() == [False, True, False]
     assert float_rows._second_stage(turned.graph, rows, promises, np.zeros(0, dtype=np.int64)).tolist() == []
+    # Each direction by its own promise: the first answer doubles, the others hardly fall.
+    for ahead, back, kept in (("ln(3/2)", "ln(5)", False), ("ln(5)", "ln(3/2)", True)):
+        tilted = mechanism_of(rows, [(0, 1)], [directed(forward=level(ahead), backward=level(back))])
+        found = float_rows._second_stage(tilted.graph, rows, Promises(tilted.graph.levels), np.array([0]))
+        assert found.tolist() == [kept]
 
 
 # --- the verdict -----------------------------------------------------------------------------------------------------
@@ -280,6 +297,45 @@ def test_ratios_that_passed_in_two_floats_are_told():
     finding = check_float_rows(wide, wide.rows)
     assert (finding.private, finding.worst_edge) == (True, 1)
     assert finding.epsilon == pytest.approx(math.log(high / 0.02))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_with_delta_events_are_more_than_single_answers(count):
+    """0.4 is at most 3/2 of 0.2 plus 0.15, twice; 0.8 is more than 3/2 of 0.4 plus 0.15."""
+    for covered, private in (("0.15", False), ("0.21", True)):
+        table = [[0.2, 0.2, 0.6], *[[0.4, 0.4, 0.2]] * (count - 1)]
+        mechanism = line(table, [level("ln(3/2)", covered), level("ln(5)")], [0, 1][: count - 1])
+        turned = directed(forward=level("ln(3/2)", covered), backward=level("ln(5)"))
+        mechanism = replace(mechanism, graph=mechanism.graph.with_level(turned))
+        assert check_privacy(mechanism).private is check_exactly(mechanism).private is private
+        four = line([[0.2, 0.2, 0.3, 0.3], [0.4, 0.4, 0.1, 0.1]], [turned])
+        assert check_privacy(four).private is private
+
+
+def test_what_passed_in_two_floats_is_not_shown_as_another_promise():
+    high = math.nextafter(0.2, 0)
+    tilted = directed(forward=level("ln(2)"), backward=level("ln(9)"))
+    mechanism = line([[0.1, 0.4, 0.5], [high, 0.3, 0.5]], [tilted])
+    finding = check_float_rows(mechanism, mechanism.rows)
+    assert finding.private
+    assert finding.epsilon == pytest.approx(math.log(2), abs=1e-11)
+
+
+def test_edges_between_rows_of_floats_are_different_cases():
+    rows = rows_of([[0.25, 0.25, 0.5], [0.3, 0.25, 0.45], [0.5, 0.25, 0.25]])
+    mechanism = mechanism_of(rows, [(0, 1), (1, 2), (2, 0)], [level("ln(3/2)", "0.01")])
+    known = {}
+    kept = [float_rows._check_edge(mechanism, rows, edge, known).kept for edge in range(3)]
+    assert kept == [True, False, False]
+    assert not check_privacy(mechanism).private
+
+
+def test_of_equally_broken_edges_the_first_is_named():
+    table = [[0.1, 0.4, 0.5], [0.2, 0.3, 0.5], [0.1, 0.4, 0.5], [0.2, 0.3, 0.5]]
+    mechanism = line(table, [level("ln(3/2)")])
+    assert check_float_rows(mechanism, mechanism.rows).worst_edge == 0
+    wrong = rows_of([[0.25, 0.25, 0.5], [-0.1, 0.6, 0.5], [-0.1, 0.6, 0.5]])
+    assert "'1'" in float_row_fault(mechanism_of(wrong, [(0, 1)], [level(1)]), wrong)
 
 
 def test_many_broken_edges_are_not_all_measured(monkeypatch):

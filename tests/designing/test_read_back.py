@@ -1,0 +1,104 @@
+"""A design read back from its file says what the referee finds, and repeats no word of the file as a finding."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import optimaldp as odp
+from optimaldp import graphs
+from optimaldp.designing import Design, Proof, Status
+from optimaldp.documents.json_text import json_text
+from optimaldp.errors import CertificateError, ProblemError
+
+ANSWERS = ("a", "b", "c")
+FORGED = "PROVEN BY THE REFEREE"
+
+
+def three_ways(name: str) -> list[str]:
+    return {"0": ["a", "b", "c"], "1": ["a", "b", "c"], "2": ["b", "a", "c"]}.get(name, ["b", "a", "c"])
+
+
+@pytest.fixture(scope="module")
+def found() -> Design:
+    return odp.design(graphs.line(5), three_ways, answers=ANSWERS, epsilon="ln(2)")
+
+
+def no_optimum() -> Design:
+    """Example 1 of 001."""
+    rows = {"0": ("0.2", "0.1", "0.7"), "3": ("0.4", "0.1", "0.5"), "4": ("0.3", "0.1", "0.6")}
+    fixed = {name: dict(zip(ANSWERS, row)) for name, row in rows.items()}
+    wants = {str(k): ANSWERS if k < 4 else ("a", "c", "b") for k in range(5)}
+    return odp.design(graphs.ring(5), wants, answers=ANSWERS, epsilon="ln(2)", fixed=fixed)
+
+
+def rows(found: Design) -> list[dict]:
+    return [found.mechanism[name] for name in found.problem.graph.names]
+
+
+def forged(found: Design, **fields: object) -> Design:
+    document = json.loads(found.to_json())
+    return Design.from_json(json.dumps(document | fields))
+
+
+def test_what_is_read_back_is_the_same(found):
+    again = Design.from_json(found.to_json())
+    assert again.status_line == found.status_line == "optimal for the undominated boundary, proven exactly"
+    assert repr(again) == repr(found)
+    assert again.to_json() == found.to_json()
+    assert rows(again) == rows(found)
+
+
+def test_a_rule_that_did_not_choose_the_rows_is_not_repeated(found):
+    assert forged(found, rule=FORGED).problem.rule is None
+    assert FORGED not in repr(forged(found, rule=FORGED))
+    uniform = {f"{x}": dict.fromkeys(ANSWERS, "1/3") for x in ("a>b>c", "b>a>c")}
+    other = odp.design(graphs.line(5), three_ways, answers=ANSWERS, epsilon="ln(2)", boundary=uniform)
+    assert "undominated" not in repr(forged(other, rule="undominated"))
+    two = odp.design(graphs.line(4), lambda n: "a" if n < "2" else "b", answers=("a", "b"), epsilon="ln(2)")
+    assert "balanced" in repr(forged(two, rule=FORGED))
+    assert FORGED not in repr(forged(two, rule=FORGED))
+
+
+def test_a_statement_of_the_file_is_not_repeated(found):
+    document = json.loads(found.to_json())
+    document["certificate"]["statement"] = FORGED
+    again = Design.from_json(json.dumps(document))
+    assert FORGED not in repr(again.certificate) + again._repr_html_()
+    assert again.certificate.proof.statement == found.certificate.proof.statement
+
+
+def test_how_it_was_proven_is_what_the_referee_finds():
+    path = graphs.line(6, levels=["0.5", "0.3", "0.5", "0.7", "0.2"])
+    rough = odp.design(path, lambda n: ANSWERS if n < "3" else ANSWERS[::-1], answers=ANSWERS, exact=False)
+    assert rough.proof is Proof.FLOATING_POINT
+    assert forged(rough, proof="exact").proof is Proof.FLOATING_POINT
+    assert "proven exactly" not in forged(rough, proof="exact").status_line
+    fine = odp.design(path, lambda n: ANSWERS if n < "3" else ANSWERS[::-1], answers=ANSWERS)
+    assert Design.from_json(json_text(fine.to_document(digits=17))).proof is Proof.EXACT
+
+
+@pytest.mark.parametrize("status", ["infeasible", "no-optimum"])
+def test_another_status_beside_a_mechanism_is_refused(found, status):
+    with pytest.raises(CertificateError, match=rf"status: '{status}' stands beside a mechanism"):
+        forged(found, status=status)
+
+
+def test_the_mechanism_of_a_design_without_an_optimum_comes_back():
+    found = no_optimum()
+    assert found.status is Status.NO_OPTIMUM
+    again = Design.from_json(found.to_json())
+    assert rows(again) == rows(found)
+    assert again.witness == json.loads(json.dumps(found.witness))
+    assert again.to_json() == found.to_json()
+
+
+def test_one_that_is_not_private_does_not():
+    found = no_optimum()
+    document = json.loads(found.to_json())
+    document["witness"]["undominated"]["1"] = {"a": "1", "b": "0", "c": "0"}
+    with pytest.raises(CertificateError, match="is not private"):
+        Design.from_json(json.dumps(document))
+    with pytest.raises(ProblemError, match="witness: 'none' is not an object"):
+        Design.from_json(json.dumps(document | {"witness": "none"}))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
+from small_matrices import CLIQUE, HALF, ONE, PATH, TWO, edges_of, matrix_of
 
 from optimaldp.certify.channels import privacy
 from optimaldp.certify.channels.factors import Factors
@@ -17,88 +16,9 @@ from optimaldp.certify.channels.privacy import PrivacyFinding, check_channel_pri
 from optimaldp.certify.channels.reading import (
     Matrix,
     Neighbours,
-    all_are_neighbours,
-    only_length,
-    read_edges,
-    read_masses,
-    read_matrix,
-    read_worth,
 )
-from optimaldp.channels import AnswerGraph
-from optimaldp.errors import ChannelError
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
-
-ONE, HALF = Fraction(1), Fraction(1, 2)
-TWO = Factors(Epsilon.read("ln(2)"))
-
-
-def _edges(pairs: Any, length: Fraction = ONE) -> list[Neighbours]:
-    return [Neighbours(one, other, length) for one, other in pairs]
-
-
-def _matrix(rows: Any) -> Matrix:
-    kept = np.array(rows) if isinstance(rows[0][0], float) else tuple(tuple(map(Fraction, row)) for row in rows)
-    return Matrix(tuple(range(len(rows))), tuple(range(len(rows[0]))), kept)
-
-
-PATH = _edges([(0, 1), (1, 2)])
-CLIQUE = _edges(combinations(range(3), 2))
-
-
-# --- factors ---------------------------------------------------------------------------------------------------------
-
-
-def test_factors_lie_between_rationals() -> None:
-    assert TWO.between(Fraction(3)) == (8, 8)
-    low, high = TWO.between(HALF)
-    assert low**2 < 2 < high**2
-    assert 0 < high - low < Fraction(1, 2**150)
-    assert TWO.between(HALF) is TWO.between(HALF)  # kept
-    wide, wider = TWO.between(HALF, bits=40), TWO.between(HALF, bits=20)
-    assert wider[1] - wider[0] > wide[1] - wide[0] > high - low
-    real = Factors(Epsilon.read("0.7"))
-    for length in (ONE, HALF, Fraction(5, 3)):
-        low, high = real.between(length)
-        with precision(400):
-            exact = (Epsilon.read("0.7").ball() * ball(length)).exp()
-            assert ball(low) < exact < ball(high)
-    assert Factors(Epsilon.read("1e-60")).between(ONE)[0] == 1  # never below one, though an enclosure is
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "length", "factor"),
-    [("ln(2)", ONE, 2), ("ln(4)", HALF, 2), ("ln(4)", Fraction(3, 2), 8), ("ln(2)", Fraction(3), 8), ("0", ONE, 1)],
-)
-def test_a_factor_that_is_rational_is_met_exactly(epsilon: str, length: Fraction, factor: int) -> None:
-    factors, low = Factors(Epsilon.read(epsilon)), Fraction(1, 10)
-    assert factors.allows(factor * low, low, length)
-    assert not factors.allows(factor * low + Fraction(1, 10**90), low, length)
-    assert factors.allows(low, low, length)
-    assert factors.allows(Fraction(0), Fraction(0), length)
-    assert not factors.allows(Fraction(1, 10**90), Fraction(0), length)
-
-
-@pytest.mark.parametrize("bits", [100, 200, 5000])
-def test_a_factor_that_is_irrational_is_told_from_its_neighbours(bits: int) -> None:
-    epsilon, low = Epsilon.read("0.7"), Fraction(1, 7)
-    factors = Factors(epsilon)
-    assert factors.allows(epsilon.ratio_below(bits=bits) * low, low, ONE)
-    assert not factors.allows(epsilon.ratio_above(bits=bits) * low, low, ONE)
-    root = factors.between(HALF, bits=bits)
-    assert factors.allows(root[0], ONE, HALF)
-    assert not factors.allows(root[1], ONE, HALF)
-    assert TWO.allows(TWO.between(HALF, bits=bits)[0], ONE, HALF)
-    assert not TWO.allows(TWO.between(HALF, bits=bits)[1], ONE, HALF)
-
-
-def test_what_no_precision_tells_apart_is_refused() -> None:
-    epsilon = Epsilon.read("0.7")
-    assert not Factors(epsilon).allows(epsilon.ratio_below(bits=140_000), ONE, ONE)
-    assert Factors(epsilon).allows(epsilon.ratio_below(bits=20_000), ONE, ONE)
-
-
-# --- every edge, every output ----------------------------------------------------------------------------------------
 
 
 def _oracle(matrix: Matrix, edges: list[Neighbours], factor: Fraction) -> bool:
@@ -140,9 +60,9 @@ def _near_tight(generator: np.random.Generator, exact: bool) -> Matrix:
         ]
         rows.append([*cells, 1.0 - sum(cells)])
     if not exact:
-        return _matrix(rows)
+        return matrix_of(rows)
     numbers = [[Fraction(cell) for cell in row[:-1]] for row in rows]
-    return _matrix([[*row, 1 - sum(row)] for row in numbers])
+    return matrix_of([[*row, 1 - sum(row)] for row in numbers])
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -171,7 +91,7 @@ def test_a_unit_more_than_the_factor_is_found(exact: bool, edges: list[Neighbour
     for high in (2 * scale, math.nextafter(2 * scale, 1.0)):
         cells = [scale, scale, high]
         rows = [[c, 1.0 - c] if not exact else [Fraction(c), 1 - Fraction(c)] for c in cells]
-        matrix = _matrix(rows)
+        matrix = matrix_of(rows)
         finding = check_channel_privacy(matrix, edges, TWO)
         assert finding.private == _oracle(matrix, edges, Fraction(2))
         if exact:
@@ -184,14 +104,16 @@ def test_rationals_below_every_float_are_compared() -> None:
     tiny = Fraction(1, 10**400)
     for factor, private in ((2, True), (3, False)):
         for edges in (PATH, CLIQUE):
-            matrix = _matrix([[tiny, 1 - tiny], [tiny * factor, 1 - tiny * factor], [tiny * factor, 1 - tiny * factor]])
+            matrix = matrix_of(
+                [[tiny, 1 - tiny], [tiny * factor, 1 - tiny * factor], [tiny * factor, 1 - tiny * factor]]
+            )
             finding = check_channel_privacy(matrix, edges, TWO)
             assert finding.private is private
             assert finding.epsilon == pytest.approx(math.log(factor), rel=1e-9)
-    matrix = _matrix([[tiny, 1 - tiny], [Fraction(0), ONE], [tiny, 1 - tiny]])
+    matrix = matrix_of([[tiny, 1 - tiny], [Fraction(0), ONE], [tiny, 1 - tiny]])
     for edges in (PATH, CLIQUE):
         assert check_channel_privacy(matrix, edges, TWO) == PrivacyFinding(False, math.inf, (0, 1, 0))
-    same = _matrix([[Fraction(0), HALF, HALF]] * 3)
+    same = matrix_of([[Fraction(0), HALF, HALF]] * 3)
     assert check_channel_privacy(same, PATH, TWO) == PrivacyFinding(True, 0.0, None)
     assert check_channel_privacy(same, CLIQUE, TWO) == PrivacyFinding(True, 0.0, None)
 
@@ -202,34 +124,34 @@ def test_rows_of_floats_are_divided_by_their_sums(edges: list[Neighbours]) -> No
     low, high = 0.25, 0.5
     for stretch, private in ((1 + 1e-10, True), (1 - 1e-10, False)):
         rows = np.array([[low, 1 - low], [low, 1 - low], [high, (1 - high) * stretch]])
-        finding = check_channel_privacy(_matrix(rows.tolist()), edges, TWO)
+        finding = check_channel_privacy(matrix_of(rows.tolist()), edges, TWO)
         assert finding.private is private
-        least = _least(_matrix(rows.tolist()), edges)
+        least = _least(matrix_of(rows.tolist()), edges)
         assert least <= finding.epsilon <= least + 1e-12
     # The same in the row that is compared with: less of the rest makes the small cell larger.
     for stretch, private in ((1 + 1e-10, False), (1 - 1e-10, True)):
         rows = np.array([[low, (1 - low) * stretch]] * 2 + [[high, 1 - high]])
-        assert check_channel_privacy(_matrix(rows.tolist()), edges, TWO).private is private
+        assert check_channel_privacy(matrix_of(rows.tolist()), edges, TWO).private is private
 
 
 def test_in_a_clique_the_largest_share_counts_and_not_the_largest_cell() -> None:
     """The first row has the smaller cell and the larger share: more than twice the last one."""
     rows = [[0.5 - 5e-11, 0.5 - 3.5e-10], [0.5, 0.5], [0.25, 0.75]]
-    finding = check_channel_privacy(_matrix(rows), CLIQUE, TWO)
+    finding = check_channel_privacy(matrix_of(rows), CLIQUE, TWO)
     assert (finding.private, finding.worst) == (False, (0, 2, 0))
-    assert check_channel_privacy(_matrix(rows[1:] + rows[1:2]), CLIQUE, TWO).private
+    assert check_channel_privacy(matrix_of(rows[1:] + rows[1:2]), CLIQUE, TWO).private
     # The same for the smallest.
     rows = [[0.25 + 5e-11, 0.75 + 5.5e-10], [0.25, 0.75], [0.5, 0.5]]
-    finding = check_channel_privacy(_matrix(rows), CLIQUE, TWO)
+    finding = check_channel_privacy(matrix_of(rows), CLIQUE, TWO)
     assert (finding.private, finding.worst) == (False, (2, 0, 0))
 
 
 def test_without_neighbours_there_is_nothing_to_break() -> None:
-    assert check_channel_privacy(_matrix([[ONE, 0], [0, ONE]]), [], TWO) == PrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(matrix_of([[ONE, 0], [0, ONE]]), [], TWO) == PrivacyFinding(True, 0.0, None)
 
 
 def test_outputs_that_neither_gives_hide_nothing() -> None:
-    matrix = _matrix([[0, HALF, HALF], [0, Fraction(1, 4), Fraction(3, 4)], [0, Fraction(1, 4), Fraction(3, 4)]])
+    matrix = matrix_of([[0, HALF, HALF], [0, Fraction(1, 4), Fraction(3, 4)], [0, Fraction(1, 4), Fraction(3, 4)]])
     for edges in (PATH, CLIQUE):
         finding = check_channel_privacy(matrix, edges, TWO)
         assert finding.private
@@ -242,7 +164,7 @@ def test_the_least_epsilon_is_rounded_up_by_as_much_as_its_length_asks_for() -> 
     generator = np.random.default_rng(8)
     for length in (Fraction(1, 2**20), Fraction(2**20)):
         for p, q in generator.random((15, 2)).tolist():
-            matrix, edges = _matrix([[p, 1 - p], [q, 1 - q]]), [Neighbours(0, 1, length)]
+            matrix, edges = matrix_of([[p, 1 - p], [q, 1 - q]]), [Neighbours(0, 1, length)]
             least = _least(matrix, edges)
             assert least <= check_channel_privacy(matrix, edges, TWO).epsilon <= least * (1 + 1e-11)
 
@@ -250,25 +172,25 @@ def test_the_least_epsilon_is_rounded_up_by_as_much_as_its_length_asks_for() -> 
 def test_lengths_multiply_epsilon() -> None:
     rows = [[Fraction(4, 10), Fraction(6, 10)], [Fraction(1, 10), Fraction(9, 10)]]
     for length, private in ((Fraction(2), True), (Fraction(199, 100), False), (Fraction(201, 100), True)):
-        finding = check_channel_privacy(_matrix(rows), [Neighbours(0, 1, length)], TWO)
+        finding = check_channel_privacy(matrix_of(rows), [Neighbours(0, 1, length)], TWO)
         assert finding.private is private
         assert finding.epsilon == pytest.approx(math.log(4) / float(length), rel=1e-9)
         assert finding.epsilon >= math.log(4) / float(length)
         assert finding.worst == (0, 1, 0)
-    turned = check_channel_privacy(_matrix(rows[::-1]), [Neighbours(0, 1, Fraction(2))], TWO)
+    turned = check_channel_privacy(matrix_of(rows[::-1]), [Neighbours(0, 1, Fraction(2))], TWO)
     assert turned.worst == (1, 0, 0)
 
 
 def test_different_lengths_on_all_pairs_are_not_one_length() -> None:
     rows = [[Fraction(4, 10), Fraction(6, 10)], [Fraction(2, 10), Fraction(8, 10)], [Fraction(1, 10), Fraction(9, 10)]]
     edges = [Neighbours(0, 1, ONE), Neighbours(1, 2, ONE), Neighbours(0, 2, Fraction(2))]
-    assert check_channel_privacy(_matrix(rows), edges, TWO).private
-    assert not check_channel_privacy(_matrix(rows), CLIQUE, TWO).private
+    assert check_channel_privacy(matrix_of(rows), edges, TWO).private
+    assert not check_channel_privacy(matrix_of(rows), CLIQUE, TWO).private
 
 
 def test_without_privacy_everything_is_kept_and_still_measured() -> None:
     endless = Factors(Epsilon.read("inf"))
-    matrix = _matrix([[ONE, Fraction(0)], [Fraction(0), ONE], [HALF, HALF]])
+    matrix = matrix_of([[ONE, Fraction(0)], [Fraction(0), ONE], [HALF, HALF]])
     for edges in (PATH, CLIQUE):
         finding = check_channel_privacy(matrix, edges, endless)
         assert finding.private
@@ -279,17 +201,17 @@ def test_floats_decide_where_it_is_clear(monkeypatch: pytest.MonkeyPatch) -> Non
     """Rationals are asked about the cells next to the factor, and about nothing else."""
     for exact in (True, False):
         rows = [[0.25, 0.75], [0.5, 0.5], [0.4, 0.6]]
-        matrix = _matrix([[Fraction(p) for p in row] for row in rows] if exact else rows)
+        matrix = matrix_of([[Fraction(p) for p in row] for row in rows] if exact else rows)
         arcs = [(y, other, ONE) for y in range(3) for other in range(3) if y != other]
         assert [one[:3] for one in privacy._suspects(matrix, arcs, TWO)] == [(1, 0, 0)]
-        nothing = _matrix([[Fraction(0), ONE]] * 2 if exact else [[0.0, 1.0]] * 2)
+        nothing = matrix_of([[Fraction(0), ONE]] * 2 if exact else [[0.0, 1.0]] * 2)
         assert len(list(privacy._suspects(nothing, [(0, 1, ONE)], TWO))) == int(exact)
         assert not list(privacy._suspects(nothing, [(0, 1, ONE)], Factors(Epsilon.read("inf"))))
     # The huge factor of a long edge is no float: what is clear stays clear.
     far = Factors(Epsilon.read("5000"))
-    matrix = _matrix([[0.25, 0.75], [0.5, 0.5]])
+    matrix = matrix_of([[0.25, 0.75], [0.5, 0.5]])
     assert not list(privacy._suspects(matrix, [(0, 1, ONE), (1, 0, ONE)], far))
-    assert list(privacy._suspects(_matrix([[1e-299, 1.0], [0.5, 0.5]]), [(1, 0, ONE)], far))
+    assert list(privacy._suspects(matrix_of([[1e-299, 1.0], [0.5, 0.5]]), [(1, 0, ONE)], far))
 
 
 @pytest.mark.parametrize("block", [1, 2, 4, 5])
@@ -301,8 +223,8 @@ def test_arcs_are_looked_at_in_blocks_and_none_is_left_out(monkeypatch: pytest.M
     assert all(2 * len(part) <= max(2, block) for part in parts)
     for place in range(6):
         rows = [[0.25, 0.75]] * (place + 1) + [[0.5000001, 0.4999999]] * (6 - place)
-        edges = _edges((k, k + 1) for k in range(6))
-        finding = check_channel_privacy(_matrix(rows), edges, TWO)
+        edges = edges_of((k, k + 1) for k in range(6))
+        finding = check_channel_privacy(matrix_of(rows), edges, TWO)
         assert (finding.private, finding.worst) == (False, (place + 1, place, 0))
 
 
@@ -326,115 +248,12 @@ def test_in_a_clique_the_extremes_decide() -> None:
     hair = Fraction(1, 10**30)
     first = [HALF, HALF + hair, Fraction(1, 4), Fraction(1, 4) - hair, Fraction(1, 3)]
     for order in ([0, 1, 2, 3, 4], [3, 2, 1, 0, 4], [1, 4, 3, 0, 2]):
-        matrix = _matrix([[first[k], 1 - first[k]] for k in order])
+        matrix = matrix_of([[first[k], 1 - first[k]] for k in order])
         arcs = list(privacy._extreme_pairs(matrix, ONE, TWO))
         assert arcs[0] == (order.index(1), order.index(3), ONE)
-        finding = check_channel_privacy(matrix, _edges(combinations(range(5), 2)), TWO)
+        finding = check_channel_privacy(matrix, edges_of(combinations(range(5), 2)), TWO)
         assert not finding.private
         assert finding.worst == (order.index(1), order.index(3), 0)
         loose = Factors(Epsilon.read("ln(3)"))
         high, low, _ = next(iter(privacy._extreme_pairs(matrix, ONE, loose)))
         assert (order[high] in (0, 1), order[low] in (2, 3)) == (True, True)
-
-
-# --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _channel(rows: Any, inputs: Any = (0, 1), outputs: Any = ("a", "b")) -> Any:
-    return SimpleNamespace(inputs=inputs, outputs=outputs, rows=rows)
-
-
-def test_rows_come_in_the_order_of_the_graph() -> None:
-    graph = AnswerGraph(["u", "v", "w"], [("u", "v"), ("w", "v")])
-    rows = [[1, 0], ["1/2", "1/2"], [0, 1]]
-    matrix = read_matrix(_channel(rows, ("w", "u", "v")), graph)
-    assert matrix.rows == ((HALF, HALF), (0, 1), (1, 0))
-    assert matrix.names == ("u", "v", "w")
-    floats = read_matrix(_channel(np.array([[1.0, 0], [0.5, 0.5], [0, 1]]), ("w", "u", "v")), graph)
-    assert floats.rows.tolist() == [[0.5, 0.5], [0, 1], [1, 0]]
-    assert matrix.exact
-    assert not floats.exact
-    assert matrix.floats.tolist() == floats.floats.tolist()
-    assert {frozenset((edge.one, edge.other)) for edge in read_edges(graph)} == {frozenset((0, 1)), frozenset((1, 2))}
-
-
-def test_totals_are_those_of_the_rows() -> None:
-    floats = _matrix([[0.1, 0.9000000001], [0.25, 0.75]])
-    assert floats.total(0) == Fraction(0.1) + Fraction(0.9000000001)
-    assert floats.total(0) == floats.total(0)
-    assert floats.share(0, 0) == Fraction(0.1) / (Fraction(0.1) + Fraction(0.9000000001))
-    assert floats.cell(1, 1) == Fraction(3, 4)
-    assert floats.sums == [math.fsum([0.1, 0.9000000001]), 1.0]
-    assert _matrix([[HALF, HALF]]).total(0) == 1
-
-
-@pytest.mark.parametrize("missing", [0.9e-9, -0.9e-9])
-def test_floats_may_miss_one_by_rounding_and_rationals_may_not(missing: float) -> None:
-    graph = AnswerGraph.path(2)
-    read_matrix(_channel(np.array([[0.5, 0.5 + missing], [0.5, 0.5]])), graph)
-    with pytest.raises(ChannelError, match=r"row 0.*sums to"):
-        read_matrix(_channel(np.array([[0.5, 0.5 + 1.2 * missing], [0.5, 0.5]])), graph)
-    with pytest.raises(ChannelError, match=r"row 1.*sums to"):
-        read_matrix(_channel([[HALF, HALF], [HALF, HALF + Fraction(missing) / 10**20]]), graph)
-
-
-def test_what_is_no_probability_is_named() -> None:
-    graph = AnswerGraph.path(2)
-    for rows in ([[1, 0], [Fraction(3, 2), -HALF]], np.array([[1.0, 0.0], [1.5, -0.5]])):
-        with pytest.raises(ChannelError, match=r"row 1.*-0.5.*not a probability"):
-            read_matrix(_channel(rows), graph)
-    with pytest.raises(ChannelError, match="not a probability"):
-        read_matrix(_channel(np.array([[1.0, 0.0], [np.inf, 0.5]])), graph)
-    with pytest.raises(ChannelError, match=r"row 1.*3.*number of outputs, 2"):
-        read_matrix(_channel([[1, 0], [1, 0, 0]]), graph)
-    for inputs in ((0, 1, 1), (0, 2), (0,)):
-        with pytest.raises(ChannelError, match="are not the inputs"):
-            read_matrix(_channel([[1, 0]] * len(inputs), inputs), graph)
-
-
-def test_lengths_are_positive() -> None:
-    for length in (0, -1):
-        graph = SimpleNamespace(vertices=(0, 1), lengths={(0, 1): Fraction(length)})
-        with pytest.raises(ChannelError, match=r"is not positive.*\(0, 1\)"):
-            read_edges(graph)
-    short = Fraction(1, 10**9)
-    graph = SimpleNamespace(vertices=(5, 7, 9), lengths={(5, 9): short, (9, 7): Fraction(2)})
-    assert read_edges(graph) == [Neighbours(0, 2, short), Neighbours(2, 1, Fraction(2))]
-
-
-def test_one_length_and_all_pairs() -> None:
-    assert only_length(CLIQUE) == 1
-    assert only_length([*CLIQUE, Neighbours(0, 3, HALF)]) is None
-    assert only_length([]) is None
-    assert only_length([Neighbours(0, 1, Fraction(2)), Neighbours(1, 2, Fraction(2))]) == 2
-    assert all_are_neighbours(3, CLIQUE)
-    assert not all_are_neighbours(3, PATH)
-    assert not all_are_neighbours(4, CLIQUE)
-    assert all_are_neighbours(2, PATH[:1])
-
-
-def test_priors_are_read_exactly() -> None:
-    assert read_masses(None, 3) == (Fraction(1, 3),) * 3
-    assert read_masses(["1/2", 0, "1/2"], 3) == (HALF, 0, HALF)
-    rounded = read_masses([0.1, 0.9], 2)
-    assert sum(rounded) == 1
-    assert rounded[0] == Fraction(0.1) / (Fraction(0.1) + Fraction(0.9))
-    assert read_masses([HALF, HALF, 0], 3) == (HALF, HALF, 0)
-    for numbers in ([HALF, HALF, 0, 0], ["3/2", "-1/2", 0], [HALF, HALF, "1e-8"], [HALF, "1/3", 0]):
-        with pytest.raises(ChannelError, match="are not a prior of 3 answers"):
-            read_masses(numbers, 3)
-    assert sum(read_masses([HALF, HALF, "1e-9"], 3)) == 1
-    with pytest.raises(ChannelError, match="are not a prior"):
-        read_masses([HALF, HALF, "-1e-10"], 3)
-
-
-def test_gains_are_weighed_by_the_prior() -> None:
-    masses = (Fraction(1, 4), Fraction(3, 4))
-    assert read_worth(None, masses) is None
-    assert read_worth([[1, 0, "1/3"], [0, -2, np.float64(0.1)]], masses) == [
-        [Fraction(1, 4), 0, Fraction(1, 12)],
-        [0, Fraction(-3, 2), Fraction(3, 4) * Fraction(0.1)],
-    ]
-    for gain in ([[1, 0]], [[1, 0]] * 3, [[1, 0], [1]]):
-        with pytest.raises(ChannelError, match="are not one for each of 2 answers"):
-            read_worth(gain, masses)

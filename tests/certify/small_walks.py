@@ -15,6 +15,7 @@ LEVELS = [
     all_of(level("ln(3)"), level("ln(5/4)", "0.05")),
     directed(forward=level("ln(2)", "0.01"), backward=level("ln(4)")),
     directed(forward=level("ln(4)"), backward=level("ln(3/2)", "0.2")),
+    directed(forward=level("ln(5/4)", "0.01"), backward=level(4)),  # where both sides are above one half as well
 ]
 VALUES = [Fraction(n, 64) for n in (0, 1, 5, 17, 31, 32, 33, 47, 60, 63, 64)] + [
     Fraction(1, 2**40),

@@ -63,3 +63,24 @@ def test_a_verdict_says_where_and_how_much() -> None:
         _response(Fraction(2, 3)), PAIR, epsilon="ln(2)", prior=["1/4", "3/4"], gain=[[1, 0], [0, 2]]
     )
     assert weighed.utility == Fraction(1, 4) * 0 + Fraction(3, 4) * 2
+
+
+def test_the_worst_place_is_two_neighbours_and_an_output() -> None:
+    graph = AnswerGraph("abc", [("a", "b"), ("b", "c")])
+    calm, loud = ["1/5", "2/5", "2/5"], ["3/5", "1/5", "1/5"]
+    for rows, edge in (
+        ([calm, calm, loud], ("c", "b")),
+        ([loud, calm, calm], ("a", "b")),
+        ([calm, loud, loud], ("b", "a")),
+    ):
+        for epsilon in ("ln(2)", "ln(4)"):
+            verdict = verify_channel(Channel(rows, "abc", outputs="xyz"), graph, epsilon=epsilon)
+            assert (verdict.worst_edge, verdict.worst_output) == (edge, "x")
+            assert verdict.private is (epsilon == "ln(4)")
+
+
+def test_a_certificate_that_proves_nothing_leaves_the_channel_private() -> None:
+    verdict = verify_channel(_response(Fraction(2, 3)), PAIR, epsilon="ln(2)", certificate={"kind": "because"})
+    assert (verdict.private, verdict.optimal, verdict.bound) == (True, False, None)
+    assert verdict.reason.startswith("the certificate proves nothing")
+    assert verdict.worst_edge is not None

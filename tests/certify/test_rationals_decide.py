@@ -17,13 +17,14 @@ from optimaldp.certify.graphs.privacy import (
     check_privacy,
     distinct_pairs,
     is_private,
+    keeps,
     promised_above,
     row_fault,
 )
 from optimaldp.errors import GraphError, LevelError, MechanismError
 from optimaldp.graphs import DatasetGraph, NumberNames
 from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides
-from optimaldp.privacy import Epsilon, all_of, level
+from optimaldp.privacy import Epsilon, all_of, directed, level
 
 
 def test_distinct_pairs_and_their_first_edges():
@@ -68,6 +69,20 @@ def test_epsilons_are_told_not_below_what_is_used_and_not_above_what_is_promised
     assert not other.kept
     with pytest.raises(LevelError, match="is not a level"):
         check_pair("strict", (HALF, HALF), (HALF, HALF))  # type: ignore[arg-type]
+
+
+def test_what_one_edge_keeps():
+    low, high = (HALF, HALF), (Fraction(84, 100), Fraction(16, 100))
+    far = (Fraction(85, 100), Fraction(15, 100))
+    for tail, head in ((low, high), (high, low)):
+        assert keeps(level(mu=1), tail, head)
+        assert keeps(level("ln(25/8)"), tail, head)
+        assert not keeps(level("ln(3)"), tail, head)
+    assert not keeps(level(mu=1), low, far)
+    assert not keeps(level(mu=1), far, low)
+    tilted = directed(forward=level("ln(2)"), backward=level("ln(4)"))
+    assert keeps(tilted, low, high)
+    assert not keeps(tilted, high, low)
 
 
 def test_promises_as_people_read_them():

@@ -39,7 +39,8 @@ def whole_moves(rungs: Iterable[Rung], gap: int) -> Moves:
 
     The best total of k moves rises with k, so it is the real number rounded up: nothing is searched.
     """
-    return rounded_up(real_moves(rungs, gap))
+    moves = real_moves(rungs, gap)
+    return math.inf if moves == math.inf else math.ceil(moves)
 
 
 def rounded_up(distance: Fraction | float) -> Moves:

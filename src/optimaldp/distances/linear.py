@@ -48,16 +48,18 @@ class LinearCondition:
 
     def flips(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change whether the condition holds."""
-        target = self.negated() if self.holds(yes, no) else self
-        return target.moves(yes, no, outside, neighbours)
+        missing = self.missing(yes, no)
+        target, gap = (self, missing) if missing > 0 else (self.negated(), 1 - missing)
+        return whole_moves(target.rungs(yes, no, outside, neighbours), gap)
 
     def rungs(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> list[Rung]:
         """The moves that raise the sum. Substitution: everybody goes to the best place. Add/remove: a person of the best kind
         comes, as often as you like, or one who lowers the sum goes."""
         people = ((self.yes_weight, yes), (self.no_weight, no), (0, outside))
+        best = self.best
         if neighbours is Neighbours.SUBSTITUTION:
-            return [(self.best - weight, number) for weight, number in people]
-        return [(self.best, None), *((-weight, number) for weight, number in people)]
+            return [(best - weight, number) for weight, number in people]
+        return [(best, None), *((-weight, number) for weight, number in people)]
 
     def signed(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Fraction | float:
         """The signed fractional distance: positive where the condition holds, never 0; one person moves it by at most 1."""

@@ -34,27 +34,18 @@ class Chain:
 
     def error(self, distance: Moves) -> Number:
         """Exact at a rational level and a moderate distance, else enclosed at the current precision."""
+        epsilon, rest = self.level.epsilon, 1 - self.level.delta
         if distance == math.inf:
             return Fraction(0) if self.level.is_rational else Ball(0)
-        if self._is_short(distance):
-            return self._walked(self._head(self.level.epsilon.exact_ratio, 1 - self.level.delta), distance)
-        with precision(max(working_bits(), 64) + self._lost_bits):
-            return self._walked(self._head(self.level.epsilon.exp(), ball(1 - self.level.delta)), distance)
-
-    def _is_short(self, distance: Moves) -> bool:
-        """Whether the error is a rational that somebody might read: a power of e^epsilon with that many steps."""
-        ratio = self.level.epsilon.exact_ratio
-        return ratio is not None and (ratio.numerator.bit_length() + 1) * distance <= _EXACT_BITS
-
-    def _head(self, ratio: Number, rest: Number) -> Number:
-        return rest / (ratio + 1)
+        ratio = epsilon.exact_ratio
+        # The error is a power of e^epsilon with that many steps: exact where somebody might read it.
+        if ratio is not None and (ratio.numerator.bit_length() + 1) * distance <= _EXACT_BITS:
+            return self._walked(rest / (ratio + 1), distance)
+        # A head of about e^-epsilon is subtracted from 1 and must come back as sharp as it was: log2 e < 1.5.
+        with precision(max(working_bits(), 64) + math.ceil(1.5 * float(epsilon))):
+            return self._walked(ball(rest) / (epsilon.exp() + 1), distance)
 
     def _walked(self, head: Number, distance: Moves) -> Number:
         # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.
         walked = self.level.sides(1 - head, max(distance, 1))[1]
         return walked if distance else head
-
-    @property
-    def _lost_bits(self) -> int:
-        """A head of about ``e^-epsilon`` is subtracted from 1 and must come back as sharp as it was: ``log2 e < 1.5``."""
-        return math.ceil(1.5 * float(self.level.epsilon))

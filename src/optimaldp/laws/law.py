@@ -37,23 +37,23 @@ class Law:
 
     def probabilities(self) -> list[Number]:
         """The probability of each answer, in the answers' own order."""
-        if self.size == 1:
+        size = len(self.order)
+        if size == 1:
             return [Fraction(1)]
         if self.row is not None:
             along = list(self.row())
-            along += [1 - sum(along[1:], start=along[0])] if len(along) < self.size else []
+            along += [1 - sum(along[1:], start=along[0])] if len(along) < size else []
         else:
             assert self.sums is not None
-            ends = [self.sums(place) for place in range(self.size - 1)]
+            ends = [self.sums(place) for place in range(size - 1)]
             along = [ends[0], *(after - before for before, after in pairwise(ends)), 1 - ends[-1]]
         by_answer = dict(zip(self.order, along))
-        return [by_answer[answer] for answer in range(self.size)]
+        return [by_answer[answer] for answer in range(size)]
 
     def draw(self, source: BitSource) -> int:
         """An answer with exactly these probabilities."""
-        if self.size == 1:
-            return self.order[0]
-        return self.order[choose_by_ends(self.ends(), self.size, source)]
+        size = len(self.order)
+        return self.order[choose_by_ends(self.ends(), size, source) if size > 1 else 0]
 
     def ends(self) -> Callable[[int], Ball]:
         """The sums of the places 0 to i as balls: of a row all at once, so that it is computed once for each precision."""
@@ -66,7 +66,7 @@ class Law:
         def end(place: int) -> Ball:
             bits = working_bits()
             if bits not in known:
-                known[bits] = list(accumulate(map(to_ball, row()[: self.size - 1])))
+                known[bits] = list(accumulate(map(to_ball, row()[: len(self.order) - 1])))
             return known[bits][place]
 
         return end
@@ -90,4 +90,5 @@ def two_answers(truth: int, error: Callable[[], Number]) -> Law:
 
 def certain(answer: int, size: int) -> Law:
     """The law of an answer that is the same in every neighbouring table."""
-    return law_of(lambda: [Fraction(int(place == answer)) for place in range(size)], answer, size)
+    others = [place for place in range(size) if place != answer]
+    return Law((*others, answer), lambda: [Fraction(0)] * len(others))

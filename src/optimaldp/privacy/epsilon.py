@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache, total_ordering
@@ -29,6 +29,16 @@ class Epsilon:
 
     plain: Fraction | None
     ratio: Fraction | None
+    infinite: bool = field(init=False, repr=False, compare=False)
+    is_zero: bool = field(init=False, repr=False, compare=False)
+    exact_ratio: Fraction | None = field(init=False, repr=False, compare=False)
+    """``e^epsilon`` when it is rational, else ``None``."""
+
+    def __post_init__(self) -> None:
+        # Kept: these are looked at far more often than an epsilon is made.
+        rational = self.plain == 0
+        vars(self).update(infinite=self.ratio is None, is_zero=rational and self.ratio == 1)
+        vars(self).update(exact_ratio=self.ratio if rational else None)
 
     @staticmethod
     def read(value: object, *, name: str = "epsilon") -> Epsilon:
@@ -46,19 +56,6 @@ class Epsilon:
         if isinstance(value, (float, Decimal)) and value == math.inf:
             return INFINITE
         return _plain(read_number(value, name=name, error=LevelError), value, name)
-
-    @property
-    def infinite(self) -> bool:
-        return self.ratio is None
-
-    @property
-    def exact_ratio(self) -> Fraction | None:
-        """``e^epsilon`` when it is rational, else ``None``."""
-        return self.ratio if self.plain == 0 else None
-
-    @property
-    def is_zero(self) -> bool:
-        return self.plain == 0 and self.ratio == 1
 
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""

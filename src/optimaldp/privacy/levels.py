@@ -144,7 +144,7 @@ class ApproximateDP(Level):
         trajectory.check(s, t)
         if t == 0:
             return s, 1 - s
-        with precision(self._precision()):
+        with precision(working_bits() + self._slope_bits):
             if s == 0 and self._least_at_zero is not None:
                 first = trajectory.first_from_zero(self._lines(), self._least_at_zero)
                 # From 0 nothing moves; from anything above it the bounds of infinite epsilon say no more.
@@ -162,7 +162,7 @@ class ApproximateDP(Level):
         single = self._single
         if single.epsilon.infinite:
             return 0 if s != 0 or single.delta > 0 else math.inf
-        with precision(max(self._precision(), WORKING_BITS)):
+        with precision(max(working_bits() + self._slope_bits, WORKING_BITS)):
             lines = self._lines()
             return trajectory.steps_until_switch(lines, s) if len(lines) == 2 else 0
 
@@ -193,12 +193,9 @@ class ApproximateDP(Level):
         """With an infinite epsilon forward, ``F(0)`` is at most its delta, below the limit of F at 0."""
         return min((bound.delta for bound in self.forward if bound.epsilon.infinite), default=None)
 
-    def _precision(self) -> int:
-        """Bits that tell the slopes ``e^epsilon`` and ``e^-epsilon`` from 1 even when epsilon is tiny."""
-        return working_bits() + self._slope_bits
-
     @cached_property
     def _slope_bits(self) -> int:
+        """More bits, which tell the slopes ``e^epsilon`` and ``e^-epsilon`` from 1 even when epsilon is tiny."""
         finite = [bound.epsilon for bound in self.bounds if not (bound.epsilon.infinite or bound.epsilon.is_zero)]
         return 32 + 4 * max((epsilon.leading_zeros() for epsilon in finite), default=0)
 
@@ -207,30 +204,27 @@ class ApproximateDP(Level):
         return self._make_lines(exact=True)
 
     @cached_property
-    def _enclosed_lines(self) -> dict[int, tuple[Line, ...]]:
+    def _kept_lines(self) -> dict[int, tuple[Line, ...]]:
         return {}
 
     def _lines(self) -> tuple[Line, ...]:
-        if self.is_rational:
-            return self._rational_lines
-        bits = working_bits()  # balls belong to the precision of the moment
-        if bits not in self._enclosed_lines:
-            if len(self._enclosed_lines) >= _KEPT:
-                self._enclosed_lines.clear()
-            self._enclosed_lines[bits] = self._make_lines(exact=False)
-        return self._enclosed_lines[bits]
+        """The pieces of ``F``: exact at a rational level, else enclosed at the precision of the moment."""
+        bits = working_bits()
+        if bits not in self._kept_lines:
+            if len(self._kept_lines) >= _KEPT:
+                self._kept_lines.clear()
+            self._kept_lines[bits] = self._rational_lines if self.is_rational else self._make_lines(exact=False)
+        return self._kept_lines[bits]
 
     def _make_lines(self, *, exact: bool) -> tuple[Line, ...]:
-        def numbers(bounds: tuple[Bound, ...]) -> list[tuple[Number, Number]]:
-            finite = [bound for bound in bounds if not bound.epsilon.infinite]
-            if exact:
-                return [(bound.epsilon.finite_parts()[1], bound.delta) for bound in finite]
-            return [(bound.epsilon.exp(), ball(bound.delta)) for bound in finite]
-
-        return trajectory.lower_hull(
-            [Line.rising(ratio, delta) for ratio, delta in numbers(self.forward)]
-            + [Line.falling(ratio, delta) for ratio, delta in numbers(self.backward)]
-        )
+        lines = []
+        for make, bounds in ((Line.rising, self.forward), (Line.falling, self.backward)):
+            for bound in bounds:
+                if bound.epsilon.infinite:
+                    continue
+                ratio = bound.epsilon.exact_ratio if exact else bound.epsilon.exp()
+                lines.append(make(ratio, bound.delta if exact else ball(bound.delta)))
+        return trajectory.lower_hull(lines)
 
 
 def _each_covered(strict: tuple[Bound, ...], loose: tuple[Bound, ...]) -> bool:

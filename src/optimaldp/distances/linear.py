@@ -48,9 +48,8 @@ class LinearCondition:
 
     def flips(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change whether the condition holds."""
-        missing = self.missing(yes, no)
-        target, gap = (self, missing) if missing > 0 else (self.negated(), 1 - missing)
-        return whole_moves(target.rungs(yes, no, outside, neighbours), gap)
+        target = self if self.missing(yes, no) > 0 else self.negated()
+        return whole_moves(target.rungs(yes, no, outside, neighbours), target.missing(yes, no))
 
     def rungs(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> list[Rung]:
         """The moves that raise the sum. Substitution: everybody goes to the best place. Add/remove: a person of the best kind

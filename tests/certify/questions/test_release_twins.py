@@ -38,7 +38,7 @@ from optimaldp.laws.top import TopLaw
 from optimaldp.laws.winner import distribution, modes, permute_and_flip
 from optimaldp.laws.winner.continuum import DivisibleVotes
 from optimaldp.laws.winner.lattice import WholeVotes
-from optimaldp.privacy.balls import Ball
+from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions import base, electing
 from optimaldp.questions import signed as by_signed_distance
 from optimaldp.questions.electing import Electing
@@ -260,21 +260,20 @@ add(
 
 # laws/chain, laws/signed
 
-add(
-    "the boundary's error is too small",
-    SHARE,
-    changed(Chain, "_head", lambda head, *_: head * Fraction(9, 10) if isinstance(head, Fraction) else head * 9 / 10),
-)
+
+def other_head(change: Callable[[Any, Fraction], Any]) -> Callable[[Patch], None]:
+    """A chain that starts from another error at the boundary: *change* of the true one and of delta."""
+    true = Chain._walked
+    return lambda patch: patch.setattr(
+        Chain, "_walked", lambda self, head, distance: true(self, change(head, self.level.delta), distance)
+    )
+
+
+add("the boundary's error is too small", SHARE, other_head(lambda head, _: head * 9 / 10))
 add(
     "the boundary's error forgets delta",
     SHARE,
-    lambda patch: patch.setattr(
-        Chain,
-        "_head",
-        lambda self, ratio, rest: (
-            (rest + self.level.delta * 2) / (ratio + 1) if isinstance(rest, Fraction) else rest / (ratio + 2)
-        ),
-    ),
+    other_head(lambda head, delta: head / (1 - delta) if isinstance(head, Fraction) else head / ball(1 - delta)),
     delta="0.01",
 )
 add(

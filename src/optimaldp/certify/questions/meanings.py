@@ -193,37 +193,33 @@ def cells_of_groups(spec: Spec, size: int) -> list[int]:
 def cell_values(spec: Spec, cells: Sequence[int]) -> list[Fraction] | None:
     """What a person of each cell adds to the sum whose sign decides, where there is one such sum."""
     weigh = _WEIGHTS.get(spec["kind"])
-    return None if weigh is None else [Fraction(weigh(spec, cell)) for cell in cells]
-
-
-def _in_question(spec: Spec, cell: int) -> int | None:
-    """The cell of the question's own reading; ``None`` for a person who is not asked."""
+    if weigh is None:
+        return None
     if not spec["among"]:
-        return cell
-    return cell // 2 if cell % 2 == 0 else None
+        return [Fraction(weigh(spec, cell)) for cell in cells]
+    # The odd cells hold the people who are not asked: they weigh nothing.
+    return [Fraction(0 if cell % 2 else weigh(spec, cell // 2)) for cell in cells]
 
 
-def _count_weight(spec: Spec, cell: int) -> Fraction | int:
-    return int(_in_question(spec, cell) == 0)
+def _count_weight(spec: Spec, own: int) -> Fraction | int:
+    return int(own == 0)
 
 
-def _share_weight(spec: Spec, cell: int) -> Fraction | int:
-    own = _in_question(spec, cell)
-    return 0 if own is None else (1 - spec["bound"] if own == 0 else -spec["bound"])
+def _share_weight(spec: Spec, own: int) -> Fraction | int:
+    return 1 - spec["bound"] if own == 0 else -spec["bound"]  # type: ignore[no-any-return]
 
 
-def _compare_weight(spec: Spec, cell: int) -> Fraction | int:
-    own = _in_question(spec, cell)
-    return {0: 1, 1: -1}.get(2 if own is None else own, 0)
+def _compare_weight(spec: Spec, own: int) -> Fraction | int:
+    return {0: 1, 1: -1}.get(own, 0)
 
 
-def _mean_weight(spec: Spec, cell: int) -> Fraction | int:
-    own = _in_question(spec, cell)
-    if own is None or own >= _values(spec):
+def _mean_weight(spec: Spec, own: int) -> Fraction | int:
+    if own >= _values(spec):
         return 0
     return spec["low"] + own * spec["step"] - spec["bound"]  # type: ignore[no-any-return]
 
 
+# What a person adds who is asked, by the cell of the question's own reading.
 _WEIGHTS: dict[str, Callable[[Spec, int], Fraction | int]] = {
     "count": _count_weight,
     "share": _share_weight,

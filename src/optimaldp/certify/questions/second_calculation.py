@@ -47,6 +47,8 @@ class SecondCalculation:
     chain: bool
     """Whether people are whole, as on the balanced chain, or the last one counts in part."""
     setting: Setting
+    bits: int
+    """At which precision its numbers are compared."""
 
     @classmethod
     def of(cls, mechanism: Examined) -> Self | None:
@@ -58,14 +60,13 @@ class SecondCalculation:
         if values is None:
             return None
         bound, comparison = sum_needed(spec)
-        unit = _unit([*values, bound]) / 2
-        whole = tuple(int(value / unit) for value in values)
-        return cls(whole, int(bound / unit), comparison, mechanism.name == "balanced chain", mechanism.setting)
-
-    @property
-    def bits(self) -> int:
-        """At which precision its numbers are compared."""
-        return _BITS + math.ceil(3 * float(self.setting.level.epsilon)) + 64
+        below = math.lcm(*(number.denominator for number in (*values, bound)))
+        # Twice what makes all of them whole: the finest difference between two sums is two units.
+        finest = math.gcd(*(int(number * below) for number in (*values, bound))) or 1
+        whole = [int(2 * number * below / finest) for number in (*values, bound)]
+        bits = _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
+        chain = mechanism.name == "balanced chain"
+        return cls(tuple(whole[:-1]), whole[-1], comparison, chain, mechanism.setting, bits)
 
     def agrees(self, cells: Mapping[int, int], law: Sequence[Number]) -> bool:
         """Whether *law* is what this calculation gives for the table."""
@@ -85,21 +86,16 @@ class SecondCalculation:
         total = sum(self.values[cell] * people for cell, people in cells.items()) - self.bound
         # Half of the finest difference, so that the sign is the truth.
         total += 1 if self.comparison in (">=", "<") else -1
-        reached = _people_needed(self._moves(cells, 1 if total > 0 else -1), abs(total))
-        above = reached if total > 0 else -reached
-        return above if self.comparison in (">=", ">") else -above
-
-    def _moves(self, cells: Mapping[int, int], side: int) -> list[tuple[int, float]]:
-        """What one person can do against the *side* of the sum, and how many people can."""
+        side = 1 if total > 0 else -1
         far = min(side * value for value in self.values)
+        # What one person can do against that side of the sum, and how many people can.
+        moves: list[tuple[int, float]]
         if self.setting.neighbours is Neighbours.SUBSTITUTION:
-            return [(side * self.values[cell] - far, people) for cell, people in cells.items()]
-        return [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
-
-
-def _unit(numbers: list[Fraction]) -> Fraction:
-    below = math.lcm(*(number.denominator for number in numbers))
-    return Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
+            moves = [(side * self.values[cell] - far, people) for cell, people in cells.items()]
+        else:
+            moves = [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
+        above = side * _people_needed(moves, abs(total))
+        return above if self.comparison in (">=", ">") else -above
 
 
 def _people_needed(moves: list[tuple[int, float]], gap: int) -> Fraction | float:

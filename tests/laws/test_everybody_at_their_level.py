@@ -97,7 +97,7 @@ def assert_everybody_is_protected(
 ) -> None:
     promised = promised or [epsilon for epsilon, _ in levels]
     ratios = [e.exact_ratio if e.exact_ratio is not None else e.exp() for e in promised]
-    delta = mechanism.spent.delta
+    delta = mechanism.setting.level.delta if mechanism.uses_delta else Fraction(0)
     states = list(itertools.product(*(spread(people, mechanism.cells) for _, people in levels)))
     rows = {state: mechanism.law(table_of(state, levels)).probabilities() for state in states}
     assert all(is_distribution(row) for row in rows.values())
@@ -200,4 +200,4 @@ def test_a_histogram_protects_everybody_at_their_own_level(levels: Sequence[tupl
 def test_the_histogram_is_the_one_that_was_examined() -> None:
     mechanism: Any = asked("histogram(v, ['a', 'b'])", "typical", "0", PLAIN)
     assert mechanism.name == "kept counts"
-    assert mechanism.spent.delta == 0
+    assert not mechanism.uses_delta

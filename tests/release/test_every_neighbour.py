@@ -156,12 +156,12 @@ Law = dict[Any, Any]
 
 def law_of(request: Request, counted: Any) -> Law:
     """The law of what would be printed: of many groups or categories, of all of them together."""
-    prepared = prepare(request, counted)
+    prepared, tables = prepare(request, counted)
     if isinstance(request.tally, Keys):
         mechanism: Any = prepared.mechanism
         chances = [((key, None), mechanism.chosen.kept(people)) for key, people in sorted(counted.keys.items())]
         return _product([dict(zip(names, sides)) for names, sides in chances])
-    return _product([_named(certified.mechanism, table) for _, certified, table in prepared.parts])
+    return _product([_named(certified.mechanism, table) for (_, certified), table in zip(prepared.parts, tables)])
 
 
 def _named(mechanism: Any, table: Any) -> Law:

@@ -54,7 +54,8 @@ def with_levels(
     series = tuple((name, tuple(_at(curve, margin, asked) for margin in shown)) for name, curve in curves.items())
     own = next(iter(curves.values()))
     # Without delta an error is small but never 0.
-    never = not request.question.mechanism(request.setting(asked.people, sizes)).spent.delta
+    mechanism = request.question.mechanism(request.setting(asked.people, sizes))
+    never = not (mechanism.uses_delta and request.level.delta)
     reliable = tuple(
         (name, None if never and not limit else _reliable_from(own, asked, float(limit), most))
         for name, limit in LIMITS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
@@ -23,13 +23,13 @@ from optimaldp.tables.tally import Counted, Keys
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Prepared:
-    """A request with its counted people and a certified mechanism for each group. The tables are private."""
+    """A request with a certified mechanism for each group: all of it public."""
 
     request: Request
     question: Question
-    parts: tuple[tuple[str | None, Certified[Mechanism], Table], ...]
+    parts: tuple[tuple[str | None, Certified[Mechanism]], ...]
     losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
     """With people's own levels: each level as it is written, and what its people lose."""
 
@@ -41,56 +41,58 @@ class Prepared:
     def spent(self) -> ApproximateDP:
         """What the release costs, without a delta that is not used."""
         level = self.request.level
-        return level if self.mechanism.spent.delta else approximate(level.epsilon)
+        return level if self.mechanism.uses_delta else approximate(level.epsilon)
 
-    def without_tables(self) -> Prepared:
-        """The same without anybody's counts: what may be kept beside an answer."""
-        return replace(self, parts=tuple((name, certified, Table({})) for name, certified, _ in self.parts))
-
-    def draw(self, source: BitSource) -> Answer:
-        """The private answer, or one for each group."""
-        drawn = {name: draw(certified, table, source) for name, certified, table in self.parts}
+    def draw(self, tables: Sequence[Table], source: BitSource) -> Answer:
+        """The private answer, or one for each group, from the table of each."""
+        parts = zip(self.parts, tables, strict=True)
+        drawn = {name: draw(certified, table, source) for (name, certified), table in parts}
         return drawn.get(None, drawn)
 
-    def __repr__(self) -> str:
-        return "Prepared(private)"
 
-
-def prepare(request: Request, counted: Counted, weightless: frozenset[Epsilon] = frozenset()) -> Prepared:
-    """Choose and certify the mechanism: by public things alone, though the people have been counted already.
+def prepare(
+    request: Request, counted: Counted, weightless: frozenset[Epsilon] = frozenset()
+) -> tuple[Prepared, tuple[Table, ...]]:
+    """Choose and certify the mechanism, by public things alone though the people have been counted already; and the tables
+    that it is drawn from, which are private.
 
     *weightless*: the levels of people whose own budget is used up, who are not asked any more.
     """
     question = request.question if counted.options is None else request.question.with_options(counted.options)
     if request.groups is not None:
-        return Prepared(request, question, _by_group(request, question, counted, request.groups))
-    losses = _losses(counted, request.level.epsilon, weightless)
-    by_level = _by_level(counted, dict(losses))
+        parts, tables = _by_group(request, question, counted, request.groups)
+        return Prepared(request, question, parts), tables
+    losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
+    by_level: tuple[tuple[Epsilon, Mapping[int, int]], ...] = ()
+    if counted.by_level:
+        losses = _losses(counted, request.level.epsilon, weightless)
+        by_level = _by_level(counted, dict(losses))
     setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
     table = Table(counted.cells, by_level)
     if isinstance(request.tally, Keys):  # which keys occur is private, and how many people there are was not counted
         setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
-    return Prepared(request, question, ((None, certify(question.mechanism(setting)), table),), losses)
+    return Prepared(request, question, ((None, certify(question.mechanism(setting))),), losses), (table,)
 
 
 def _by_group(
     request: Request, question: Question, counted: Counted, groups: Groups
-) -> tuple[tuple[str, Certified[Mechanism], Table], ...]:
+) -> tuple[tuple[tuple[str, Certified[Mechanism]], ...], tuple[Table, ...]]:
     own = question.tally
     assert not isinstance(own, Keys)
     inside: dict[int, dict[int, int]] = {}
     for cell, people in counted.cells.items():
         group, place = divmod(cell, own.size)
         inside.setdefault(group, {})[place] = people
-    made = []
+    made, tables = [], []
     for value, name in zip(groups.values, groups.names):
         table = Table(inside.get(groups.place(value), {}))
         setting = setting_inside(request, table.people)
         require_groups_together(
             request.level, request.neighbours, setting.level, setting.neighbours, public=groups.public
         )
-        made.append((name, certify(question.mechanism(setting)), table))
-    return tuple(made)
+        made.append((name, certify(question.mechanism(setting))))
+        tables.append(table)
+    return tuple(made), tuple(tables)
 
 
 def _losses(counted: Counted, most: Epsilon, weightless: frozenset[Epsilon]) -> tuple[tuple[Epsilon, Epsilon], ...]:

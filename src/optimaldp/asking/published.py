@@ -158,7 +158,7 @@ def _sentences(request: Request, mechanism: Mechanism) -> dict[str, Any]:
 
 
 def _used_delta(request: Request, mechanism: Mechanism) -> Any:
-    return request.level.delta if mechanism.spent.delta else 0
+    return request.level.delta if mechanism.uses_delta else 0
 
 
 def _spent_is_right(spent: object, request: Request, mechanism: Mechanism) -> bool:

@@ -15,7 +15,7 @@ from optimaldp.asking.result import Release, now
 from optimaldp.asking.statements import details_of, meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import AimLike
+from optimaldp.laws.setting import AimLike, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
@@ -128,17 +128,18 @@ def release_each(
     answer_after: float | None = None,
 ) -> list[Release]:
     """Release several questions, each with its own options: all are checked, then all or none is charged."""
-    clock = Clock(answer_after)
+    clock = None if answer_after is None else Clock(answer_after)
     if not drafts:
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
     opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
     try:
         return _release(opened, drafts) if ledger is None else _with_ledger(opened, drafts, ledger)
     except QuestionError:
-        clock = Clock(None)  # refused before anything was read: nothing to hide, and somebody wants to correct it
+        clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
         raise
     finally:
-        clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
+        if clock is not None:
+            clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
 
 
 def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
@@ -146,24 +147,24 @@ def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
     plans = [check(opened, request.tally, request.people) for request in requests]
     made = []
     for request, plan in zip(requests, plans):
-        prepared = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
-        answer = withhold_details(lambda: prepared.draw(SystemBits()))  # noqa: B023
+        prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
+        answer = withhold_details(lambda: prepared.draw(tables, SystemBits()))  # noqa: B023
         made.append(_made(answer, opened, prepared, None))
     return made
 
 
 def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
-    request, setting, public = prepared.request, prepared.mechanism.setting, prepared.without_tables()
+    request, setting, schema = prepared.request, prepared.mechanism.setting, opened.schema
     return Release(
         answer,
         str(prepared.question),
         request.level,
         request.neighbours,
-        lambda: statement(public) | details_of(answer),
+        lambda: statement(prepared) | details_of(answer),
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),
-        warnings=cautions(request, opened.schema, setting.people, setting.levels),
+        cautioned=lambda: cautions(request, schema, setting.people, setting.levels),
     )
 
 
@@ -195,28 +196,27 @@ def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, v
     book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
     warn_of_paid_repeats(book, requests)
     prepared = [withhold_details(lambda: _prepared(opened, one, requests, book)) for one in fresh]  # noqa: B023
-    ready = [one for one, _ in prepared]
     charges = [
         Charge(
             **_charge(one.request)
             | {"used": one.spent, "personal": _personal(one, weightless), "data_version": version},
         )
-        for one, weightless in prepared
+        for one, _, weightless in prepared
     ]
     reservations = book.reserve_together(charges, **agreed)
-    answers = [withhold_details(lambda: one.draw(SystemBits())) for one in ready]  # noqa: B023
-    made = [_made(answer, opened, one, book.opening.dataset) for answer, one in zip(answers, ready)]
+    answers = [withhold_details(lambda: one.draw(tables, SystemBits())) for one, tables, _ in prepared]  # noqa: B023
+    made = [_made(answer, opened, one, book.opening.dataset) for answer, (one, _, _) in zip(answers, prepared)]
     book.record_together([(held, one.answer, one.statement) for held, one in zip(reservations, made)])
     return made
 
 
 def _prepared(
     opened: Source, checked: tuple[Request, Plan], together: Sequence[Request], book: Ledger
-) -> tuple[Prepared, frozenset[Epsilon]]:
+) -> tuple[Prepared, tuple[Table, ...], frozenset[Epsilon]]:
     request, plan = checked
     counted = count_checked(opened, plan)
     weightless = _weightless(book, request, together, counted)
-    return prepare(request, counted, weightless), weightless
+    return *prepare(request, counted, weightless), weightless
 
 
 def _weightless(book: Ledger, request: Request, together: Sequence[Request], counted: Counted) -> frozenset[Epsilon]:

@@ -43,7 +43,13 @@ class Release(Result):
     recorded: bool = False
     """Whether the answer was already in the ledger, so that asking again cost nothing."""
     time: str = ""
-    warnings: tuple[str, ...] = ()
+    cautioned: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
+    """What makes the warnings, in the same way."""
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a careful colleague would say: by names, types and public numbers alone."""
+        return self.cautioned()
 
     @cached_property
     def statement(self) -> Statement:
@@ -51,8 +57,9 @@ class Release(Result):
         return self.stated()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is kept of a release elsewhere: the statement, not what makes it."""
-        return vars(self) | {"statement": self.statement, "stated": None}
+        """What is kept of a release elsewhere: the statement and the warnings, not what makes them."""
+        made = {"statement": self.statement, "warnings": self.warnings}
+        return vars(self) | made | {"stated": None, "cautioned": None}
 
     @property
     def certificate(self) -> Statement:

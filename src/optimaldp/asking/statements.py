@@ -57,7 +57,7 @@ def _group_sizes(prepared: Prepared) -> list[int | None] | None:
     """How many people each group has, where it is public who is in which."""
     if prepared.request.groups is None or not prepared.request.groups.public:
         return None
-    return [certified.mechanism.setting.people for _, certified, _ in prepared.parts]
+    return [certified.mechanism.setting.people for _, certified in prepared.parts]
 
 
 def mechanism_document(

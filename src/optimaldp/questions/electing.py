@@ -10,7 +10,7 @@ from optimaldp.laws.setting import Table
 from optimaldp.laws.weighted_votes import weighted_counts, winner_by_weights
 from optimaldp.laws.winner import WinnerClaim, draw_winner, winner_claim
 from optimaldp.laws.winner.distribution import claimed_probabilities
-from optimaldp.privacy import ApproximateDP, Neighbours, approximate
+from optimaldp.privacy import Neighbours
 from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.sampling import BitSource
 
@@ -20,6 +20,8 @@ MOST_LISTED = 60  # options whose whole distribution is computed for one draw; m
 @dataclass(frozen=True)
 class Electing(Mechanism):
     """One vote for each person."""
+
+    optimality = "not claimed; no table is known where it is worse than permute-and-flip"
 
     @property
     def claim(self) -> WinnerClaim:
@@ -51,10 +53,6 @@ class Electing(Mechanism):
         moves = "a record may be replaced, added or removed" if replaced else "a record may be added or removed"
         return f"{self.claim.proof}; {moves}, whether or not it names one of the options"
 
-    @property
-    def optimality(self) -> str:
-        return "not claimed; no table is known where it is worse than permute-and-flip"
-
     def parameters(self) -> dict[str, Any]:
         return {"options": len(self.answers)}
 
@@ -63,13 +61,12 @@ class Electing(Mechanism):
 class WeightedElecting(Mechanism):
     """People with levels of their own: everybody's vote weighs as much as their level."""
 
-    @property
-    def name(self) -> str:
-        return "weighted winner"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)  # the weighted law has no use for delta
+    name = "weighted winner"
+    uses_delta = False  # the weighted law has no use for delta
+    proof = (
+        "a vote of weight epsilon_i that comes, goes or changes moves the logarithm of every option's probability by at "
+        "most epsilon_i: the continuum flip envelope for up to five options, permute-and-flip beyond"
+    )
 
     def law(self, table: Table) -> Law:
         by_level = [(epsilon, self.question.fold(cells)[:-1]) for epsilon, cells in table.by_level]
@@ -77,13 +74,6 @@ class WeightedElecting(Mechanism):
             return certain(0, len(self.answers))
         weights = weighted_counts(by_level)
         return law_of(lambda: winner_by_weights(weights), weights.index(max(weights)), len(weights))
-
-    @property
-    def proof(self) -> str:
-        return (
-            "a vote of weight epsilon_i that comes, goes or changes moves the logarithm of every option's probability by at "
-            "most epsilon_i: the continuum flip envelope for up to five options, permute-and-flip beyond"
-        )
 
     def parameters(self) -> dict[str, Any]:
         return {"options": len(self.answers)}

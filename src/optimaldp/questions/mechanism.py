@@ -38,15 +38,15 @@ class Mechanism(ABC):
     question: Question
     setting: Setting
 
+    uses_delta = True
+    """Whether the delta of its level buys anything: otherwise it is not charged."""
+    listed = True
+    """Whether its answers are a list and its law can be read for any table."""
+
     @property
     @abstractmethod
     def name(self) -> str:
         """The mechanism's name in documents."""
-
-    @property
-    def spent(self) -> ApproximateDP:
-        """What the answer costs: the level of the setting, without a delta that is not used."""
-        return self.setting.level
 
     @property
     def answers(self) -> Sequence[str]:
@@ -55,11 +55,6 @@ class Mechanism(ABC):
             remedy = "write the options out: they are public"
             raise QuestionError("options", str(self.question), "names no options", remedy)
         return listed
-
-    @property
-    def listed(self) -> bool:
-        """Whether its answers are a list and its law can be read for any table."""
-        return True
 
     @abstractmethod
     def law(self, table: Table) -> Law:
@@ -71,7 +66,7 @@ class Mechanism(ABC):
 
     def at(self, level: ApproximateDP) -> Self:
         """The same mechanism at another level: the referee asks for one at which its numbers are rational."""
-        return replace(self, setting=self.setting.at(level))
+        return replace(self, setting=replace(self.setting, level=level))
 
     def truth(self, table: Table) -> int:
         """The position of the true answer, as the question understands it. Private."""
@@ -121,9 +116,15 @@ class Mechanism(ABC):
 class AtDistance(Mechanism):
     """Yes/no and comparisons of two: right with the greatest probability that the distance to another answer allows."""
 
-    @property
-    def name(self) -> str:
-        return "balanced chain"
+    name = "balanced chain"
+    proof = (
+        "raising both answers' probabilities by the step function once for every move from the boundary keeps neighbours "
+        "close in all events, for every number of people (papers 000 and 001, with the corrected step function)"
+    )
+    optimality = (
+        "at every table the greatest probability of the true answer among all private mechanisms that treat the two answers "
+        "alike where they touch"
+    )
 
     def law(self, table: Table) -> Law:
         counts = self.question.fold(table.cells)
@@ -132,17 +133,3 @@ class AtDistance(Mechanism):
             return certain(truth, 2)
         chain = Chain(self.setting.level)
         return two_answers(truth, lambda: chain.error(moves - 1))
-
-    @property
-    def proof(self) -> str:
-        return (
-            "raising both answers' probabilities by the step function once for every move from the boundary keeps neighbours "
-            "close in all events, for every number of people (papers 000 and 001, with the corrected step function)"
-        )
-
-    @property
-    def optimality(self) -> str:
-        return (
-            "at every table the greatest probability of the true answer among all private mechanisms that treat the two answers "
-            "alike where they touch"
-        )

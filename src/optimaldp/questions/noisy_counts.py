@@ -14,7 +14,7 @@ from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.release import check_mapping, private_histogram
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import ApproximateDP, Neighbours, approximate
+from optimaldp.privacy import Neighbours
 from optimaldp.questions.counted import ReleasedCounts
 from optimaldp.questions.histogram_details import details_of_noise
 from optimaldp.questions.mechanism import Answer, Mechanism
@@ -24,6 +24,9 @@ from optimaldp.sampling import BitSource
 @dataclass(frozen=True)
 class NoisyCounts(Mechanism):
     """Noise on the lattice of histograms with this total, or independent noise under add-remove; then back to a histogram."""
+
+    uses_delta = False  # delta buys nothing where the cells are known
+    listed = False
 
     def __post_init__(self) -> None:
         if self.setting.level.epsilon.is_zero:  # here, so that nothing is spent before it is noticed
@@ -35,14 +38,6 @@ class NoisyCounts(Mechanism):
     @property
     def name(self) -> str:
         return "lattice noise" if self.setting.neighbours is Neighbours.SUBSTITUTION else "independent noise"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)  # delta buys nothing where the cells are known
-
-    @property
-    def listed(self) -> bool:
-        return False
 
     def recipe(self) -> dict[str, Any]:
         """How the noise is made, as the referee reads it."""
@@ -103,6 +98,15 @@ class NoisyCounts(Mechanism):
 class FiniteCounts(Mechanism):
     """The mechanism with the least expected error at this number of people, from the linear program, drawn from exactly."""
 
+    name = "finite optimum"
+    uses_delta = False
+    listed = False
+    proof = "every pair of neighbouring histograms of this many people, for every answer, in exact arithmetic"
+    optimality = (
+        "no epsilon-DP mechanism has a smaller expected L1 error at this number of people under the prior "
+        "(linear program)"
+    )
+
     def __post_init__(self) -> None:
         question: Any = self.question
         for refused, rule, remedy in (
@@ -121,18 +125,6 @@ class FiniteCounts(Mechanism):
         ):
             if refused:
                 raise QuestionError("optimum", str(question), rule, remedy)
-
-    @property
-    def name(self) -> str:
-        return "finite optimum"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)
-
-    @property
-    def listed(self) -> bool:
-        return False
 
     def found(self) -> FiniteOptimum:
         """The optimum for this many people: public numbers only."""
@@ -156,14 +148,6 @@ class FiniteCounts(Mechanism):
         drawn = optimum.release(self.question.fold(table.cells), source=source)
         return ReleasedCounts.of(self.answers, drawn.counts, {"expected_error": float(optimum)})
 
-    @property
-    def proof(self) -> str:
-        return "every pair of neighbouring histograms of this many people, for every answer, in exact arithmetic"
-
-    @property
-    def optimality(self) -> str:
-        return "no epsilon-DP mechanism has a smaller expected L1 error at this number of people under the prior (linear program)"
-
     def reliability(self) -> str:
         off = float(self.found())
         return f"All counts together are expected to be off by {off:.3g} people under the prior, the least possible."
@@ -178,9 +162,8 @@ def _optimum(bins: int, people: int, epsilon: str, prior: str) -> FiniteOptimum:
 class KeptCounts(NoisyCounts):
     """People with levels of their own: each is kept with a probability by their level, the others join everybody else."""
 
-    @property
-    def name(self) -> str:
-        return "kept counts"
+    name = "kept counts"
+    optimality = "not claimed"
 
     def keeps(self) -> Kept:
         """Who of a table is kept: the code that a draw uses, shown to the referee too."""
@@ -198,10 +181,6 @@ class KeptCounts(NoisyCounts):
             "a person is kept with probability (e^own - 1)/(e^epsilon - 1), so what is said about them changes by at most "
             f"e^own; then {super().proof}"
         )
-
-    @property
-    def optimality(self) -> str:
-        return "not claimed"
 
     def reliability(self) -> str:
         question: Any = self.question

@@ -35,9 +35,15 @@ def _linear(question: Any) -> tuple[LinearCondition, bool]:
 class WeightedVotes(Mechanism):
     """Yes/no with the least error on average: everybody's vote weighs as much as their own level."""
 
-    @property
-    def name(self) -> str:
-        return "weighted votes"
+    name = "weighted votes"
+    proof = (
+        "one person moves the weighted sum by at most their own level, and the logarithm of both answers' probabilities "
+        "moves by no more than the sum"
+    )
+    optimality = (
+        "not claimed; on average over independent votes it was within 2 % of the least possible error where most are "
+        "alike"
+    )
 
     def law(self, table: Table) -> Law:
         return law_of_sides(lambda: self.sides(table))
@@ -51,25 +57,12 @@ class WeightedVotes(Mechanism):
     def aim(self) -> Aim:
         return Aim.TYPICAL
 
-    @property
-    def proof(self) -> str:
-        return (
-            "one person moves the weighted sum by at most their own level, and the logarithm of both answers' probabilities "
-            "moves by no more than the sum"
-        )
-
-    @property
-    def optimality(self) -> str:
-        return "not claimed; on average over independent votes it was within 2 % of the least possible error where most are alike"
-
 
 @dataclass(frozen=True)
 class AtTheWorstTable(WeightedVotes):
     """The least error at the worst table instead of the typical one."""
 
-    @property
-    def name(self) -> str:
-        return "balanced levels"
+    name = "balanced levels"
 
     @property
     def aim(self) -> Aim:
@@ -85,16 +78,12 @@ class AtTheWorstTable(WeightedVotes):
 class Balanced(AtTheWorstTable):
     """Yes/no at the worst table: the cheapest set of people who could change the answer decides."""
 
-    @property
-    def proof(self) -> str:
-        return (
-            "with the levels of those who could change the answer in rising order the error is "
-            "e^-(a_1 + ... + a_(k-1)) / (1 + e^(a_k)); whoever changes alters it by at most their own factor, in any table"
-        )
+    proof = (
+        "with the levels of those who could change the answer in rising order the error is "
+        "e^-(a_1 + ... + a_(k-1)) / (1 + e^(a_k)); whoever changes alters it by at most their own factor, in any table"
+    )
 
-    @property
-    def optimality(self) -> str:
-        return "the greatest balanced mechanism on the grid of counts by level (paper 003), at delta 0"
+    optimality = "the greatest balanced mechanism on the grid of counts by level (paper 003), at delta 0"
 
 
 @dataclass(frozen=True)
@@ -112,9 +101,7 @@ class WeightedMean(WeightedVotes):
 class BalancedMean(AtTheWorstTable, WeightedMean):
     """A mean at the worst table: the people with the best gain for their level decide."""
 
-    @property
-    def optimality(self) -> str:
-        return "not claimed"
+    optimality = "not claimed"
 
 
 def law_of_sides(sides: Callable[[], Sides]) -> Law:

@@ -23,6 +23,10 @@ class PriorVotes(Mechanism):
 
     optimum: GridLaw
 
+    name = "prior optimum"
+    listed = False  # it has a law at the tables of its public sizes alone, and all of them are examined
+    proof = "all tables of the public sizes and all their neighbours were compared, each at the level of who changes"
+
     @classmethod
     def of(cls, question: Question, setting: Setting) -> Self:
         return cls(question, setting, optimum_at(question, setting.levels, setting.aim, setting.level.delta))
@@ -32,22 +36,10 @@ class PriorVotes(Mechanism):
         """The law of a document, for the referee to examine: of several best ones each is as good."""
         return cls(question, setting, GridLaw.read(document))
 
-    @property
-    def name(self) -> str:
-        return "prior optimum"
-
-    @property
-    def listed(self) -> bool:
-        return False  # it has a law at the tables of its public sizes alone, and all of them are examined
-
     def law(self, table: Table) -> Law:
         counts = {epsilon: self.question.fold(cells)[0] for epsilon, cells in table.by_level}
         chance = self.optimum.at(tuple(counts.get(epsilon, 0) for epsilon, _ in self.setting.levels))
         return two_answers(0, lambda: 1 - chance) if 2 * chance >= 1 else two_answers(1, lambda: chance)
-
-    @property
-    def proof(self) -> str:
-        return "all tables of the public sizes and all their neighbours were compared, each at the level of who changes"
 
     @property
     def optimality(self) -> str:

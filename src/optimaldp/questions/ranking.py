@@ -27,6 +27,11 @@ class Ranking(Mechanism):
 
     chosen: QuantileLaw
 
+    optimality = (
+        "not claimed; on average over tables its rank error was never above that of the exponential mechanism where "
+        "tried"
+    )
+
     @classmethod
     def of(cls, question: Quantile, setting: Setting) -> Self:
         levels = tuple(epsilon for epsilon, _ in setting.levels) if setting.personal else None
@@ -43,7 +48,7 @@ class Ranking(Mechanism):
         return str(self.chosen.mode)
 
     @property
-    def listed(self) -> bool:
+    def listed(self) -> bool:  # type: ignore[override]
         return not self.setting.personal  # people's own levels are examined with the law itself
 
     def _cells(self, table: Table) -> Mapping[int, Any]:
@@ -80,10 +85,6 @@ class Ranking(Mechanism):
             "the distance to every bin changes by at most one with any replaced, added or removed record; the FLIP theorems "
             "bound every bin's probability where their public rule holds"
         )
-
-    @property
-    def optimality(self) -> str:
-        return "not claimed; on average over tables its rank error was never above that of the exponential mechanism where tried"
 
     def parameters(self) -> dict[str, Any]:
         return {

@@ -24,9 +24,12 @@ class HasSignedDistance(Protocol):
 class BySignedDistance(Mechanism):
     """P(yes) = 1 - e^(-epsilon W)/2 above the bound and e^(epsilon W)/2 below it, W in people, the last one in part."""
 
-    @property
-    def name(self) -> str:
-        return "signed distance"
+    name = "signed distance"
+    proof = (
+        "one person moves the signed distance W by at most 1, and the logarithm of both answers' probabilities changes by "
+        "at most epsilon when W changes by 1"
+    )
+    optimality = "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum"
 
     def law(self, table: Table) -> Law:
         question: Any = self.question
@@ -34,14 +37,3 @@ class BySignedDistance(Mechanism):
         # Infinite where no table with this public number of people has another answer.
         level, last = self.setting.level, 0 if distance > 0 else 1
         return law_of(lambda: sides_at(distance, level.epsilon, level.delta), last, 2)
-
-    @property
-    def proof(self) -> str:
-        return (
-            "one person moves the signed distance W by at most 1, and the logarithm of both answers' probabilities changes by "
-            "at most epsilon when W changes by 1"
-        )
-
-    @property
-    def optimality(self) -> str:
-        return "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum"

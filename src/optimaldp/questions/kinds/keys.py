@@ -74,13 +74,13 @@ class KeptKeys(Mechanism):
 
     chosen: KeysLaw
 
-    @property
-    def name(self) -> str:
-        return "kept keys"
-
-    @property
-    def listed(self) -> bool:
-        return False
+    name = "kept keys"
+    listed = False
+    proof = (
+        "a category with t people is kept with probability F^t(0), each by itself; one person more raises that by one step, "
+        "and a replaced person touches two categories at half of the level each"
+    )
+    optimality = "no (epsilon, delta)-DP mechanism under add-remove keeps a category of any size more often"
 
     def law(self, table: Table) -> Law:
         """Of one category, for a table with one: kept (0) or not (1)."""
@@ -91,17 +91,6 @@ class KeptKeys(Mechanism):
         """The kept categories in the order of their text: the order of the table must not tell anything."""
         kept = self.chosen.draw(table.cells, source)
         return sorted(map(str, kept))
-
-    @property
-    def proof(self) -> str:
-        return (
-            "a category with t people is kept with probability F^t(0), each by itself; one person more raises that by one step, "
-            "and a replaced person touches two categories at half of the level each"
-        )
-
-    @property
-    def optimality(self) -> str:
-        return "no (epsilon, delta)-DP mechanism under add-remove keeps a category of any size more often"
 
     def reliability(self) -> str:
         return (

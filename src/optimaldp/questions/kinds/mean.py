@@ -51,9 +51,7 @@ class MeanThreshold(Question):
     def readings(self) -> tuple[Grid, ...]:
         return (Grid(self.column, self.low, self.high, self.step),)
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return YES_NO
+    answers = YES_NO
 
     def fold(self, cells: Cells) -> Valued:
         size = self.readings[0].size

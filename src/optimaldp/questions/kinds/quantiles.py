@@ -77,13 +77,11 @@ class SeveralRanks(Mechanism):
 
     chosen: RepeatedQuantiles | JointQuartiles
 
+    listed = False
+
     @property
     def name(self) -> str:
         return "quartiles jointly" if isinstance(self.chosen, JointQuartiles) else "several ranks"
-
-    @property
-    def listed(self) -> bool:
-        return False
 
     def laws(self) -> tuple[QuantileLaw, ...]:
         """Every law that may be drawn from, as the referee examines them."""

@@ -48,9 +48,7 @@ class Several(Question):
     def readings(self) -> tuple[Condition, ...]:
         return tuple(map(Condition, self._conditions))
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return YES_NO
+    answers = YES_NO
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:

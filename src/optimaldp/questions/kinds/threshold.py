@@ -52,9 +52,7 @@ class Threshold(Question):
     def readings(self) -> tuple[Condition, ...]:
         return (Condition(self.predicate),)
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return YES_NO
+    answers = YES_NO
 
     @property
     def where_is_among(self) -> bool:  # type: ignore[override]

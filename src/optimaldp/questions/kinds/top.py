@@ -14,7 +14,7 @@ from optimaldp.laws.chain import Moves
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.laws.top import TopLaw
-from optimaldp.privacy import ApproximateDP, Neighbours, approximate
+from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.accuracy import Accuracy
 from optimaldp.questions.base import Spec
@@ -90,17 +90,9 @@ class Leading(Mechanism):
 
     chosen: TopLaw
 
-    @property
-    def name(self) -> str:
-        return "leading options"
-
-    @property
-    def spent(self) -> ApproximateDP:
-        return approximate(self.setting.level.epsilon)  # delta is not used
-
-    @property
-    def listed(self) -> bool:
-        return False
+    name = "leading options"
+    uses_delta = False
+    listed = False
 
     def law(self, table: Table) -> Law:
         raise QuestionError("question", str(self.question), "has too many answers to list", "draw one")

@@ -55,9 +55,7 @@ class ShareDifference(Question):
     def readings(self) -> tuple[Condition, ...]:
         return tuple(map(Condition, self._conditions))
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return YES_NO
+    answers = YES_NO
 
     def fold(self, cells: Cells) -> Counts:
         folded = [0] * 5
@@ -143,9 +141,7 @@ class MeanDifference(Question):
     def readings(self) -> tuple[Grid | Condition, ...]:
         return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
 
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return YES_NO
+    answers = YES_NO
 
     def fold(self, cells: Cells) -> MeanCounts:
         groups: tuple[dict[int, int], dict[int, int]] = ({}, {})

@@ -50,10 +50,6 @@ class Cell:
     form: tuple[str, ...] = ()
     """Numbers: the marks of thousands and of decimals. Dates and times: the format. Truth: the words for true and false."""
 
-    @property
-    def kind(self) -> Kind:
-        return KINDS[self.meaning]
-
     def value(self, text: object) -> Any:
         """The cells as values; NULL where a cell does not fit."""
         if self.meaning in ("open", "text"):

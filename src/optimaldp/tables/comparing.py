@@ -31,7 +31,7 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
     left, right = _beside(left, right), _beside(right, left)
     if left.kind == right.kind:
         return left, right
-    if left.is_number and right.is_number:
+    if {left.kind, right.kind} == {"whole", "real"}:
         return real(left), real(right)
     mixed = f"compares {kind_words(left.kind)} with {kind_words(right.kind)}"
     declared = "--type age=number, or types={'age': 'number'}"

@@ -74,7 +74,7 @@ def _rows(table: object, plan: Plan) -> Any:
     if plan.key is not None:
         columns["key"] = plan.key(table)
     if plan.unit is None:
-        return _counting_rows(table, _silenced(columns, table, plan), plan)
+        return _counting_rows(table, columns if plan.where is None else _silenced(columns, table, plan), plan)
     columns["unit"] = plan.unit(table)
     columns["speaks"] = writer(table).literal(True) if plan.where is None else plan.where.on(table)
     if plan.order is not None:
@@ -93,8 +93,7 @@ def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
 
 def _silenced(columns: dict[str, Any], table: object, plan: Plan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
-    if plan.where is None:
-        return columns
+    assert plan.where is not None
     speaks = plan.where.on(table)
     write = writer(table)
     if plan.filtered:

@@ -87,7 +87,8 @@ def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: st
         rule = "is not one character that can separate cells"
         raise TableError("delimiter", delimiter, rule, f"for example one of {' '.join(map(repr, DELIMITERS))}")
     headers = [_header(path, codec) for path in paths]
-    mark = delimiter or _most_used(headers[0])
+    # The delimiter that the header holds most often, outside of quotes; a comma if it holds none.
+    mark = delimiter or max(DELIMITERS, key="".join(headers[0].split('"')[::2]).count)
     cut = [split_line(header.encode(codec), mark.encode()) for header in headers]
     names = [tuple(cell.decode(codec).strip() for cell in cells) for cells in cut]
     if any(other != names[0] for other in names):
@@ -120,12 +121,6 @@ def _header(path: str, codec: str) -> str:
         f"has a first line that is not {codec}",
         "declare its encoding, for example --encoding latin-1, or encoding='latin-1'",
     )
-
-
-def _most_used(header: str) -> str:
-    """The delimiter that the header holds most often, outside of quotes; a comma if it holds none."""
-    unquoted = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=unquoted.count)
 
 
 def _opened(path: str) -> Any:

@@ -27,12 +27,14 @@ _ENDINGS: dict[str, tuple[str, ...]] = {
     "parquet": (".parquet", ".pq"),
     "csv": tuple(f"{kind}{packed}" for kind in (".csv", ".tsv", ".txt") for packed in ("", ".gz", ".zst", ".bz2")),
 }
+_TITLES = {"parquet": "Parquet", "csv": "CSV"}
 
 
 def open_path(text: str, delimiter: str | None = None, encoding: str | None = None, *, pattern: bool = False) -> Source:
     """A file or a folder of files; a pattern only if that is said."""
     paths = _matching(text) if pattern else _paths(text)
-    label, kind = _label(text, paths), _format(text, paths)
+    kind = _format(text, paths)
+    label = f"{_TITLES[kind]} {'file' if paths == [text] else 'files'} {text}"
     if kind == "csv":
         return _open_csv(paths, label, delimiter, encoding)
     if delimiter is not None or encoding is not None:
@@ -123,8 +125,3 @@ def _format(text: str, paths: list[str]) -> str:
     if kind is None:
         raise TableError("data", text, "is neither a CSV nor a Parquet file", "its name should end in .csv or .parquet")
     return kind
-
-
-def _label(text: str, paths: list[str]) -> str:
-    kind = "Parquet" if _ending(paths[0]) == "parquet" else "CSV"
-    return f"{kind} file {text}" if paths == [text] else f"{kind} files {text}"

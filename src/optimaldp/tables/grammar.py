@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from sqlglot import expressions as exp
 
@@ -28,13 +29,13 @@ _ALLOWED = (
 )
 
 
+@dataclass
 class Reader:
     """Reads a sqlglot tree into terms, and remembers the columns that it names."""
 
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self.named: dict[str, None] = {}
-        self.depth = 0
+    schema: Schema
+    named: dict[str, None] = field(default_factory=dict)
+    depth: int = 0
 
     def truth(self, node: exp.Expr) -> Term:
         """Read a node that must be true or false."""
@@ -47,7 +48,7 @@ class Reader:
     def number(self, node: exp.Expr) -> Term:
         """Read a node that must be a number."""
         term = terms.read_as(self.read(node), "number")
-        if not term.is_number:
+        if term.kind not in ("whole", "real"):
             raise QuestionError("predicate", term.text, "is not a number", "arithmetic needs number columns")
         return term
 
@@ -83,8 +84,8 @@ class Reader:
     def _column(self, node: exp.Column) -> Term:
         if node.args.get("table") is not None:
             raise QuestionError("predicate", _text(node), "names a table or a field", "write the column alone")
-        name = self.schema.find(node.name, field="predicate", exactly=bool(node.this.args.get("quoted")))
-        column = self.schema[name]
+        quoted = bool(node.this.args.get("quoted"))
+        name, column = self.schema.find(node.name, field="predicate", exactly=quoted)
         if column.kind == "other":
             raise QuestionError("predicate", name, f"is a column of type {column.name}, which cannot be compared")
         self.named[name] = None

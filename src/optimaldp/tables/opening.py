@@ -39,7 +39,7 @@ def open_source(
     >>> open_source(pyarrow.table({"smokes": ["yes", "no"]}))
     Source(pyarrow table in memory (1 column))
     """
-    text = _path(source)
+    text = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     if (delimiter is not None or encoding is not None or glob) and (text is None or "://" in text):
         field = "glob" if glob else "delimiter" if delimiter is not None else "encoding"
         raise TableError(field, delimiter or encoding or glob, "can be said of files only", "leave it out")
@@ -51,12 +51,6 @@ def open_source(
         pattern = glob or (text.startswith(GLOB) and not os.path.exists(text))
         opened = open_path(text.removeprefix(GLOB) if pattern else text, delimiter, encoding, pattern=pattern)
     return declare(opened, types) if types else opened
-
-
-def _path(source: object) -> str | None:
-    if isinstance(source, str):
-        return source
-    return os.fsdecode(source) if hasattr(source, "__fspath__") else None
 
 
 def _open_object(source: object) -> Source:

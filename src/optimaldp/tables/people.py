@@ -48,7 +48,9 @@ class People:
         *reduce* is for the first reading and those of its kind; the others follow their default. ``first`` takes a whole row.
         """
         if self.unit is None:
-            self._need_no_rule()
+            for field, value in (("reduce", self.reduce), ("reduce_order", self.reduce_order)):
+                if value is not None:
+                    raise QuestionError(field, value, "needs unit=", "name the column that identifies a person")
             return ()
         readings: tuple[Reading | Keys, ...] = (tally,) if isinstance(tally, Keys) else tally.readings
         chosen = self.reduce or _default(readings[0])
@@ -62,11 +64,6 @@ class People:
         if chosen == "first":
             return (chosen,) * len(readings)
         return tuple(chosen if _RULES[type(one)] is known else _default(one) for one in readings)
-
-    def _need_no_rule(self) -> None:
-        for field, value in (("reduce", self.reduce), ("reduce_order", self.reduce_order)):
-            if value is not None:
-                raise QuestionError(field, value, "needs unit=", "name the column that identifies a person")
 
 
 def _default(reading: Reading | Keys) -> Rule:

@@ -108,8 +108,7 @@ def _readings(tally: Tally, schema: Schema) -> tuple[Numbered, ...]:
 def _column(schema: Schema, name: str | None, field: str, kinds: tuple[Kind, ...]) -> Build | None:
     if name is None:
         return None
-    own = schema.find(name, field=field)
-    column = schema[own]
+    own, column = schema.find(name, field=field)
     if column.kind not in kinds or column.name.startswith(_NESTED):
         raise QuestionError(field, own, f"holds {column.words}", f"it cannot serve as {field}")
     if field == "reduce_order" and column.open:
@@ -127,8 +126,7 @@ def _ordered_text(text: Any) -> Any:
 
 def _part(schema: Schema, name: str, value: Option) -> Build:
     """Whether a row belongs to a part. Text is compared byte by byte: no collation or padding makes two parts overlap."""
-    own = schema.find(name, field="part")
-    column = schema[own]
+    own, column = schema.find(name, field="part")
     if column.open and not isinstance(value, bool):
         value = str(value)
     if column.kind == "text" and isinstance(value, str):

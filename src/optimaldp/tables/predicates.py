@@ -69,7 +69,11 @@ def parse(text: str) -> Any:
     if len(text) > _LONGEST:
         raise QuestionError("predicate", text, f"is longer than {_LONGEST} characters")
     try:
-        _refuse_tokens(text, sqlglot.tokenize(text, read="duckdb"))
+        for token in sqlglot.tokenize(text, read="duckdb"):
+            if token.comments:
+                raise QuestionError("predicate", text, "holds a comment, which is not allowed")
+            if token.token_type.name in ("SEMICOLON", "HINT"):
+                raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
         trees = sqlglot.parse(text, read="duckdb")
     except SqlglotError as error:
         problem = _describe(error)
@@ -81,14 +85,6 @@ def parse(text: str) -> Any:
 
 
 _KEYWORDS = "put text into single quotes, and a column that is named like a keyword into double quotes"
-
-
-def _refuse_tokens(text: str, tokens: list[Any]) -> None:
-    for token in tokens:
-        if token.comments:
-            raise QuestionError("predicate", text, "holds a comment, which is not allowed")
-        if token.token_type.name in ("SEMICOLON", "HINT"):
-            raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
 
 
 def _describe(error: object) -> str:

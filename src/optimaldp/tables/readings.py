@@ -65,8 +65,7 @@ def _condition(reading: Condition, schema: Schema) -> Numbered:
 
 
 def _options(reading: Options, schema: Schema) -> Numbered:
-    name = schema.find(reading.column)
-    column = schema[name]
+    name, column = schema.find(reading.column)
     options = _values(reading, name, column)
     column = column.read_as(_meaning(options))
     last = len(options)
@@ -163,8 +162,8 @@ def _truth(option: Option) -> bool | None:
 
 
 def _bins(reading: Bins, schema: Schema) -> Numbered:
-    name = schema.find(reading.column)
-    column = schema[name].read_as(_edge_meaning(reading.edges))
+    name, stored = schema.find(reading.column)
+    column = stored.read_as(_edge_meaning(reading.edges))
     edges = _edges(reading, name, column)
     last = len(edges) - 1
 
@@ -233,8 +232,8 @@ def _is_below(value: Any, edge: Edge, column: ColumnType) -> Any:
 
 
 def _steps(reading: Steps | Grid, schema: Schema) -> Numbered:
-    name = schema.find(reading.column)
-    column = schema[name].read_as(_edge_meaning((reading.low, reading.high)))
+    name, stored = schema.find(reading.column)
+    column = stored.read_as(_edge_meaning((reading.low, reading.high)))
     low, high = _edge(reading.low, name, column), _edge(reading.high, name, column)
     stepping.check(low, high, reading.step, name)
     if isinstance(reading, Grid):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.celltext import Cell, Meaning
+from optimaldp.tables.celltext import KINDS, Cell, Meaning
 from optimaldp.tables.engines import engine_name
 from optimaldp.tables.tally import Option
 
@@ -81,7 +81,7 @@ class Schema:
 
     >>> schema = Schema((("age", ColumnType("whole", "int64")),))
     >>> schema.find("AGE")
-    'age'
+    ('age', ColumnType(kind='whole', name='int64', options=None, cell=None, required=False))
     """
 
     columns: tuple[tuple[str, ColumnType], ...]
@@ -97,15 +97,16 @@ class Schema:
         return len(self.columns)
 
     def __getitem__(self, name: str) -> ColumnType:
-        return dict(self.columns)[self.find(name)]
+        return self.find(name)[1]
 
-    def find(self, name: str, *, field: str = "column", exactly: bool = False) -> str:
-        """The table's own spelling of a column's name: exact, or the only one that differs in case alone."""
-        if name in self.names:
-            return name
-        similar = [] if exactly else [own for own in self.names if own.casefold() == name.casefold()]
+    def find(self, name: str, *, field: str = "column", exactly: bool = False) -> tuple[str, ColumnType]:
+        """A column in the table's own spelling, with its type: its exact name, or the only one that differs in case alone."""
+        columns = dict(self.columns)
+        if name in columns:
+            return name, columns[name]
+        similar = [] if exactly else [own for own in columns if own.casefold() == name.casefold()]
         if len(similar) == 1:
-            return similar[0]
+            return similar[0], columns[similar[0]]
         rule = "could be several columns" if similar else "is not a column of the table"
         raise QuestionError(field, name, rule, self._way_out(name, similar, in_a_condition=field == "predicate"))
 
@@ -141,7 +142,7 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
 def of_cell(cell: Cell) -> ColumnType:
     """The type of a column of text whose cells have a meaning; truth values list their options themselves."""
     name = "int64" if cell.meaning == "whole" else "text" if cell.meaning == "open" else cell.meaning
-    return ColumnType(cell.kind, name, (False, True) if cell.meaning == "truth" else None, cell)
+    return ColumnType(KINDS[cell.meaning], name, (False, True) if cell.meaning == "truth" else None, cell)
 
 
 def column_type(dtype: object, options: tuple[Option, ...] | None = None) -> ColumnType:

@@ -81,9 +81,8 @@ def declare(source: Source, types: Mapping[str, str]) -> Source:
     """Say what the cells of some text columns mean; a cell that does not fit is NULL, and nothing else depends on it."""
     declared: dict[str, ColumnType] = {}
     for written, kind in types.items():
-        name = source.schema.find(written, field="types")
+        name, column = source.schema.find(written, field="types")
         cell = read_declaration(name, kind)
-        column = source.schema[name]
         if column.kind != "text":
             raise TableError("types", name, f"holds {column.words} already", "declare types for columns of text only")
         engine = engine_name(source.table)

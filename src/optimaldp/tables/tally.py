@@ -29,10 +29,7 @@ class Condition:
     """Whether a SQL condition holds: yes is 0, no is 1. Where it is NULL it does not hold. ``*`` holds for every record."""
 
     text: str
-
-    @property
-    def size(self) -> int:
-        return 2
+    size = 2
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,7 @@ class Tally:
 
     @property
     def size(self) -> int:
-        return math.prod(self.shape)
+        return math.prod(reading.size for reading in self.readings)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.celltext import Cell, Meaning
+from optimaldp.tables.celltext import KINDS, Cell, Meaning
 from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import ColumnType, Kind
 
@@ -44,10 +44,6 @@ class Term:
     constant: bool = False
     """Whether no column is in it."""
 
-    @property
-    def is_number(self) -> bool:
-        return self.kind in ("whole", "real")
-
 
 def column_term(name: str, column: ColumnType, text: str) -> Term:
     """A column. Numbers that are not whole come as doubles, whatever the engine stores."""
@@ -63,7 +59,7 @@ def read_as(term: Term, meaning: Meaning) -> Term:
     if not term.open:
         return term
     cell = Cell(meaning)
-    return Term(cell.kind, lambda table: cell.value(term.build(table)), term.text)
+    return Term(KINDS[meaning], lambda table: cell.value(term.build(table)), term.text)
 
 
 def as_double(value: Any) -> Any:

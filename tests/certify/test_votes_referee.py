@@ -21,7 +21,6 @@ from optimaldp.certify.votes import (
 )
 from optimaldp.certify.votes.balanced import Votes
 from optimaldp.certify.votes.meaning import Table
-from optimaldp.distances.among import flips_of_share_among, share_among_holds, signed_share_among
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.distances.mean import MeanBound, sparse_counts
 from optimaldp.distances.two_groups import flips_of_share_difference, share_difference_holds
@@ -51,8 +50,8 @@ def approximate(epsilon: object, delta: object = 0) -> ApproximateDP:
 
 def among(relation: Neighbours, flips: Callable[[Table], int | float] | None = None) -> Finding:
     return examine_distance(
-        lambda t: share_among_holds(">=", THIRD, t),  # type: ignore[arg-type]
-        flips or (lambda t: flips_of_share_among(">=", THIRD, t, relation)),  # type: ignore[arg-type]
+        lambda t: share_condition(">=", THIRD).holds(*t[:2]),
+        flips or (lambda t: share_condition(">=", THIRD).flips(*t, relation)),
         share_of(">=", THIRD, outside=True).holds,
         cells=3,
         people=6,
@@ -66,12 +65,12 @@ def test_among_passes(relation: Neighbours) -> None:
 
 
 WRONG_MOVES: dict[str, Callable[[Table], int | float]] = {
-    "people outside cannot come in": lambda t: flips_of_share_among(">=", THIRD, (t[0], t[1], 0), SUBSTITUTION),
-    "outside counts as no": lambda t: flips_of_share_among(">=", THIRD, (t[0], t[1] + t[2], 0), SUBSTITUTION),
-    "the other relation": lambda t: flips_of_share_among(">=", THIRD, t, ADD_REMOVE),  # type: ignore[arg-type]
-    "off by one": lambda t: 1 + flips_of_share_among(">=", THIRD, t, SUBSTITUTION),  # type: ignore[arg-type]
+    "people outside cannot come in": lambda t: share_condition(">=", THIRD).flips(t[0], t[1], 0, SUBSTITUTION),
+    "outside counts as no": lambda t: share_condition(">=", THIRD).flips(t[0], t[1] + t[2], 0, SUBSTITUTION),
+    "the other relation": lambda t: share_condition(">=", THIRD).flips(*t, ADD_REMOVE),
+    "off by one": lambda t: 1 + share_condition(">=", THIRD).flips(*t, SUBSTITUTION),
     "nobody among them cannot change": lambda t: (
-        math.inf if t[0] + t[1] == 0 else flips_of_share_among(">=", THIRD, t, SUBSTITUTION)  # type: ignore[arg-type]
+        math.inf if t[0] + t[1] == 0 else share_condition(">=", THIRD).flips(*t, SUBSTITUTION)
     ),
 }
 
@@ -85,8 +84,8 @@ def test_wrong_moves_are_rejected(name: str) -> None:
 
 def test_a_wrong_truth_is_rejected() -> None:
     finding = examine_distance(
-        lambda t: share_among_holds(">", THIRD, t),  # type: ignore[arg-type]
-        lambda t: flips_of_share_among(">", THIRD, t, SUBSTITUTION),  # type: ignore[arg-type]
+        lambda t: share_condition(">", THIRD).holds(*t[:2]),
+        lambda t: share_condition(">", THIRD).flips(*t, SUBSTITUTION),
         share_of(">=", THIRD, outside=True).holds,
         cells=3,
         people=4,
@@ -135,7 +134,7 @@ def test_the_mean_passes(relation: Neighbours) -> None:
 @pytest.mark.parametrize("relation", Neighbours)
 def test_counts_and_shares_pass(comparison: str, relation: Neighbours) -> None:
     shares = examine_signed_distance(
-        lambda t: signed_share_among(comparison, Fraction(3, 5), t, relation),  # type: ignore[arg-type]
+        lambda t: share_condition(comparison, Fraction(3, 5)).signed(*t, relation),
         share_of(comparison, Fraction(3, 5), outside=True),
         people=5,
         relation=relation,

@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 from universe import Table, add_remove_flips, added_or_removed, disagreements, replaced, substitution_flips, tables
 
-from optimaldp.distances.among import flips_of_share_among, share_among_holds, signed_share_among
-from optimaldp.distances.linear import count_condition
+from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.distances.mean import MeanBound, sparse_counts
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
@@ -29,12 +28,12 @@ def share_truth(comparison: str, bound: Fraction) -> Callable[[Table], bool]:
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_share_among(comparison: str, bound: Fraction) -> None:
     truth = share_truth(comparison, bound)
-    assert all(share_among_holds(comparison, bound, t) == truth(t) for t in tables(3, 6))  # type: ignore[arg-type]
+    assert all(share_condition(comparison, bound).holds(*t[:2]) == truth(t) for t in tables(3, 6))
     searched = substitution_flips(3, 7, truth)
-    assert not disagreements(lambda t: flips_of_share_among(comparison, bound, t, SUBSTITUTION), searched, small=7)  # type: ignore[arg-type]
+    assert not disagreements(lambda t: share_condition(comparison, bound).flips(*t, SUBSTITUTION), searched, small=7)
     searched = add_remove_flips(3, 16, truth)
     wrong = disagreements(
-        lambda t: flips_of_share_among(comparison, bound, t, ADD_REMOVE),  # type: ignore[arg-type]
+        lambda t: share_condition(comparison, bound).flips(*t, ADD_REMOVE),
         searched,
         small=6,
         room=16,
@@ -46,7 +45,7 @@ def test_a_share_of_everybody_is_not_a_share_among() -> None:
     """The wrong twin: people outside who cannot come in."""
     searched = substitution_flips(3, 5, share_truth(">=", Fraction(1, 3)))
     shut_out = disagreements(
-        lambda t: flips_of_share_among(">=", Fraction(1, 3), (t[0], t[1], 0), SUBSTITUTION), searched, small=5
+        lambda t: share_condition(">=", Fraction(1, 3)).flips(t[0], t[1], 0, SUBSTITUTION), searched, small=5
     )
     assert shut_out
 
@@ -144,13 +143,13 @@ def test_one_person_moves_the_signed_distance_of_a_share_by_at_most_one(comparis
     for neighbours in Neighbours:
 
         def signed(table: Table, neighbours: Neighbours = neighbours) -> Fraction | float:
-            return signed_share_among(comparison, bound, table, neighbours)  # type: ignore[arg-type]
+            return share_condition(comparison, bound).signed(*table, neighbours)
 
         around = replaced if neighbours is SUBSTITUTION else lambda t: added_or_removed(t, 6)
         assert not lipschitz_breaches(signed, universe, around)
         for table in universe:
             assert (signed(table) > 0) == share_truth(comparison, bound)(table)
-            whole = flips_of_share_among(comparison, bound, table, neighbours)  # type: ignore[arg-type]
+            whole = share_condition(comparison, bound).flips(*table, neighbours)
             assert math.inf == whole or whole == math.ceil(abs(signed(table)))
 
 

@@ -8,6 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from enumerated import measured
 from scipy.stats import chi2
 
 from optimaldp.histograms import histogram_noise, laplace_noise
@@ -17,18 +18,7 @@ from optimaldp.histograms.noise.compositions import bitmap_subset, sorted_subset
 from optimaldp.histograms.noise.totals import TotalLaw, total_law
 from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.privacy import Epsilon
-from optimaldp.sampling import SystemBits, enumerate_bits
-
-
-def measured(draw, depth):
-    """Probabilities that *depth* bits decide, and what they leave open."""
-    found, undecided = Counter(), Fraction(0)
-    for outcome, weight in enumerate_bits(draw, depth=depth):
-        if outcome is None:
-            undecided += weight
-        else:
-            found[outcome] += weight
-    return found, undecided
+from optimaldp.sampling import SystemBits
 
 
 def proposals(law, depth):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import comb
 
 import pytest
+from enumerated import measured
 
 from optimaldp.certify.noise import check_sparse_recipe
 from optimaldp.errors import HistogramError, NotCertifiedError
@@ -18,19 +18,9 @@ from optimaldp.histograms.noise.geometric import geometric_numbers
 from optimaldp.histograms.noise.log_concave import propose
 from optimaldp.histograms.noise.sparse import SparseNoise
 from optimaldp.privacy import Epsilon
-from optimaldp.sampling import SystemBits, choose, enumerate_bits
+from optimaldp.sampling import SystemBits, choose
 
 LN2, LN3, LN4, LN8 = (Epsilon.read(f"ln({ratio})") for ratio in (2, 3, 4, 8))
-
-
-def measured(draw, depth):
-    found, undecided = Counter(), Fraction(0)
-    for outcome, weight in enumerate_bits(draw, depth=depth):
-        if outcome is None:
-            undecided += weight
-        else:
-            found[outcome] += weight
-    return found, undecided
 
 
 @pytest.mark.parametrize("epsilon", ["ln(2)", "ln(3)", "1", "ln(5/4)"])

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 import pytest
+from enumerated import measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,26 +21,13 @@ from optimaldp.sampling import (
     choose,
     choose_by_ends,
     choose_enclosed,
-    enumerate_bits,
     uniform_below,
 )
 
 
-def distribution(draw: Callable[[BitSource], int], depth: int) -> tuple[dict[int, Fraction], Fraction]:
-    """The weight of every outcome, and what is undecided after *depth* bits."""
-    weights: Counter[int] = Counter()
-    undecided = Fraction(0)
-    for outcome, weight in enumerate_bits(draw, depth=depth):
-        if outcome is None:
-            undecided += weight
-        else:
-            weights[outcome] += weight  # type: ignore[assignment]
-    return dict(weights), undecided  # type: ignore[arg-type]
-
-
 def check(draw: Callable[[BitSource], int], probabilities: Sequence[Fraction], depth: int = 10) -> None:
     """Each outcome has at most its probability, and the undecided part is all that is missing."""
-    weights, undecided = distribution(draw, depth)
+    weights, undecided = measured(draw, depth)
     assert undecided <= Fraction(len(probabilities), 2**depth) * 2
     for index, probability in enumerate(probabilities):
         assert weights.get(index, Fraction(0)) <= probability <= weights.get(index, Fraction(0)) + undecided
@@ -123,7 +111,7 @@ def test_enclosed_choice_sharpens_wide_balls() -> None:
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 13])
 def test_uniform_below(bound: int) -> None:
-    weights, undecided = distribution(lambda source: uniform_below(bound, source), 12)
+    weights, undecided = measured(lambda source: uniform_below(bound, source), 12)
     assert set(weights.values()) == {(1 - undecided) / bound}
     assert set(weights) == set(range(bound))
     assert undecided < Fraction(1, 4)
@@ -136,12 +124,12 @@ def test_uniform_below_of_nothing() -> None:
 
 @pytest.mark.parametrize("probability", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(7, 8)])
 def test_bernoulli(probability: Fraction) -> None:
-    weights, undecided = distribution(lambda source: int(bernoulli(probability, source)), 10)
+    weights, undecided = measured(lambda source: int(bernoulli(probability, source)), 10)
     assert weights.get(1, Fraction(0)) == probability * (1 - undecided)
 
 
 def test_floats_are_the_dyadic_numbers_that_they_are() -> None:
-    weights, undecided = distribution(lambda source: choose([0.25, 0.75], source, first_bits=1), 4)
+    weights, undecided = measured(lambda source: choose([0.25, 0.75], source, first_bits=1), 4)
     assert (weights, undecided) == ({0: Fraction(1, 4), 1: Fraction(3, 4)}, 0)
 
 

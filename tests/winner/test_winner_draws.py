@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from elections import permute_and_flip
+from enumerated import measured
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.winner import draw_winner, winner_probabilities
@@ -14,7 +15,7 @@ from optimaldp.laws.winner import permute_and_flip as flipping
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import ball
-from optimaldp.sampling import SystemBits, enumerate_bits
+from optimaldp.sampling import SystemBits
 
 TOP = 2**64
 
@@ -64,12 +65,9 @@ def test_flipping_has_exactly_its_probabilities(neighbours: Neighbours, monkeypa
             return root ** int(2 * moves)
 
         wanted = permute_and_flip(counts, chance)
-        weights: Counter[int | None] = Counter()
-        for outcome, weight in enumerate_bits(
-            lambda source, c=counts, p=power: flipping.draw_by_flipping(c, p, neighbours, source), depth=14
-        ):
-            weights[outcome] += weight  # type: ignore[assignment]
-        undecided = weights.pop(None, Fraction(0))
+        weights, undecided = measured(
+            lambda source, c=counts, p=power: flipping.draw_by_flipping(c, p, neighbours, source), 14
+        )
         assert undecided < Fraction(1, 20)
         assert all(weights[i] <= p <= weights[i] + undecided for i, p in enumerate(wanted))
 

@@ -97,7 +97,7 @@ def _by_group(
 
 def _losses(counted: Counted, most: Epsilon, weightless: frozenset[Epsilon]) -> tuple[tuple[Epsilon, Epsilon], ...]:
     """Each level that people have, and what they lose: nobody more than *most*, and nothing who is not asked any more."""
-    written = [_read_level(text) for text, _ in counted.by_level or ()]
+    written = [read_own_level(text) for text, _ in counted.by_level or ()]
     return tuple((own, ZERO if own in weightless else min(own, most)) for own in written)
 
 
@@ -105,7 +105,7 @@ def _by_level(counted: Counted, losses: Mapping[Epsilon, Epsilon]) -> tuple[tupl
     """The people by what they lose, in rising order. The levels are public, the counts are not."""
     merged: dict[Epsilon, dict[int, int]] = {}
     for text, cells in counted.by_level or ():
-        inside = merged.setdefault(losses[_read_level(text)], {})
+        inside = merged.setdefault(losses[read_own_level(text)], {})
         for cell, people in cells.items():
             inside[cell] = inside.get(cell, 0) + people
     return tuple(sorted(merged.items(), key=lambda item: item[0]))
@@ -116,7 +116,8 @@ def levels_of(counted: Counted) -> tuple[Epsilon, ...]:
     return tuple(own for own, _ in _losses(counted, ZERO, frozenset()))
 
 
-def _read_level(text: str) -> Epsilon:
+def read_own_level(text: str) -> Epsilon:
+    """A person's own level from a cell of the column of levels; an error does not quote it."""
     try:
         return Epsilon.read(text, name="levels")
     except LevelError:

@@ -16,6 +16,7 @@ from optimaldp.cli.options import (
     EpsilonOption,
     LedgerFile,
     Levels,
+    MaybeData,
     NeighboursOption,
     Part,
     Reduce,
@@ -27,7 +28,6 @@ from optimaldp.cli.options import (
 )
 from optimaldp.errors import InputError
 
-Data = Annotated[str | None, typer.Option("--data", help="A CSV or Parquet path, or an Ibis URL with a table.")]
 ColumnTexts = Annotated[
     list[str],
     typer.Option(
@@ -67,7 +67,7 @@ PublicNumber = Annotated[str | None, typer.Option("--n", help="With --estimate: 
 def sanitise_command(
     column: ColumnTexts,
     epsilon: EpsilonOption,
-    data: Data = None,
+    data: MaybeData = None,
     output: Output = None,
     delta: DeltaOption = "0",
     neighbours: NeighboursOption = None,

@@ -8,7 +8,7 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
-from optimaldp.privacy.levels import ApproximateDP, Bound, Level
+from optimaldp.privacy.levels import Bound, Level, single_level
 from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.results import Result
 
@@ -82,12 +82,7 @@ def text_at_least(epsilon: Epsilon) -> str:
 
 def single_bound(level: Level) -> Bound:
     """The one (epsilon, delta) of a level that a ledger can add up."""
-    if not isinstance(level, ApproximateDP) or not level.is_single:
-        raise LevelError("level", str(level), "is not a single (epsilon, delta)", "spend one epsilon and one delta")
-    bound = level.forward[0]
-    if bound.epsilon.infinite:
-        raise LevelError("epsilon", "inf", "promises nothing that could be added up", "spend a finite epsilon")
-    return bound
+    return single_level(level, "a ledger").forward[0]
 
 
 def difference(total: Epsilon, part: Epsilon) -> Epsilon | None:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.ledger.budget import single_bound
 from optimaldp.ledger.people import Part, PartValue
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound, Level
+
+
+class ChargeFields(TypedDict, total=False):
+    """What makes a :class:`Charge`, for readers of types."""
+
+    question: Required[str]
+    level: Required[Level]
+    used: Level | None
+    part: Part | PartValue | None
+    levels: str | None
+    personal: Mapping[Any, Level] | None
+    data_version: str | None
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.agreement import AS_STORED, require_same
 from optimaldp.ledger.budget import single_bound
 from optimaldp.ledger.chain import same_question
-from optimaldp.ledger.charge import Charge
+from optimaldp.ledger.charge import Charge, ChargeFields
 from optimaldp.ledger.composition.basic import NOTHING
 from optimaldp.ledger.cost import Cost, cost_as_written
 from optimaldp.ledger.entry import Answer, Entry, Opening, Spend
@@ -62,27 +62,20 @@ class Ledger:
     def reserve(
         self,
         *,
-        question: str,
-        level: Level,
-        used: Level | None = None,
         neighbours: str | Neighbours | None = None,
         unit: str | None = AS_STORED,
         dataset: str | None = None,
-        data_version: str | None = None,
-        part: NamedPart | None = None,
-        levels: str | None = None,
-        personal: Mapping[Any, Level] | None = None,
+        **charge: Unpack[ChargeFields],
     ) -> Reservation:
-        """Spend *level* durably, before anything is sampled.
+        """Spend the *level* of a *question* durably, before anything is sampled.
 
         *neighbours*, *unit* and *dataset* are the ledger's own; where they are given they must agree with it. Everything else
-        is as in :class:`Charge`.
+        (*question*, *level*, *used*, *part*, *levels*, *personal*, *data_version*) is as in :class:`Charge`.
 
         Raises :class:`~optimaldp.errors.BudgetError` if the budget does not cover it, another
         :class:`~optimaldp.errors.LedgerError` if the request does not fit this ledger. In both cases nothing was spent.
         """
-        charge = Charge(question, level, used, part, levels, personal, data_version)
-        return self.reserve_together([charge], neighbours=neighbours, unit=unit, dataset=dataset)[0]
+        return self.reserve_together([Charge(**charge)], neighbours=neighbours, unit=unit, dataset=dataset)[0]
 
     def reserve_together(
         self,
@@ -104,23 +97,17 @@ class Ledger:
     def require(
         self,
         *,
-        question: str,
-        level: Level,
-        used: Level | None = None,
         neighbours: str | Neighbours | None = None,
         unit: str | None = AS_STORED,
         dataset: str | None = None,
-        part: NamedPart | None = None,
-        levels: str | None = None,
-        personal: Mapping[Any, Level] | None = None,
+        **charge: Unpack[ChargeFields],
     ) -> None:
         """Raise what :meth:`reserve` would raise now, and spend nothing: ask this before reading any data.
 
         With *levels* and without *personal* (what the people of each level would lose is not known yet) the budgets of that
         column's groups are left out: :meth:`askable` says who of them can be asked.
         """
-        charge = Charge(question, level, used, part, levels, personal)
-        self.require_together([charge], neighbours=neighbours, unit=unit, dataset=dataset)
+        self.require_together([Charge(**charge)], neighbours=neighbours, unit=unit, dataset=dataset)
 
     def require_together(
         self,

@@ -295,6 +295,16 @@ def approximate(epsilon: Epsilon, delta: Fraction = Fraction(0)) -> ApproximateD
     return ApproximateDP(bound, bound)
 
 
+def single_level(level: Level, user: str) -> ApproximateDP:
+    """The level itself where it is one finite (epsilon, delta); otherwise an error that says who needs that: "a quantile"."""
+    if not isinstance(level, ApproximateDP) or not level.is_single:
+        remedy = f"{user} needs one epsilon and one delta"
+        raise LevelError("level", str(level), "is not a single (epsilon, delta)", remedy)
+    if level.epsilon.infinite:
+        raise LevelError("epsilon", "inf", f"promises nothing that {user} could use", "name a finite epsilon")
+    return level
+
+
 def all_of(*levels: Level) -> ApproximateDP:
     """Several (epsilon, delta) promises at once: the smallest of their step functions."""
     if not levels:

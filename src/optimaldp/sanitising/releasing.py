@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.asking.preparing import withhold_details
+from optimaldp.asking.preparing import read_own_level, withhold_details
 from optimaldp.asking.promise import read_level
-from optimaldp.errors import LevelError, TableError
 from optimaldp.histograms.keeping import thinned
 from optimaldp.privacy import level as level_of
 from optimaldp.privacy.epsilon import ZERO, Epsilon
@@ -153,7 +152,7 @@ def _cells(counted: Counted, columns: Sequence[Column], plan: Plan, unasked: fro
         return _without_closed(counted.cells, counted.shape, columns)
     last = math.prod(counted.shape) - 1 if plan.neighbours is Neighbours.SUBSTITUTION else None
     place = plan.tables.index(tuple(columns))
-    groups = [(_own_level(_read_own(text), plan, place, unasked), cells) for text, cells in counted.by_level]
+    groups = [(_own_level(read_own_level(text), plan, place, unasked), cells) for text, cells in counted.by_level]
     return thinned(groups, plan.levels[place], everybody_else=last)
 
 
@@ -162,14 +161,6 @@ def _own_level(own: Epsilon, plan: Plan, place: int, unasked: frozenset[Epsilon]
     if own in unasked or own.is_zero:
         return ZERO
     return plan.levels[place] if own >= plan.level.epsilon else plan.shares(own)[place]
-
-
-def _read_own(text: str) -> Epsilon:
-    try:
-        return Epsilon.read(text, name="levels")
-    except LevelError:
-        pass  # the message quotes the cell: leave this block before raising another
-    raise TableError("levels", "a value of the column", "is not a privacy level", "write 0.5, 'ln(2)' or 'inf'")
 
 
 def _without_closed(cells: Mapping[int, int], shape: Sequence[int], columns: Sequence[Column]) -> dict[int, int]:
@@ -252,7 +243,7 @@ def _personal_costs(book: Ledger, plan: Plan, counted: Counted, part: Option | N
     column = plan.people.levels
     if counted.by_level is None or column is None:
         return None
-    own = [_read_own(text) for text, _ in counted.by_level]
+    own = [read_own_level(text) for text, _ in counted.by_level]
     askable = book.askable(column, own, level=level_of(plan.level.epsilon), part=part)
     costs = {one: level_of(min(one, plan.level.epsilon)) for one in own}
     return costs | {one: level_of(ZERO) for one, may in askable.items() if not may}

@@ -129,7 +129,7 @@ def real(term: Term) -> Term:
     if term.kind == "real":
         return term
     if term.literal is not None:
-        return replace(number_term(float(term.literal), term.text), kind="real")
+        return number_term(float(term.literal), term.text)
     return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from optimaldp.certify.findings import same
@@ -51,8 +52,9 @@ class SecondCalculation:
     """At which precision its numbers are compared."""
 
     @classmethod
+    @lru_cache(maxsize=512)
     def of(cls, mechanism: Examined) -> Self | None:
-        """``None`` where the law has no second calculation."""
+        """``None`` where the law has no second calculation. Made once for the examination and every draw."""
         if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
             return None
         spec = mechanism.spec()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import optimal_error
@@ -108,25 +108,27 @@ class RemapComparison(Result):
         return draw_remap_errors({e.remap: e.value for e in self.errors}, least=self.least, title=title)
 
 
-def compare_remaps(
-    bins: int,
-    persons: int,
-    *,
-    epsilon: object,
-    prior: object = "uniform",
-    draws: int = 1000,
-    source: BitSource | None = None,
-) -> RemapComparison:
+class ErrorOptions(TypedDict, total=False):
+    """The options of :func:`remap_error`, for readers of types."""
+
+    epsilon: Required[object]
+    prior: object
+    draws: int
+    source: BitSource | None
+
+
+def compare_remaps(bins: int, persons: int, **options: Unpack[ErrorOptions]) -> RemapComparison:
     """The expected L1 error of every remap under a prior, and its gap to the least possible one where that is known.
+
+    The options are those of :func:`remap_error`: *epsilon*, *prior*, *draws*, *source*.
 
     >>> comparison = compare_remaps(2, 6, epsilon="ln(2)")
     >>> abs(comparison.gap("bayes")) < 1e-6, comparison.gap("projection") > 0
     (True, True)
     """
-    errors = tuple(
-        remap_error(name, bins, persons, epsilon=epsilon, prior=prior, draws=draws, source=source) for name in _COMPARED
-    )
-    return RemapComparison(bins, persons, read_level(epsilon), errors, _least(bins, persons, epsilon, prior))
+    errors = tuple(remap_error(name, bins, persons, **options) for name in _COMPARED)
+    least = _least(bins, persons, options["epsilon"], options.get("prior", "uniform"))
+    return RemapComparison(bins, persons, read_level(options["epsilon"]), errors, least)
 
 
 def _least(bins: int, persons: int, epsilon: object, prior: object) -> float | None:

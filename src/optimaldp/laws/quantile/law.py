@@ -21,6 +21,7 @@ from optimaldp.laws.quantile.sums import DiscountedSums, Window, near_window, un
 from optimaldp.privacy import ApproximateDP, Level
 from optimaldp.privacy.balls import Ball, fraction, working_bits
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
@@ -240,7 +241,7 @@ def quantile_law(
         )
     if weights is not None and (len(weights) != bins or any(weight <= 0 for weight in weights)):
         raise QuestionError("weights", len(weights), f"are not {bins} positive numbers", "give one for each bin")
-    single = single_level(level)
+    single = single_level(level, "a quantile")
     if levels is not None and (not levels or max(levels) != single.epsilon):
         raise LevelError("levels", [*map(str, levels)], f"do not have {single.epsilon} as their largest epsilon")
     mode = choose_mode(bins, single.epsilon, share=share, weights=weights is not None, personal=levels is not None)
@@ -279,17 +280,6 @@ def _half_powers(scale: Scale) -> Callable[[Height], Number]:
         return value
 
     return power
-
-
-def single_level(level: Level) -> ApproximateDP:
-    """The one (epsilon, delta) of a level that is finite."""
-    if not isinstance(level, ApproximateDP) or not level.is_single:
-        raise LevelError(
-            "level", str(level), "is not a single (epsilon, delta)", "a quantile needs one epsilon and one delta"
-        )
-    if level.epsilon.infinite:
-        raise LevelError("epsilon", "inf", "promises nothing that a quantile could use", "name a finite epsilon")
-    return level
 
 
 class _InFractions:

@@ -20,11 +20,12 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.quantile.cuts import Cells
-from optimaldp.laws.quantile.law import QuantileLaw, SecondReading, quantile_law, single_level
+from optimaldp.laws.quantile.law import QuantileLaw, SecondReading, quantile_law
 from optimaldp.laws.quantile.modes import QuantileMode
 from optimaldp.laws.quantile.scales import Persons
 from optimaldp.privacy import ApproximateDP, Level, level
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource
@@ -145,7 +146,7 @@ def several_quantiles(
     if not named or any(a >= b for a, b in pairwise(named)):
         texts = [fraction_text(Fraction(rank)) for rank in named]
         raise QuestionError("ranks", texts, "are not different ranks in rising order", "write [0.25, 0.5, 0.75]")
-    promise = single_level(level)
+    promise = single_level(level, "a quantile")
     if joint and named == _QUARTILES and levels is None and _joint_is_better(bins, promise.epsilon, persons):
         middle = quantile_law(bins, _HALF, promise, weights=weights)  # refuses what is wrong with the rest
         return JointQuartiles(bins, promise, middle.weights)

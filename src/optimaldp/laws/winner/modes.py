@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from optimaldp.certify.winner.proofs import continuum_proof, lattice_proof
-from optimaldp.errors import LevelError, QuestionError
-from optimaldp.privacy import ApproximateDP, Epsilon, Level, Neighbours, read_neighbours
-from optimaldp.privacy.levels import Bound
+from optimaldp.errors import QuestionError
+from optimaldp.privacy import Epsilon, Level, Neighbours, read_neighbours
+from optimaldp.privacy.levels import Bound, single_level
 from optimaldp.results import Result
 
 # The recursion visits up to 2**(options - 1) sets: ten options take a few milliseconds, twenty would take seconds.
@@ -77,7 +77,7 @@ def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neig
     """
     if options < 1:
         raise QuestionError("options", options, "leave nobody to win", "name at least one option")
-    return _claim(options, _single_bound(level), read_neighbours(neighbours))
+    return _claim(options, single_level(level, "winner").forward[0], read_neighbours(neighbours))
 
 
 @lru_cache(maxsize=1024)
@@ -93,13 +93,3 @@ def _proven(options: int, epsilon: Epsilon, neighbours: Neighbours) -> tuple[Win
         if proof := continuum_proof(options):
             return WinnerMode.CONTINUUM, proof
     return WinnerMode.PERMUTE_AND_FLIP, "proven for every n, every epsilon, any number of options"
-
-
-def _single_bound(level: Level) -> Bound:
-    if not isinstance(level, ApproximateDP) or not level.is_single:
-        raise LevelError(
-            "level", str(level), "is not a single (epsilon, delta)", "winner needs one epsilon and one delta"
-        )
-    if level.epsilon.infinite:
-        raise LevelError("epsilon", "inf", "promises nothing that winner could use", "name a finite epsilon")
-    return level.forward[0]

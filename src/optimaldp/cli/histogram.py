@@ -76,10 +76,10 @@ def _check_picture(path: str) -> None:
 
 
 def _refuse(option: str, *, neighbours: str, prior: str | None, remap: str | None) -> None:
-    given = neighbours if neighbours != "substitution" else prior or remap
-    if given is not None:
+    other = neighbours if neighbours != "substitution" else prior or remap
+    if other is not None:
         rule = f"does not go with {option} alone"
-        raise HistogramError("bins", given, rule, "the least error is that of replaced records and many persons")
+        raise HistogramError("bins", other, rule, "the least error is that of replaced records and many persons")
 
 
 def _release(

@@ -123,15 +123,15 @@ def check_options(options: Iterable[Any] | None) -> tuple[Option, ...] | None:
         return None
     if isinstance(options, (str, bytes)):
         raise QuestionError("options", options, "is one text", "give a list of options: ['a', 'b']")
-    given = tuple(options)
-    for option in given:
+    listed = tuple(options)
+    for option in listed:
         if not isinstance(option, (str, int)):
             raise QuestionError("option", option, "is not a text, a whole number or a boolean")
-    if not given:
+    if not listed:
         raise QuestionError("options", [], "is empty", "name at least one option")
-    if len({answer_text(option) for option in given}) < len(given):
-        raise QuestionError("options", list(given), "names an option twice", "options are different from each other")
-    return given
+    if len({answer_text(option) for option in listed}) < len(listed):
+        raise QuestionError("options", list(listed), "names an option twice", "options are different from each other")
+    return listed
 
 
 def answer_text(option: Option) -> str:

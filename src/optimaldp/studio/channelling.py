@@ -25,29 +25,29 @@ def leakage(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def optimal(body: Mapping[str, Any]) -> dict[str, Any]:
     """The most useful private channel on a graph of answers, with its claim."""
-    given = read_fields(body, ("graph", "epsilon"), ("prior", "gain"))
-    prior, gain = given.get("prior", "uniform"), given.get("gain", "binary")
+    fields = read_fields(body, ("graph", "epsilon"), ("prior", "gain"))
+    prior, gain = fields.get("prior", "uniform"), fields.get("gain", "binary")
     best = optimal_mechanism(
-        _read_graph(given["graph"]),
-        given["epsilon"],
+        _read_graph(fields["graph"]),
+        fields["epsilon"],
         prior=None if prior == "uniform" else _numbers(prior, "prior"),
         gain=gain if gain in ("binary", "negdist") else _numbers(gain, "gain"),
     )
     return best.to_document() | {"studio": _matrix(best.channel) | {"utility": float(best.utility)}}
 
 
-def _numbers(given: object, name: str) -> Any:
-    return read_numbers(given, name=name) if isinstance(given, str) else given
+def _numbers(value: object, name: str) -> Any:
+    return read_numbers(value, name=name) if isinstance(value, str) else value
 
 
-def _read_graph(given: object) -> AnswerGraph:
+def _read_graph(described: object) -> AnswerGraph:
     """A family by its name, or a graph as a document; never a path: nothing from the browser reaches the file system."""
-    if not isinstance(given, str):
-        return AnswerGraph.from_document(given)
-    named = read_graph_name(given)
+    if not isinstance(described, str):
+        return AnswerGraph.from_document(described)
+    named = read_graph_name(described)
     if named is None:
         families = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2"
-        raise GraphError("graph", given, "is not a family of graphs", f"write {families}")
+        raise GraphError("graph", described, "is not a family of graphs", f"write {families}")
     return named
 
 

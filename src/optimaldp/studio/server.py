@@ -70,15 +70,15 @@ def prepared(
         yield Settings(host=host)
         return
     _check_path(data)
-    given: dict[str, Any] = {"neighbours": neighbours} | ({} if unit is None else {"unit": unit})
+    agreed: dict[str, Any] = {"neighbours": neighbours} | ({} if unit is None else {"unit": unit})
     if ledger is not None:
         named = None if budget is None or ledger_exists(ledger) else Path(ledger).stem
-        open_ledger(ledger, budget=budget, dataset=named, **given).close()
+        open_ledger(ledger, budget=budget, dataset=named, **agreed).close()
         yield Settings(data, ledger, host=host)
         return
     with tempfile.TemporaryDirectory(prefix="optimaldp-studio-") as folder:
         record = str(Path(folder) / "session.ledger")
-        open_ledger(record, budget=UNLIMITED, dataset="this session", **given).close()
+        open_ledger(record, budget=UNLIMITED, dataset="this session", **agreed).close()
         yield Settings(data, record, kept=False, host=host)
 
 

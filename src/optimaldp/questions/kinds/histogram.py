@@ -145,11 +145,11 @@ class Histogram(OfOptions):
             return min(2.0 * people, noise + 2 * missing)
 
         with precision(_BITS):
-            left = sum(
+            unkept = sum(
                 (size * (1 - keep_chance(own, loosest)) for own, size in setting.levels if own < loosest), Ball(0)
             )
         return {
-            "each kept by their level": off(loosest, float(left)),
+            "each kept by their level": off(loosest, float(unkept)),
             "strictest for all": off(setting.levels[0][0], 0),
             "strict left out": off(loosest, sum(size for own, size in setting.levels if own < loosest)),
         }

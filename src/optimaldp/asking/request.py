@@ -131,7 +131,7 @@ def read_request(
         read_level(epsilon, delta),
         read_neighbours(neighbours),
         people,
-        _read_groups(by, groups, public_groups),
+        None if by is None and groups is None else _read_groups(by, groups, public_groups),
         read_aim(aim),
         public_groups,
     )
@@ -139,12 +139,10 @@ def read_request(
     return made
 
 
-def _read_groups(by: str | None, groups: Iterable[Option] | None, public: bool) -> Groups | None:
-    if (by is None) != (groups is None):
+def _read_groups(by: str | None, groups: Iterable[Option] | None, public: bool) -> Groups:
+    if by is None or groups is None:
         remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
         raise QuestionError("by", by, "goes with groups, the list of its public values", remedy)
-    if by is None:
-        return None
     listed = check_options(groups)
     assert listed is not None
     if set(listed) == {OTHER}:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from optimaldp.errors import QuestionError
@@ -91,22 +92,21 @@ def number_term(value: int | float, text: str) -> Term:
         raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
     size = float(abs(value))
     if whole:
-        return Term("whole", _literal(int(value), "int64"), text, size, size or 1.0, int(value), constant=True)
-    return Term("real", _literal(float(value), "float64"), text, size, size or 1.0, float(value), constant=True)
+        return Term("whole", partial(_literal, int(value), "int64"), text, size, size or 1.0, int(value), constant=True)
+    return Term(
+        "real", partial(_literal, float(value), "float64"), text, size, size or 1.0, float(value), constant=True
+    )
 
 
 def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
     """Text, true, false, a date or a point in time that the caller wrote."""
-    return Term(kind, _literal(value, dtype), text, literal=value, constant=True)
+    return Term(kind, partial(_literal, value, dtype), text, literal=value, constant=True)
 
 
-def _literal(value: object, dtype: str) -> Build:
-    def build(beside: object) -> Any:
-        if isinstance(value, float):  # a bare 0.1 is a decimal to engines, whose sums are not those of doubles
-            return writer(beside).literal(repr(value), type="string").cast(dtype)
-        return writer(beside).literal(value, type=dtype)
-
-    return build
+def _literal(value: object, dtype: str, beside: object) -> Any:
+    if isinstance(value, float):  # a bare 0.1 is a decimal to engines, whose sums are not those of doubles
+        return writer(beside).literal(repr(value), type="string").cast(dtype)
+    return writer(beside).literal(value, type=dtype)
 
 
 MANY = 30  # literals: from here on they go to the engine as one list

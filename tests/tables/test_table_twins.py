@@ -151,10 +151,8 @@ def last_row_each(rows: Any, cell: Any, size: int) -> Any:
     return people.mutate(cell=people.cell.fill_null(size - 1))
 
 
-def or_where(columns: dict[str, Any], table: Any, plan: Plan) -> dict[str, Any]:
-    if plan.where is None:
-        return columns
-    return {name: value | plan.where.on(table) if plan.filtered else value for name, value in columns.items()}
+def or_where(columns: dict[str, Any], speaks: Any, plan: Plan) -> dict[str, Any]:
+    return {name: value | speaks if plan.filtered else value for name, value in columns.items()}
 
 
 TWINS: dict[str, Callable[[Patch], None]] = {
@@ -164,20 +162,18 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "a person counted twice": changed(
         counting, "one_row_each", lambda people, *_: people.union(people, distinct=False)
     ),
-    "somebody without a name is a person": replaced(
-        counting, "_counting_rows", lambda table, columns, plan: _unnamed(table, columns, plan)
-    ),
+    "somebody without a name is a person": changed(counting, "check", lambda plan, *_: _unnamed(plan)),
     "NULL counts as yes": replaced(Predicate, "on", lambda self, table: self.build(table).fill_null(True)),
     "NULL of a reduced condition counts as yes": changed(
         Reduced, "partial", lambda parts, one, rows: _null_is_yes(parts, one, rows)
     ),
     "the last row instead of the first": replaced(counting, "first_row_each", last_row_each),
     "where joined by or": replaced(counting, "_silenced", or_where),
-    "where ignored": replaced(counting, "_silenced", lambda columns, table, plan: columns),
+    "where ignored": replaced(counting, "_silenced", lambda columns, speaks, plan: columns),
     "where leaves people out": changed(
         counting, "_rows", lambda rows, table, plan: rows.filter(rows.speaks) if "speaks" in rows.columns else rows
     ),
-    "part ignored": replaced(counting, "_counting_rows", lambda table, columns, plan: table.select(**columns)),
+    "part ignored": changed(counting, "check", lambda plan, *_: replace(plan, part=None)),
     "the second condition ignored": changed(counting, "check", lambda plan, *_: _first_only(plan)),
     "cells transposed": changed(Plan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
@@ -212,11 +208,11 @@ def _each_by_itself(rows: Any, reduced: Any) -> dict[str, Any]:
     return columns
 
 
-def _unnamed(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
-    if "unit" in columns:
-        columns = columns | {"unit": writer(table).coalesce(columns["unit"].cast("string"), "nobody")}
-    rows = table.select(**columns) if plan.part is None else table.select(**columns, inside=plan.part(table))
-    return rows if plan.part is None else rows.filter(rows.inside).drop("inside")
+def _unnamed(plan: Plan) -> Plan:
+    named = plan.unit
+    if named is None:
+        return plan
+    return replace(plan, unit=lambda table: writer(table).coalesce(named(table).cast("string"), "nobody"))
 
 
 def _null_is_yes(parts: dict[str, Any], one: Reduced, rows: Any) -> dict[str, Any]:

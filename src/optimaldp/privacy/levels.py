@@ -200,10 +200,6 @@ class ApproximateDP(Level):
         return 32 + 4 * max((epsilon.leading_zeros() for epsilon in finite), default=0)
 
     @cached_property
-    def _rational_lines(self) -> tuple[Line, ...]:
-        return self._make_lines(exact=True)
-
-    @cached_property
     def _kept_lines(self) -> dict[int, tuple[Line, ...]]:
         return {}
 
@@ -213,7 +209,7 @@ class ApproximateDP(Level):
         if bits not in self._kept_lines:
             if len(self._kept_lines) >= _KEPT:
                 self._kept_lines.clear()
-            self._kept_lines[bits] = self._rational_lines if self.is_rational else self._make_lines(exact=False)
+            self._kept_lines[bits] = self._make_lines(exact=self.is_rational)
         return self._kept_lines[bits]
 
     def _make_lines(self, *, exact: bool) -> tuple[Line, ...]:

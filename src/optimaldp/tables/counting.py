@@ -66,36 +66,31 @@ def _number(one: Any, people: Any) -> Any:
     return one.reading.number(final) if one.rule in ("any", "all") else final
 
 
-def _rows(table: object, plan: Plan) -> Any:
+def _rows(table: Any, plan: Plan) -> Any:
     """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
     columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
     if plan.level is not None:
         columns["level"] = plan.level(table)
     if plan.key is not None:
         columns["key"] = plan.key(table)
-    if plan.unit is None:
-        return _counting_rows(table, columns if plan.where is None else _silenced(columns, table, plan), plan)
-    columns["unit"] = plan.unit(table)
-    columns["speaks"] = writer(table).literal(True) if plan.where is None else plan.where.on(table)
+    if plan.unit is not None:
+        columns["unit"] = plan.unit(table)
+        columns["speaks"] = writer(table).literal(True) if plan.where is None else plan.where.on(table)
+    elif plan.where is not None:
+        columns = _silenced(columns, plan.where.on(table), plan)
     if plan.order is not None:
         columns["place"] = plan.order(table)
-    rows = _counting_rows(table, columns, plan)
-    return rows.filter(rows.unit.notnull())
+    if plan.part is not None:
+        columns["inside"] = plan.part(table)
+    rows = table.select(**columns)
+    if plan.part is not None:
+        rows = rows.filter(rows.inside).drop("inside")
+    return rows if plan.unit is None else rows.filter(rows.unit.notnull())
 
 
-def _counting_rows(table: Any, columns: dict[str, Any], plan: Plan) -> Any:
-    """The rows of the part that is asked, if one is."""
-    if plan.part is None:
-        return table.select(**columns)
-    rows = table.select(**columns, inside=plan.part(table))
-    return rows.filter(rows.inside).drop("inside")
-
-
-def _silenced(columns: dict[str, Any], table: object, plan: Plan) -> dict[str, Any]:
+def _silenced(columns: dict[str, Any], speaks: Any, plan: Plan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
-    assert plan.where is not None
-    speaks = plan.where.on(table)
-    write = writer(table)
+    write = writer(speaks)
     if plan.filtered:
         return {name: value if name == "level" else value & speaks for name, value in columns.items()}
     return {name: value if name == "level" else write.cases((speaks, value)) for name, value in columns.items()}

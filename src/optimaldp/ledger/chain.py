@@ -41,6 +41,8 @@ class Chain:
     answers: dict[int, Answer] = field(default_factory=dict)
     answered: dict[SameQuestion, Answer] = field(default_factory=dict)
     paid: Counter[PaidQuestion] = field(default_factory=Counter)
+    account: Account = field(init=False, repr=False, compare=False)
+    """There from the first entry on, which is the opening."""
 
     @property
     def last(self) -> int:
@@ -49,14 +51,6 @@ class Chain:
     @property
     def head(self) -> str:
         return self.hashes[-1] if self.hashes else BEGINNING
-
-    @property
-    def account(self) -> Account:
-        return self._account
-
-    @property
-    def opening(self) -> Opening:
-        return self._account.opening
 
     def follow(self, rows: Iterable[StoredEntry]) -> None:
         """Read further rows, each checked before it counts."""
@@ -100,9 +94,9 @@ class Chain:
         if isinstance(entry, Opening) != (self.last == 0):
             raise self._damaged(entry.sequence, "a ledger has one opening, and it is the first entry")
         if isinstance(entry, Opening):
-            self._account = Account(entry)
+            self.account = Account(entry)
         elif isinstance(entry, Spend):
-            self._account.enter(entry)
+            self.account.enter(entry)
             self.paid[entry.question, entry.asked_bound, entry.part] += 1
         elif isinstance(entry, Answer):
             self._answer(entry)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from optimaldp.ledger.chain import Chain, read_whole
-from optimaldp.ledger.entry import Entry, Opening, hash_of
+from optimaldp.ledger.entry import Entry, hash_of
 from optimaldp.ledger.store import Store, StoredEntry
 
 MakeEntry = Callable[[int, str], Entry]
@@ -26,14 +26,7 @@ class EntryLog:
         except BaseException:
             store.close()
             raise
-
-    @property
-    def location(self) -> str:
-        return self._store.location
-
-    @property
-    def opening(self) -> Opening:
-        return self._chain.opening
+        self.opening = self._chain.account.opening
 
     @contextmanager
     def current(self) -> Iterator[Chain]:

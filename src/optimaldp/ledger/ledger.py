@@ -43,15 +43,9 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self._log = EntryLog(store)
-
-    @property
-    def location(self) -> str:
-        return self._log.location
-
-    @property
-    def opening(self) -> Opening:
+        self.location: str = store.location
+        self.opening: Opening = self._log.opening
         """Whose ledger this is: data set, budget, neighbours, unit, composition, parts, groups, settings."""
-        return self._log.opening
 
     @property
     def head(self) -> str:

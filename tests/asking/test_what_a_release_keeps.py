@@ -77,12 +77,25 @@ def test_a_statement_is_made_once_and_only_when_it_is_asked_for(monkeypatch: pyt
     assert len(made) == 1
 
 
+def test_warnings_are_made_once_and_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    true = releasing.cautions
+    monkeypatch.setattr(releasing, "cautions", lambda *public: (made.append(public), true(*public))[1])
+    release = odp.release(TABLE, ASKED[0][0], epsilon=11, delta=0.01)
+    assert made == []
+    assert [text.split(" is ")[0] for text in release.warnings] == ["epsilon 11", "delta 0.01"]
+    assert release.warnings is release.warnings
+    assert len(made) == 1
+
+
 @pytest.mark.parametrize(("question", "options"), ASKED[:3], ids=str)
 def test_a_release_can_be_sent_elsewhere(question: str, options: dict[str, Any]) -> None:
-    release = odp.release(TABLE, question, epsilon=1, **options)
+    release = odp.release(TABLE, question, epsilon=11, **options)
     again = pickle.loads(pickle.dumps(release))
     assert again.to_json() == release.to_json()
     assert again.sentences() == release.sentences()
+    assert again.warnings == release.warnings
+    assert again.warnings
 
 
 def test_a_file_that_changes_after_it_was_opened_is_another_version(tmp_path: Path) -> None:

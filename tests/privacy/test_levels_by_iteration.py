@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -270,3 +271,12 @@ def test_real_numbers_of_steps_lie_on_one_curve(delta: str) -> None:
         half = edge.sides(start, Fraction(1, 2))
         assert edge.power(half[0], Fraction(1, 2)).overlaps(ball(edge.step(start)))
         assert (half[0] + half[1]).overlaps(Ball(1))
+
+
+def test_a_level_that_was_used_can_be_sent_elsewhere() -> None:
+    used = level(1, "0.01")
+    before = used.sides(Fraction(1, 3), 2)
+    again = pickle.loads(pickle.dumps(used))
+    assert again == used
+    assert hash(again) == hash(used)
+    assert all(a.overlaps(b) for a, b in zip(again.sides(Fraction(1, 3), 2), before))

@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import trajectory
@@ -181,6 +182,10 @@ class ApproximateDP(Level):
 
     def __repr__(self) -> str:
         return f"ApproximateDP({self})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is kept for speed: balls cannot be sent elsewhere."""
+        return {"forward": self.forward, "backward": self.backward}
 
     @cached_property
     def _single(self) -> Bound:

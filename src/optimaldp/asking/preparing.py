@@ -138,9 +138,13 @@ def withhold_details(work: Callable[[], Result]) -> Result:
     raise failure
 
 
-def personal_costs(prepared: Prepared) -> dict[Epsilon, ApproximateDP] | None:
-    """What the people of each level lose, for a ledger; with delta wherever it is used."""
+def personal_costs(prepared: Prepared, weightless: frozenset[Epsilon]) -> dict[Epsilon, ApproximateDP] | None:
+    """What the people of each level lose, for a ledger; with delta wherever it is used.
+
+    A level that is not asked loses nothing, whether or not anybody here has it.
+    """
     if not prepared.losses:
         return None
     delta = prepared.spent.delta
-    return {own: approximate(lost, Fraction(0) if lost.is_zero else delta) for own, lost in prepared.losses}
+    costs = {own: approximate(lost, Fraction(0) if lost.is_zero else delta) for own, lost in prepared.losses}
+    return dict.fromkeys(weightless, approximate(ZERO)) | costs

@@ -16,7 +16,7 @@ from optimaldp.asking.statements import details_of, meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import AimLike, Table
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
+from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
 from optimaldp.sampling import SystemBits
@@ -199,7 +199,7 @@ def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, v
     charges = [
         Charge(
             **_charge(one.request)
-            | {"used": one.spent, "personal": _personal(one, weightless), "data_version": version},
+            | {"used": one.spent, "personal": personal_costs(one, weightless), "data_version": version},
         )
         for one, _, weightless in prepared
     ]
@@ -228,12 +228,6 @@ def _weightless(book: Ledger, request: Request, together: Sequence[Request], cou
     levels = [one.level for one in together if one.people.levels == column]
     askable = book.askable(column, levels_of(counted), level=levels, part=_part_text(request))
     return frozenset(own for own, may in askable.items() if not may)
-
-
-def _personal(prepared: Prepared, weightless: frozenset[Epsilon]) -> dict[Epsilon, ApproximateDP] | None:
-    """What the people of each level lose; a level that is not asked loses nothing, whether or not anybody here has it."""
-    costs = personal_costs(prepared)
-    return None if costs is None else dict.fromkeys(weightless, approximate(ZERO)) | costs
 
 
 def _part_text(request: Request) -> Any:

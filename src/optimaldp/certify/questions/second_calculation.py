@@ -62,13 +62,11 @@ class SecondCalculation:
         if values is None:
             return None
         bound, comparison = sum_needed(spec)
-        below = math.lcm(*(number.denominator for number in (*values, bound)))
-        # Twice what makes all of them whole: the finest difference between two sums is two units.
-        finest = math.gcd(*(int(number * below) for number in (*values, bound))) or 1
-        whole = [int(2 * number * below / finest) for number in (*values, bound)]
+        unit = _unit([*values, bound]) / 2
+        whole = tuple(int(value / unit) for value in values)
         bits = _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
         chain = mechanism.name == "balanced chain"
-        return cls(tuple(whole[:-1]), whole[-1], comparison, chain, mechanism.setting, bits)
+        return cls(whole, int(bound / unit), comparison, chain, mechanism.setting, bits)
 
     def agrees(self, cells: Mapping[int, int], law: Sequence[Number]) -> bool:
         """Whether *law* is what this calculation gives for the table."""
@@ -98,6 +96,11 @@ class SecondCalculation:
             moves = [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
         above = side * _people_needed(moves, abs(total))
         return above if self.comparison in (">=", ">") else -above
+
+
+def _unit(numbers: list[Fraction]) -> Fraction:
+    below = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
 
 
 def _people_needed(moves: list[tuple[int, float]], gap: int) -> Fraction | float:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from optimaldp.asking.session import open_table
     from optimaldp.asking.simulate import release_many as release_many
     from optimaldp.asking.verifying import verify as verify
+    from optimaldp.designing import Design as Design
     from optimaldp.designing import baselines as baselines
     from optimaldp.designing import design as design
     from optimaldp.designing import solve as solve
@@ -76,6 +77,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "theory": ("optimaldp.theory", None),
     "verify": ("optimaldp.asking.verifying", "verify"),
     "Mechanism": ("optimaldp.mechanisms", "Mechanism"),
+    "Design": ("optimaldp.designing", "Design"),
     "dominance": ("optimaldp.mechanisms.dominance", None),
     "channels": ("optimaldp.channels", None),
     "histograms": ("optimaldp.histograms", None),

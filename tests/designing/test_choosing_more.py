@@ -9,6 +9,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp import graphs
+from optimaldp.designing import exact_lp
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import Preferences
@@ -92,3 +93,14 @@ def test_lexicographic_respects_the_rule(rule):
     mine, usual = odp.lexicographic(problem), odp.solve(problem)
     assert mine.status == usual.status == "optimal"
     assert all(mine.mechanism[name] == usual.mechanism[name] for name in graph.names)
+
+
+def test_lexicographic_says_why_it_does_not_decide(monkeypatch):
+    graph = graphs.line(3, level=odp.level(mu=1))
+    wants = Preferences.read(graph, dict.fromkeys("012", tuple("abc")), tuple("abc"))
+    given = {0: (Fraction(1, 5), Fraction(2, 5), Fraction(2, 5))}
+    with pytest.raises(ProblemError, match="a Gaussian level' is decided in floating point"):
+        odp.lexicographic(Problem(graph, wants, given))
+    monkeypatch.setattr(exact_lp, "_EXACT_COLUMNS", 5)
+    with pytest.raises(ProblemError, match="'6 probabilities' are too many to be decided exactly"):
+        odp.lexicographic(Problem(graph.with_level(odp.level("ln(2)")), wants, given))

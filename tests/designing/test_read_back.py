@@ -102,3 +102,17 @@ def test_one_that_is_not_private_does_not():
         Design.from_json(json.dumps(document))
     with pytest.raises(ProblemError, match="witness: 'none' is not an object"):
         Design.from_json(json.dumps(document | {"witness": "none"}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"status": "super"}, "status: 'super' is none of optimal, infeasible, no-optimum"),
+        ({"status": None}, "status: None is none of"),
+        ({"route": ["x"]}, r"route: \['x'\] is none of closed-form"),
+        ({"proof": "by magic"}, "proof: 'by magic' is none of exact, floating-point"),
+    ],
+)
+def test_words_that_are_none_of_ours_are_refused(found, fields, words):
+    with pytest.raises(ProblemError, match=words):
+        forged(found, **fields)

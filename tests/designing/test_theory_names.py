@@ -126,11 +126,13 @@ def test_the_names_take_numbers_as_people_write_them(value):
         lambda level: theory.row_after(level, "0.5", 1),
         lambda level: theory.transitions(level, [True, False]),
         lambda level: theory.phases(level, 0.5),
+        lambda level: theory.transitions(odp.level(mu=1), ["0.5", "0.5"]),
+        lambda level: theory.phases(odp.level(mu=1), ["0.5", "0.5"]),
         lambda level: theory.sweep(graphs.votes(3), graphs.majority, epsilon=[]),
     ],
 )
 def test_what_is_no_row_is_refused_in_words(wrong):
-    with pytest.raises(LevelError, match=r"^[\w\[\]]+: .* (is|names) "):
+    with pytest.raises(LevelError, match=r"^[\w\[\]]+: .* (is|names|has) "):
         wrong(odp.level("ln(2)"))
 
 

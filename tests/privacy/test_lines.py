@@ -10,7 +10,8 @@ import pytest
 from golden import vectors
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy import ApproximateDP, level
+from optimaldp.mechanisms.level_documents import read_level
+from optimaldp.privacy import ApproximateDP, GaussianDP, level
 from optimaldp.privacy.lines import OrderedDistribution, phases, row_after, transitions
 
 
@@ -63,3 +64,25 @@ def test_without_a_least_answer_delta_leaves_no_optimum() -> None:
     assert open_interval.after(level("ln(2)"), 3)(Fraction(1, 10)) == Fraction(3, 5) + Fraction(1, 10)
     with pytest.raises(LevelError, match="no optimum exists"):
         open_interval.after(level("ln(2)", "1/10"), 1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"mu": "1e-99999"}, "mu"),
+        ({"mu": "1e-1001"}, "mu"),
+        ({"mu": "1e7"}, "mu"),
+        ({"epsilon": 1, "delta": "1e-99999"}, "delta"),
+    ],
+)
+def test_a_parameter_that_cannot_be_meant_is_refused_by_name_and_value(parameters: dict[str, Any], field: str) -> None:
+    """A level of 100,000 digits used to be made, and to fail where it was shown."""
+    with pytest.raises(LevelError, match=rf"^{field}: '{parameters[field]}' is too (small|large) to mean"):
+        level(**parameters)
+    with pytest.raises(LevelError, match=rf"^edges\[3\].{field}: '{parameters[field]}' is too"):
+        read_level(parameters, name="edges[3]")
+
+
+def test_no_level_below_what_can_be_shown_is_made() -> None:
+    with pytest.raises(LevelError, match="too small"):
+        GaussianDP(Fraction(1, 10**1001))

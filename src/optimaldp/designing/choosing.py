@@ -106,6 +106,18 @@ def _with_boundary_fixed(problem: Problem) -> Problem:
     return Problem(problem.graph, problem.preferences, fixed)
 
 
+def _undecided(program: EventProgram) -> ProblemError:
+    """Why a program was not decided exactly."""
+    if program.tangential:
+        return ProblemError(
+            "privacy", "a Gaussian level", "is decided in floating point, and a lexicographic optimum needs exact maxima",
+            "use (epsilon, delta)",
+        )  # fmt: skip
+    return ProblemError(
+        "problem", f"{program.columns} probabilities", "are too many to be decided exactly", "fix more datasets"
+    )
+
+
 def lexicographic(problem: Problem) -> Design:
     """Maximise the first prefix sums, then the second, and so on: a weaker wish than dominance, met more often.
 
@@ -124,7 +136,7 @@ def lexicographic(problem: Problem) -> Design:
                 problem, Status.INFEASIBLE, Route.LINEAR_PROGRAM, None, None, {"reason": "nothing is private"}
             )
         if not best.exact:
-            raise ProblemError("problem", f"{program.columns} probabilities", "is too large to be decided exactly")
+            raise _undecided(program)
         rows = program.rows(best.point)
         for prefix in stage:
             value = sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.certify.graphs.verdict import Verdict, verify
@@ -16,6 +17,8 @@ from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Mechanism
 from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_whole_design
+
+Word = TypeVar("Word", bound=StrEnum)
 
 _PRINTED = 2.0**-48  # relative: more than 17 digits lose, less than designing in floats does (2**-44)
 _CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
@@ -30,13 +33,8 @@ def read_design(document: object) -> Design:
     """
     if not isinstance(document, dict):
         raise ProblemError("file", document, "is not an object", "a design is a JSON object")
-    try:
-        status, route = Status(document["status"]), Route(document["route"])
-        proof = Proof(document.get("proof", Proof.FLOATING_POINT))
-    except (KeyError, ValueError) as error:
-        raise ProblemError(
-            "status", document.get("status"), f"or its route or proof cannot be read ({error})"
-        ) from None
+    status, route = _word(document, "status", Status), _word(document, "route", Route)
+    proof = _word({"proof": Proof.FLOATING_POINT, **document}, "proof", Proof)
     witness = document.get("witness", {})
     if not isinstance(witness, dict):
         raise ProblemError("witness", witness, "is not an object", "it says why there is no optimum")
@@ -52,6 +50,15 @@ def read_design(document: object) -> Design:
         return Design(problem, status, route, mechanism, None, witness, proven, verdict)
     claim = Claim(mechanism, replace(certificate, statement=_statement(certificate, problem, proven)), problem)
     return Design(problem, status, route, mechanism, claim, witness, proven, verdict)
+
+
+def _word(document: dict[str, Any], field: str, words: type[Word]) -> Word:
+    try:
+        return words(document[field])
+    except (KeyError, ValueError):
+        raise ProblemError(
+            field, document.get(field), f"is none of {', '.join(words)}", "a design is what to_json or --output wrote"
+        ) from None
 
 
 def _without_optimum(

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level, read_number, read_probability
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
+from optimaldp.privacy.levels import read_delta, read_gaussian
 from optimaldp.privacy.numbers import fraction_text
 
 _WAY_OUT = 'write {"epsilon": "ln(2)", "delta": "0.1"}, a list of such, {"mu": 1}, or {"forward": …, "backward": …}'
@@ -46,7 +47,7 @@ def read_bound(document: object, *, name: str) -> Bound:
     _check_fields(document, name, required=("epsilon",), optional=("delta",))
     return Bound(
         Epsilon.read(document["epsilon"], name=f"{name}.epsilon"),
-        read_probability(document.get("delta", 0), name=f"{name}.delta", error=LevelError),
+        read_delta(document.get("delta", 0), name=f"{name}.delta"),
     )
 
 
@@ -57,10 +58,7 @@ def bound_document(bound: Bound) -> dict[str, Any]:
 
 def _read_gaussian(document: Mapping[str, Any], name: str) -> GaussianDP:
     _check_fields(document, name, required=("mu",))
-    number = read_number(document["mu"], name=f"{name}.mu", error=LevelError)
-    if number < 0:
-        raise LevelError(f"{name}.mu", document["mu"], "is negative", "a privacy parameter is 0 or more")
-    return GaussianDP(number)
+    return read_gaussian(document["mu"], name=f"{name}.mu")
 
 
 def _read_bounds(document: object, name: str) -> tuple[Bound, ...]:

@@ -24,6 +24,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number, read_probability
 from optimaldp.privacy.trajectory import Line, Number, Steps
 
+_MOST_MU = 10**6
 _KEPT = 8  # precisions for which a level keeps its lines: one or two are in use
 
 
@@ -238,6 +239,10 @@ class GaussianDP(Level):
 
     mu: Fraction
 
+    def __post_init__(self) -> None:
+        if 0 < self.mu < TOO_SMALL:
+            raise LevelError("mu", "below 1e-1000", "is too small to mean anything", "write 0, or more")
+
     @property
     def is_rational(self) -> bool:
         return self.mu == 0
@@ -269,6 +274,29 @@ def _normal_quantile(s: Ball, rest: Ball) -> Ball:
     return -root * (2 * s).erfcinv() if s < 0.5 else root * (2 * rest).erfcinv()
 
 
+def read_delta(value: object, *, name: str) -> Fraction:
+    """Read a delta exactly; errors name the field and the value."""
+    number = read_probability(value, name=name, error=LevelError)
+    _refuse_tiny(number, value, name)
+    return number
+
+
+def read_gaussian(mu: object, *, name: str) -> GaussianDP:
+    """Read the mu of Gaussian DP exactly; errors name the field and the value."""
+    number = read_number(mu, name=name, error=LevelError)
+    if number < 0:
+        raise LevelError(name, mu, "is negative", "a privacy parameter is 0 or more")
+    if number > _MOST_MU:
+        raise LevelError(name, mu, "is too large to mean privacy", "with more than 10 hardly anything is promised")
+    _refuse_tiny(number, mu, name)
+    return GaussianDP(number)
+
+
+def _refuse_tiny(number: Fraction, value: object, name: str) -> None:
+    if 0 < number < TOO_SMALL:
+        raise LevelError(name, value, "is too small to mean anything", "write 0, or a number from 1e-1000 on")
+
+
 def level(epsilon: object = None, delta: object = 0, *, mu: object = None) -> Level:
     """Make a privacy level: ``level(1)``, ``level("ln(2)", 0.1)`` or ``level(mu=1)`` (Gaussian DP).
 
@@ -282,11 +310,8 @@ def level(epsilon: object = None, delta: object = 0, *, mu: object = None) -> Le
     if mu is not None:
         if epsilon is not None:
             raise LevelError("mu", mu, "was given together with epsilon", "give one of them")
-        number = read_number(mu, name="mu", error=LevelError)
-        if number < 0:
-            raise LevelError("mu", mu, "is negative", "a privacy parameter is 0 or more")
-        return GaussianDP(number)
-    bound = (Bound(Epsilon.read(epsilon), read_probability(delta, name="delta", error=LevelError)),)
+        return read_gaussian(mu, name="mu")
+    bound = (Bound(Epsilon.read(epsilon), read_delta(delta, name="delta")),)
     return ApproximateDP(bound, bound)
 
 

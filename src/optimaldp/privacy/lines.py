@@ -38,6 +38,10 @@ def row_after(level: Level, row: Sequence[object], steps: Steps) -> list[Number]
 
 def transitions(level: ApproximateDP, row: Sequence[object]) -> list[int | float]:
     """tau_k for each prefix sum of *row*, non-increasing in k; infinite where a prefix has probability 0 and delta is 0."""
+    if not isinstance(level, ApproximateDP):
+        raise LevelError(
+            "level", str(level), "has no transition: its step is one curve", "use a single (epsilon, delta)"
+        )
     return [level.transition(s) for s in accumulate(_read_row(row))]
 
 

@@ -257,10 +257,8 @@ def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, coun
     bent = first_where(lambda i: bool(line(i) <= top), flat, count)
     sloping = first_where(lambda i: not bool(line(i) >= floor), bent, count)
     gone = first_where(lambda i: bool(line(i) <= floor), sloping, count)
-    total: Number = flat * clip(top - floor) + terms(flat, bent) + terms(sloping, gone)
-    if sloping > bent:
-        total = total + (sloping - bent) * ((line(bent) + line(sloping - 1)) / 2 - floor)
-    return total
+    slope = (sloping - bent) * ((line(bent) + line(sloping - 1)) / 2 - floor)
+    return flat * clip(top - floor) + terms(flat, bent) + slope + terms(sloping, gone)
 
 
 class _WeightSums:

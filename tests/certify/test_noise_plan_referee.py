@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import comb
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from optimaldp.certify.noise import check_recipe, check_sparse_recipe
+from optimaldp.certify.noise import certify_noise, check_noise, check_recipe, check_sparse_recipe
 from optimaldp.certify.noise import recipe as recipes
 from optimaldp.certify.noise import sparse as sparse_recipes
 from optimaldp.certify.noise.rows import certify_rows, draw_row
 from optimaldp.errors import CertificateError, NotCertifiedError
-from optimaldp.privacy import Epsilon
+from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.sampling import SystemBits
 
 READ = Epsilon.read
@@ -251,3 +252,28 @@ def test_rows_of_probabilities() -> None:
     assert "0 pairs" in certified.finding.checks[1]
     with pytest.raises(NotCertifiedError):
         draw_row([[zero, one]], 0, SystemBits())  # type: ignore[arg-type]
+
+
+# --- the noise of one table ---------------------------------------------------------------------------------------------
+
+
+def test_noise_is_the_one_that_its_table_needs() -> None:
+    """As many cells, the same neighbours, the promised level: each by itself is refused, and named."""
+    dense, few = plan(2, "ln(2)", copies=2, mode=2, width=4), sparse(12, "ln(2)", 3, 1, 3)
+    substitution, add_remove = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
+    for document, cells, own, other in ((dense, 2, substitution, add_remove), (few, 12, add_remove, substitution)):
+        assert check_noise(document, cells=cells, epsilon=READ("ln(2)"), neighbours=own).accepted
+        for wanted, words in (
+            ({"cells": cells + 1}, f"covers {cells} of {cells + 1} cells"),
+            ({"neighbours": other}, "was promised"),
+            ({"epsilon": READ("ln(3)")}, "was promised"),
+        ):
+            promised = {"cells": cells, "epsilon": READ("ln(2)"), "neighbours": own, **wanted}
+            verdict = check_noise(document, **promised)  # type: ignore[arg-type]
+            assert not verdict.accepted
+            assert words in verdict.objections[-1]
+            assert verdict.claimed == promised["epsilon"]
+            with pytest.raises(NotCertifiedError):
+                certify_noise(SimpleNamespace(recipe_document=document), **promised)  # type: ignore[arg-type]
+        noise = SimpleNamespace(recipe_document=document)
+        assert certify_noise(noise, cells=cells, epsilon=READ("ln(2)"), neighbours=own).mechanism is noise  # type: ignore[type-var]

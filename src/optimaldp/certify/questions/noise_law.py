@@ -29,7 +29,6 @@ _BITS = 320
 _DEPTH = 10  # of a proposal: a side, coins for the block and an offset
 _COMPOSED = ((0, 1), (1, 7), (2, 8))  # totals that are composed, and how many bits: fewer people than bars, and as many
 _STREAMS = 4
-_PROPOSED = 12  # totals around the mode whose border is tried
 
 Outcome = TypeVar("Outcome")
 
@@ -131,7 +130,7 @@ def _around(mode: int, width: int) -> Iterator[int]:
     """Totals near the mode and at the ends of the blocks next to it."""
     near = {mode + step for step in (-2, -1, 0, 1, 2)}
     blocks = {mode + side * (times * width) + step for side in (-1, 1) for times in (1, 2) for step in (-1, 0)}
-    yield from sorted(number for number in near | blocks if number >= 0)[:_PROPOSED]
+    yield from sorted(number for number in near | blocks if number >= 0)
 
 
 def _block(plan: Any, number: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
+from optimaldp.certify.questions.referee import _sampler
 from optimaldp.certify.questions.scripted import (
     CoarseBits,
     CoinBits,
@@ -93,6 +94,15 @@ def test_three_small_tables_are_drawn_from() -> None:
         off = drawing(Fraction(0), Fraction(1), cells)
         assert not follows_its_law(off)
         assert not follows_its_law(off, near_ends=False)
+
+
+def test_the_ends_of_bins_are_left_to_the_referee_of_quantiles() -> None:
+    """It tries words next to them; of every other law the ends are tried here."""
+    hair, number = Fraction(1, 10**6), ROW[1] / 1000
+    for name, refused in (("made up", True), ("lattice noise", True), ("smoothed rank", False), ("flip", False)):
+        off = drawing(number - hair, number + hair)
+        object.__setattr__(off, "name", name)
+        assert bool(_sampler(off)[0]) is refused, name
 
 
 def test_stretches_that_are_too_narrow_to_be_hit_are_left_out() -> None:

@@ -154,3 +154,24 @@ def test_a_law_that_is_wrong_at_the_very_table_gives_no_answer() -> None:
     assert draw(certified, table(699), SystemBits()) in ("yes", "no")
     with pytest.raises(SecondCalculationError):
         draw(certified, table(700), SystemBits())
+
+
+@pytest.mark.parametrize(("aim", "kind"), [("typical", WeightedVotes), ("every table", Balanced)])
+@pytest.mark.parametrize("question", ["majority(x)", "count(x) < 300", "share(x) <= 0.3"])
+def test_a_law_that_is_not_the_form_is_not_confirmed(question: str, aim: str, kind: type[Any]) -> None:
+    own = asked(question, aim)
+    assert isinstance(own, kind)
+
+    class Turned(kind):  # type: ignore[misc, valid-type]
+        def law(self, table: Table) -> Law:
+            law = super().law(table)
+            return law_of(lambda: law.probabilities()[::-1], 0, 2)
+
+    class Nameless(Turned):
+        name = "of no theorem"
+
+    assert confirms_form(own, some_table(own))
+    assert not confirms_form(Turned(own.question, own.setting), some_table(own))
+    assert not examine_form(Turned(own.question, own.setting)).private
+    assert confirms_form(Nameless(own.question, own.setting), some_table(own)), "there is no form to compare with"
+    assert examine_form(Nameless(own.question, own.setting)).checks == ()

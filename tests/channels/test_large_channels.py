@@ -12,7 +12,7 @@ import pytest
 
 from optimaldp.certify.channels import verify_channel
 from optimaldp.channels import AnswerGraph, Channel, OptimalMechanism, least_epsilon, optimal_mechanism
-from optimaldp.channels.optimal import closed_forms, first_order
+from optimaldp.channels.optimal import closed_forms
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.proofs import CliquePotentialProof
 from optimaldp.errors import ChannelError, NotCertifiedError
@@ -107,8 +107,8 @@ def test_a_prior_on_a_cube_at_a_small_epsilon_is_served_by_few_outputs() -> None
     """At a small epsilon most answers are not worth an output: the channel on the few that are comes near the bound."""
     graph = AnswerGraph.hypercube(8)
     found = optimal_mechanism(graph, "0.3", prior=_prior(256))
-    assert found.route == "small-program"
-    assert float(found.utility) > 0.95 * float(found.upper_bound)
+    assert found.route == "columns"
+    assert float(found.utility) > 0.97 * float(found.upper_bound)
     assert float(found.utility) > 1.05 * _geometric_with_guesses(graph, found.prior, 0.3)
     assert _is_private(found)
 
@@ -147,25 +147,6 @@ def test_too_many_answers_for_a_gain_of_ones_own() -> None:
     graph = AnswerGraph.ring(5)
     with pytest.raises(ChannelError, match="too many for a gain of your own"):
         large_form(graph, Epsilon.read(1), _prior(5), np.ones((5, 2)))
-
-
-@pytest.mark.parametrize(
-    ("graph", "epsilon"),
-    [(AnswerGraph.grid(4, 6), "0.7"), (AnswerGraph.hypercube(4), "0.7"), (AnswerGraph.tree(2, 3), "0.2")],
-)
-@pytest.mark.parametrize("by_steps", [False, True])
-def test_few_outputs_come_near_the_optimum(
-    graph: AnswerGraph, epsilon: str, by_steps: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the linear program knows the optimum: within 3 % by the program on few outputs, within 6 % by steps."""
-    if by_steps:
-        monkeypatch.setattr(first_order, "_SMALL_PROGRAM", 0)
-    prior = _prior(len(graph.vertices), 4)
-    best = optimal_mechanism(graph, epsilon, prior=prior, route="linear-program")
-    rough = large_form(graph, Epsilon.read(epsilon), prior)
-    assert (0.94 if by_steps else 0.97) * float(best.utility) <= rough.utility <= best.upper_bound
-    level = least_epsilon(Channel(rough.rows, graph.vertices), graph)
-    assert level.ratio <= Epsilon.read(epsilon).ratio_above(bits=64)
 
 
 @pytest.mark.parametrize("epsilon", ["ln(1.2)", "ln(2)"])

@@ -4,7 +4,7 @@ A certificate is a document. It cannot lie: whatever numbers it holds, what is c
 
 - *potential* λ ≥ 0 (gain of one for the right answer): ``D_z = M[z,z]`` of any private channel has ``Φ D ≤ 1``, where
   ``Φ[y,z] = e^(−epsilon d(y,z))``; so ``π·D ≤ s·λᵀΦD ≤ s·Σλ`` with the least s for which ``s·Φλ ≥ π``.
-  On a forest λ may have either sign (see ``forests``).
+  On a forest λ may have either sign (see ``forests``), and on any graph if flows beside it show that it may (``weighing``).
 - *flows* w ≥ 0 on (neighbour y, neighbour y', guess z): ``Σ w (M[y,z] − e^epsilon M[y',z]) ≤ 0`` is added to the
   objective, and every row then gives at most the largest of its coefficients.
 - *theorem*: on a line, for a gain that only falls with the distance, the geometric mechanism read by Bayes guesses
@@ -60,7 +60,7 @@ def proven_bound(
     """What the certificate proves."""
     kind = certificate.get("kind")
     if kind == "potential" and worth is None:
-        return by_potential(certificate.get("potential"), edges, factors, masses)
+        return by_potential(certificate.get("potential"), edges, factors, masses, flows=certificate.get("flows"))
     if kind == "linear-program dual":
         return by_flows(certificate.get("flows"), edges, factors, masses, worth)
     if kind == "theorem":

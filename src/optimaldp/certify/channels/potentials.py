@@ -1,4 +1,4 @@
-"""Bounds by a potential: λ ≥ 0 on the answers (of either sign on a forest), stretched until ``Φλ`` covers the prior."""
+"""Bounds by a potential: λ ≥ 0 (of either sign on a forest, or with flows), stretched until ``Φλ`` covers the prior."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, 
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.forests import by_signed_potential, is_forest
 from optimaldp.certify.channels.reading import FloatArray, Neighbours, all_are_neighbours, only_length
+from optimaldp.certify.channels.weighing import by_weighed_potential
 from optimaldp.errors import CertificateError
 
 _MOST_STEPS = 20_000_000  # answers times edges up to which steps are counted one by one: seconds
 
 
 def by_potential(
-    given: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]
+    given: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], *, flows: object = None
 ) -> UtilityBound:
-    """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance."""
+    """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance.
+
+    With *flows* beside it λ may have either sign (see ``weighing``).
+    """
     size = len(masses)
+    if flows is not None:
+        return by_weighed_potential(_numbers(given, size, signed=True), flows, edges, factors, masses)
     signed = is_forest(size, edges)
     potential = _numbers(given, size, signed=signed)
     if signed and min(potential) < 0:

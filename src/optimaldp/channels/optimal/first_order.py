@@ -1,104 +1,147 @@
-"""The linear program on a few outputs: by HiGHS while it is small, by first-order steps beyond.
+"""The whole linear program of a channel with many answers, by compiled first-order steps.
 
     maximise  Σ π_z M[z,z]   subject to   M[y,z] <= e^epsilon M[y',z] for neighbours,   rows of M sum to one,   M >= 0
 
-with columns only for the outputs that the small program keeps. What comes out is nearly private and nearly a channel;
-making it one is left to the caller. The steps work on ``W = M / Φ``: in these units every constraint has coefficients
-between 1 and ``e^(2 epsilon)``, so that near and far cells move alike; on M itself hardly anything moved.
+with columns for the useful guesses alone. The steps are those of the primal-dual hybrid gradient (Chambolle and Pock),
+reflected and drawn back to an anchor (Halpern), which is set anew whenever the moves have become much shorter. Two choices
+of units decide whether anything moves: cells are ``W = M / Φ``, in which every constraint has coefficients between 1 and
+``e^(2 epsilon)``, and constraints far from the guess weigh as little as Φ does there. At the end the objective is left out
+for some steps, which settles the rows at one and hardly changes anything else.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
 from optimaldp.channels.optimal.floats import IntArray
-from optimaldp.extras import requiring
+from optimaldp.kernels.columns import COLUMN_STEPS, WIDTH, ShortFloats, State
 
-_SMALL_PROGRAM = 15_000  # constraints up to which HiGHS takes a second or two
-_MOST_STEPS = 1500
-_MOST_CELLS = 3e8  # that all steps together may touch: some seconds
-
-
-def improved_rows(
-    graph: AnswerGraph, kernel: FloatArray, rows: FloatArray, worth: FloatArray, potential: FloatArray, ratio: float
-) -> FloatArray:
-    """Rows near the optimum on the given outputs, from private *rows*; *worth* is ``π_z`` where a cell is the right answer.
-
-    *kernel* are the columns of Φ that belong to the outputs, *potential* a dual solution of the small program.
-    """
-    constraints = 2 * len(graph.lengths) * rows.shape[1]
-    if constraints <= _SMALL_PROGRAM:
-        return _by_program(graph, worth, ratio)
-    steps = min(_MOST_STEPS, int(_MOST_CELLS / constraints))
-    return _by_steps(graph, kernel, rows, worth, potential, ratio, steps)
+_EDGE_WEIGHT = 0.25  # of the constraints along edges beside those on rows: between 0.1 and 0.5 it hardly matters
+_LEAST_WEIGHT = 1e-20  # of a constraint far away: short floats end at 1e-38
+_FARTHEST = 30.0  # distance in epsilons beyond which a cell moves no farther than before it
+_MUCH_SHORTER, _SHORTER, _LONGEST_SHARE = 0.2, 0.8, 0.36  # when the anchor is set anew
+_FEWEST_STEPS = 20  # between two anchors
+_CLEARLY = 1e-9  # by which a guess must be worse than another to be left out
 
 
-def _ends(graph: AnswerGraph) -> tuple[IntArray, IntArray]:
-    ends = graph.edge_indices
-    return np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]])
+def useful_guesses(graph: AnswerGraph, masses: FloatArray, ratio: float) -> IntArray:
+    """All but those that a neighbour replaces which is likelier by the whole factor: its output is read better."""
+    likeliest = np.zeros(len(masses))
+    for one, other in (graph.edge_indices.T, graph.edge_indices.T[::-1]):
+        np.maximum.at(likeliest, one, masses[other])
+    return np.flatnonzero((masses * ratio * (1 + _CLEARLY) > likeliest) & (masses > 0))
 
 
-def _by_program(graph: AnswerGraph, worth: FloatArray, ratio: float) -> FloatArray:
-    with requiring("scipy"):
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_matrix, eye, kron
+class ColumnProgram:
+    """The program and where its steps have come: cells, prices, and the levels, which are the potential of the answers."""
 
-    size, columns = worth.shape
-    heads, tails = _ends(graph)
-    arc = np.arange(len(heads))
-    entries = np.concatenate([np.ones(len(arc)), np.full(len(arc), -ratio)])
-    places = (np.concatenate([arc, arc]), np.concatenate([heads, tails]))
-    differences = csr_matrix((entries, places), shape=(len(arc), size))
-    solved = linprog(
-        -worth.ravel(),
-        A_ub=kron(differences, eye(columns)).tocsr(),
-        b_ub=np.zeros(len(arc) * columns),
-        A_eq=kron(eye(size), np.ones((1, columns))).tocsr(),
-        b_eq=np.ones(size),
-        bounds=(0, None),
-        method="highs-ipm",
-    )
-    if solved.status != 0:
-        return np.full_like(worth, 1 / columns)  # a channel that tells nothing: the caller has better ones
-    return np.asarray(np.maximum(solved.x, 0), dtype=np.float64).reshape(size, columns)
+    def __init__(
+        self, graph: AnswerGraph, steps: IntArray, guesses: IntArray, masses: FloatArray, ratio: float
+    ) -> None:
+        self.guesses, self.ratio, self._size = guesses, ratio, len(masses)
+        self._ends = np.ascontiguousarray(graph.edge_indices, dtype=np.int64)
+        width = -(-len(guesses) // WIDTH) * WIDTH
+        distances = np.full((self._size, width), -1)
+        distances[:, : len(guesses)] = steps[:, guesses]
+        one, other = self._ends.T
+        self.kernel = np.where(distances >= 0, float(ratio) ** -np.maximum(distances, 0), 0.0)
+        factors = ratio * ratio ** (distances[one] - distances[other]).astype(np.float64)
+        # far cells are free to move farther, and constraints between them weigh less: both by how little Φ is there
+        reach = np.where(distances >= 0, ratio ** (np.minimum(distances, _FARTHEST / np.log(ratio)) / 2), 1.0)
+        weights = np.maximum(_EDGE_WEIGHT * np.minimum(self.kernel[one], self.kernel[other]), _LEAST_WEIGHT)
+        sizes = self.kernel + _LEAST_WEIGHT
+        np.add.at(sizes, one, (1 + ratio**2 / factors) * weights)
+        np.add.at(sizes, other, (1 + factors) * weights)
+        sizes /= reach
+        forth = weights / (reach[one] + factors * reach[other])
+        back = weights / (reach[other] + ratio**2 / factors * reach[one])
+        wanted = np.zeros((self._size, width))
+        wanted[guesses, np.arange(len(guesses))] = masses[guesses] * self._size  # priors are about 1/n, cells about one
+        self._row_sizes = (self.kernel * reach).sum(axis=1)
+        self._blocks = [_blocked(array) for array in (factors, forth, back, self.kernel, sizes, wanted)]
+        self._levels = np.zeros(self._size)
+        cells, prices = np.zeros_like(self._blocks[3]), np.zeros_like(self._blocks[0])
+        self._state: State = (cells, prices, prices.copy())
+        self._taken, self._balance = 0, 1.0
+        self._since: int
+        self._first_length: float
+        self._last_length: float
+        self._set_anchor()
+
+    @property
+    def rows(self) -> FloatArray:
+        """Nearly a channel and nearly private."""
+        cells = self._state[0].transpose(1, 0, 2).reshape(self._size, -1)
+        return np.asarray(np.maximum(cells, 0) * self.kernel)[:, : len(self.guesses)]
+
+    @property
+    def potential(self) -> FloatArray:
+        """What each answer's row is worth: nearly a dual solution, of either sign."""
+        return self._levels / self._size
+
+    def settled_rows(self, steps: int) -> FloatArray:
+        """Rows after some steps without the objective: private and summing to one nearly as floats are."""
+        found = self._state, self._levels, self._taken, self._balance
+        wanted = self._blocks[5]
+        self._state = (found[0][0].copy(), np.zeros_like(found[0][1]), np.zeros_like(found[0][2]))
+        self._levels, self._blocks[5] = np.zeros(self._size), np.zeros_like(wanted)
+        self._set_anchor()
+        self.take(steps)
+        rows = self.rows
+        (self._state, self._levels, self._taken, self._balance), self._blocks[5] = found, wanted
+        self._set_anchor()
+        return rows
+
+    def take(self, steps: int) -> None:
+        """So many more steps."""
+        loop = COLUMN_STEPS.compiled()
+        pull, ahead = np.empty((2, self._size, WIDTH), dtype=np.float32)
+        for _ in range(steps):
+            kept = (self._since + 1) / (self._since + 2)
+            sums, moved = np.zeros((self._size, WIDTH), np.float32), np.zeros((2, WIDTH), np.float32)
+            numbers = np.array([1, self.ratio**2, 1 / self._balance, self._balance, kept], dtype=np.float32)
+            levels = self._levels.astype(np.float32)
+            loop(self._ends, self._state, self._anchor, *self._blocks, levels, numbers, sums, pull, ahead, moved)
+            raised = self._levels + self._balance * (sums.sum(axis=1, dtype=np.float64) - 1) / self._row_sizes
+            change = float(((raised - self._levels) ** 2 * self._row_sizes).sum())
+            self._levels = kept * (2 * raised - self._levels) + (1 - kept) * self._anchor_levels
+            cells, prices = moved.sum(axis=1, dtype=np.float64).tolist()
+            self._since, self._taken = self._since + 1, self._taken + 1
+            self._consider_anchor((cells * self._balance + (prices + change) / self._balance) ** 0.5)
+
+    def _consider_anchor(self, length: float) -> None:
+        """Set the anchor anew if the last move was much shorter than the first one from it, or after very many."""
+        self._first_length = self._first_length or length
+        shorter = length < _SHORTER * self._first_length and length > self._last_length
+        late = self._since > max(_LONGEST_SHARE * self._taken, _FEWEST_STEPS)
+        if length < _MUCH_SHORTER * self._first_length or shorter or late:
+            self._rebalance()
+            self._set_anchor()
+        else:
+            self._last_length = length
+
+    def _rebalance(self) -> None:
+        """Cells and prices should travel equally far: the steps of the ones grow where those of the others shrink."""
+        _, forth_steps, back_steps, _, sizes, _ = self._blocks
+        cells, forth, back = (now - then for now, then in zip(self._state, self._anchor))
+        prices = float((forth**2 / forth_steps).sum(dtype=np.float64) + (back**2 / back_steps).sum(dtype=np.float64))
+        prices += float(((self._levels - self._anchor_levels) ** 2 * self._row_sizes).sum())
+        travelled = float((cells**2 * sizes).sum(dtype=np.float64))
+        if travelled > 0 and prices > 0:
+            self._balance = float((self._balance * (prices / travelled) ** 0.5) ** 0.5)
+
+    def _set_anchor(self) -> None:
+        cells, forth, back = self._state
+        self._anchor: State = (cells.copy(), forth.copy(), back.copy())
+        self._anchor_levels = self._levels.copy()
+        self._since = 0
+        self._first_length, self._last_length = 0.0, float("inf")
 
 
-def _by_steps(
-    graph: AnswerGraph,
-    kernel: FloatArray,
-    rows: FloatArray,
-    worth: FloatArray,
-    potential: FloatArray,
-    ratio: float,
-    steps: int,
-) -> FloatArray:
-    """Primal-dual steps (Chambolle and Pock) with diagonal preconditioning, from the channel and potential at hand."""
-    heads, tails = _ends(graph)
-    order = np.argsort(heads, kind="stable")
-    heads, tails = heads[order], tails[order]
-    by_tail = np.argsort(tails, kind="stable")
-    head_starts = np.unique(heads, return_index=True)[1]
-    tail_starts = np.unique(tails[by_tail], return_index=True)[1]
-    factors = ratio * kernel[tails] / kernel[heads]
-
-    def pulled(prices: FloatArray) -> FloatArray:
-        """What the prices of the privacy constraints take from each cell; every answer has a neighbour."""
-        outward = np.add.reduceat(prices, head_starts, axis=0)
-        return np.asarray(outward - np.add.reduceat((factors * prices)[by_tail], tail_starts, axis=0))
-
-    sizes = np.add.reduceat(np.ones_like(factors), head_starts, axis=0)
-    sizes += np.add.reduceat(factors[by_tail], tail_starts, axis=0) + kernel
-    price_steps, row_steps = 1 / (1 + factors), 1 / kernel.sum(axis=1)
-    scale = float(len(worth))  # priors are about one over the number of answers, cells about one
-    cells, total = rows / kernel, np.zeros_like(rows)
-    prices, levels, wanted = np.zeros_like(factors), potential * scale, worth * scale
-    for step in range(steps):
-        moved = np.maximum(0, cells + (wanted - pulled(prices) - kernel * levels[:, None]) / sizes)
-        ahead, cells = 2 * moved - cells, moved
-        prices = np.maximum(0, prices + price_steps * (ahead[heads] - factors * ahead[tails]))
-        levels = levels + row_steps * ((kernel * ahead).sum(axis=1) - 1)
-        if step >= steps - steps // 4:
-            total += cells  # the average of the last steps is steadier than the last
-    return np.asarray(kernel * total)
+def _blocked(array: FloatArray) -> ShortFloats:
+    """Blocks of columns, each of them in one piece."""
+    parts: NDArray[np.float64] = array.reshape(len(array), -1, WIDTH).transpose(1, 0, 2)
+    return np.ascontiguousarray(parts, dtype=np.float32)

@@ -10,6 +10,7 @@ import numpy as np
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique, line_order
+from optimaldp.channels.optimal.columns import solve_columns
 from optimaldp.channels.optimal.floats import (
     UNIT,
     IntArray,
@@ -20,7 +21,6 @@ from optimaldp.channels.optimal.floats import (
     powers_not_steeper,
     without_noise,
 )
-from optimaldp.channels.optimal.grid import Shape, grid_shape, settled, solve_grid
 from optimaldp.channels.optimal.proofs import (
     CutTheoremProof,
     Proof,
@@ -28,15 +28,14 @@ from optimaldp.channels.optimal.proofs import (
     TheoremProof,
     UniformPotentialProof,
 )
-from optimaldp.channels.optimal.support import channel_on_support, small_program
 from optimaldp.channels.optimal.tree import is_forest, solve_tree
 from optimaldp.errors import ChannelError
+from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
 
-_LARGEST_PROGRAM = 2000  # answers up to which the small program takes seconds
+_LARGEST_PROGRAM = 2000  # answers up to which a search takes seconds
 _CUTS = 24  # places at which a ring is cut, to bound it by a line
-_CLOSE = 1e-6  # relative gap below which nothing better is looked for
-_WORTH_A_SEARCH = 1e-3  # relative gap to the sharper bound above which another channel is tried
+_NEAR = 0.993  # of the bound: no other channel is looked for
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def large_form(
     """The best channel that is known for a large plain graph; *gain* is ``None`` for the binary one.
 
     Optimal on lines (any prior, a gain that falls with the distance), on cliques (any prior) and where distance counts
-    agree (uniform prior); elsewhere the better of two private channels beside the bound of the small program.
+    agree (uniform prior); elsewhere the better of two private channels beside a bound.
     """
     if not graph.plain:
         raise ChannelError(
@@ -85,7 +84,7 @@ def large_form(
         return _constant_sum(steps, longest, borders, epsilon)
     if is_forest(graph):
         return _tree(graph, epsilon, masses)
-    return _any_graph(graph, steps, longest, epsilon, masses)
+    return _any_graph(graph, steps, longest, epsilon, prior)
 
 
 def _read_by_guesses(rows: FloatArray, masses: FloatArray, gain: FloatArray | None = None) -> tuple[FloatArray, float]:
@@ -204,24 +203,12 @@ def _tree(graph: AnswerGraph, epsilon: Epsilon, masses: FloatArray) -> LargeForm
     return LargeForm(best, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), "tree", proof)
 
 
-def _grid(shape: Shape, epsilon: Epsilon, masses: FloatArray, closed: LargeForm) -> LargeForm:
-    """The bound of the program on sums, and the better of the closed form and of what the sums are shared out to."""
-    inverse = float(powers_not_steeper(epsilon.ratio_below(bits=64), 2)[1])
-    above = float(1 / powers_not_larger(epsilon.ratio_above(bits=64), 2)[1])
-    solution = solve_grid(shape, masses, 1 / inverse, above)
-    rows, utility, route = closed.rows, closed.utility, closed.route
-    made = settled(solution.rows, shape, 1 / inverse)
-    favourite = int((made * masses[:, None]).max(axis=0).argmax())
-    merged, worth = _read_by_guesses(filled_rows(made, favourite, 1 / inverse), masses)
-    if worth > utility:
-        rows, utility, route = merged, worth, "grid"
-    proof = solution.proof
-    return LargeForm(rows, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), route, proof)
-
-
-def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, masses: FloatArray) -> LargeForm:
-    """``Φ diag(D)`` with ``Φ D = 1``, or a channel on the support of the small program, whichever is worth more."""
-    size, below = len(masses), epsilon.ratio_below(bits=64)
+def _any_graph(
+    graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, prior: tuple[Fraction, ...]
+) -> LargeForm:
+    """``Φ diag(D)`` with ``Φ D = 1`` where that meets its bound; else the whole program by steps on its columns."""
+    size, below = len(prior), epsilon.ratio_below(bits=64)
+    masses = np.array([float(mass) for mass in prior])
     powers = powers_not_steeper(below, longest + 1)
     kernel = kernel_of(steps, powers)
     solved = np.linalg.solve(kernel, np.column_stack([np.ones(size), masses])).astype(np.float64)
@@ -230,21 +217,30 @@ def _any_graph(graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsil
     best, utility = _read_by_guesses(rows, masses)
     potential = solved[:, 1]
     bound, route = covering_bound(smaller, potential, masses), "closed-form"
-    shape = grid_shape(graph)
-    if utility < (1 - _CLOSE) * bound and shape is not None and size <= _LARGEST_PROGRAM:
-        return _grid(shape, epsilon, masses, LargeForm(best, utility, bound, route, None))
-    if utility < (1 - _CLOSE) * bound and size <= _LARGEST_PROGRAM:
-        diagonal, sharper = small_program(smaller, masses)
-        if covering_bound(smaller, sharper, masses) < bound:
-            bound, potential = covering_bound(smaller, sharper, masses), sharper
-        if utility < (1 - _WORTH_A_SEARCH) * bound:
-            other = channel_on_support(
-                graph, kernel, diagonal, np.maximum(sharper, 0), masses, float(powers[min(1, longest)])
-            )
-            merged, worth = (best, utility) if other is None else _read_by_guesses(other, masses)
-            if worth > utility:
-                best, utility, route = merged, worth, "small-program"
     proof: Proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
     if (around := _ring_order(graph)) is not None:
         proof = min(proof, _ring_proof(around, epsilon, masses), key=lambda one: one.bound())
+    # on a ring the closed form is better than what steps along it find in time
+    if utility < _NEAR * float(proof.bound()) and size <= _LARGEST_PROGRAM and around is None:
+        ratio = float(1 / powers[min(1, longest)])
+        if (solution := solve_columns(graph, steps, prior, epsilon, ratio)) is not None:
+            merged, worth = _read_by_guesses(solution.rows, masses)
+            if worth > utility:
+                best, utility, route = merged, worth, "columns"
+            proof = min(proof, solution.proof, key=lambda one: one.bound())
+        else:
+            sharper = np.maximum(small_program(smaller, masses), 0)
+            reached = Fraction(covering_bound(smaller, sharper, masses))
+            proof = min(proof, RoundedPotentialProof(tuple(sharper.tolist()), reached), key=lambda one: one.bound())
     return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.bound(), route, proof)
+
+
+def small_program(kernel: FloatArray, masses: FloatArray) -> FloatArray:
+    """The potential λ ≥ 0 with the least sum that has ``Φ λ ≥ π``."""
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+
+    solved = linprog(-masses, A_ub=kernel, b_ub=np.ones(len(masses)), bounds=(0, None), method="highs-ds")
+    if solved.status != 0:
+        raise ChannelError("linear program", solved.message, "was not solved")
+    return -np.asarray(solved.ineqlin.marginals)

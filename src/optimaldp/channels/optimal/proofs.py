@@ -122,18 +122,19 @@ class ProgramProof(Proof):
 
 
 @dataclass(frozen=True)
-class RangeFlowProof(Proof):
-    """Weights on privacy constraints in floats, each for whole ranges of guesses, and the bound that they prove."""
+class WeighedPotentialProof(Proof):
+    """A potential of either sign in floats, flows that leave no answer below 0, and the bound that they prove."""
 
-    flows: tuple[tuple[int, int, tuple[tuple[int, int], ...], float], ...]
+    potential: tuple[float, ...]
+    flows: tuple[tuple[int, int, float], ...]
+    """A weight on ``M[y,·] <= e^epsilon M[y',·]`` for every guess alike."""
     value: Fraction
 
     def bound(self) -> Fraction:
         return self.value
 
     def to_document(self) -> dict[str, Any]:
-        flows = [[y, other, [list(pair) for pair in ranges], weight] for y, other, ranges, weight in self.flows]
-        return {"kind": "linear-program dual", "flows": flows}
+        return {"kind": "potential", "potential": list(self.potential), "flows": [list(flow) for flow in self.flows]}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,237 @@
+"""Bounds by a potential of either sign on any graph whose edges have one length.
+
+For any λ let ``v_z`` be the least of ``Σ λ_y φ(y)`` over all φ that keep every factor and have ``φ(z) = 1``; ``v >= π`` proves
+``U <= Σλ`` (see ``forests``). Here ``v_z`` is weighed from below. A *flow* w on (y, neighbour y') moves worth against the
+constraint ``φ(y) <= x φ(y')``: y gains w, y' loses ``x w``, and ``Σ λ φ`` is at least what it is after the move. The certificate
+has flows after which no answer is below 0. From there, for each guess z, what answers have beyond 0 is moved to z: by the
+steps of the graph, each of which keeps ``1/x`` of it, or against flows of before, which gives ``x`` times as much and
+undoes them. Every state on the way is a proof, and always moving along the best way left ends at ``v_z`` itself.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from optimaldp.certify.channels.bound import UNIT, UtilityBound, as_floats, certificate_number
+from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.reading import FloatArray, Neighbours, only_length
+from optimaldp.certify.graphs.loops import Loop
+from optimaldp.errors import CertificateError
+
+_SWEEPS = 16  # over all answers, for each guess: beyond, little is gained
+_FAR = 1e-6  # where steps keep less than this, the certificate's own flows are good enough
+Integers = npt.NDArray[np.int64]
+
+
+def by_weighed_potential(
+    potential: list[Fraction], flows: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]
+) -> UtilityBound:
+    """``s·Σλ`` with the least s for which ``s·v >= π`` for every guess that a best channel needs."""
+    length = only_length(edges)
+    if length is None or factors.epsilon.infinite or factors.epsilon.is_zero:
+        raise CertificateError("certificate", "flows beside a potential", "speak of edges of one length")
+    above = factors.between(length)[1]
+    arcs, weights = _read_flows(flows, edges)
+    prior = as_floats(masses)
+    lifted, reached, guesses = weigh_potential(as_floats(potential), arcs, weights, edges, float(above), prior)
+    if (reached <= 0).any():
+        return UtilityBound(Fraction(1), "the potential does not reach every answer")
+    stretch = max(masses[z] / Fraction(r) for z, r in zip(guesses.tolist(), reached.tolist()))
+    total = Fraction(math.fsum(lifted.tolist())) + Fraction(4 * UNIT * float(np.abs(lifted).sum()))
+    return UtilityBound(min(Fraction(1), stretch * total), "a potential that covers the prior, weighed for each guess")
+
+
+def weigh_potential(
+    potential: FloatArray,
+    arcs: Integers,
+    weights: FloatArray,
+    edges: list[Neighbours],
+    ratio: float,
+    prior: FloatArray,
+) -> tuple[FloatArray, FloatArray, Integers]:
+    """The potential, lifted where the flows leave it below 0; what it reaches for each useful guess; those guesses.
+
+    *arcs* are rows (y, neighbour), *weights* their flows. What is reached is not above ``v``, in spite of rounding.
+    """
+    size, x = len(potential), ratio * (1 + 4 * UNIT)
+    first, heads, back = _both_directions(size, edges)
+    flow = np.zeros(len(heads))
+    where = {(int(t), int(h)): k for k, (t, h) in enumerate(zip(np.repeat(np.arange(size), np.diff(first)), heads))}
+    np.add.at(flow, [where[int(y), int(other)] for y, other in arcs], weights)
+    gained = np.add.reduceat(np.append(flow, 0.0), np.minimum(first[:-1], len(flow))) * (np.diff(first) > 0)
+    lost = x * np.bincount(heads, weights=flow, minlength=size)
+    degree = int(np.diff(first).max(initial=0))
+    left = potential + gained - lost - 4 * (degree + 4) * UNIT * (np.abs(potential) + gained + lost)
+    lifted = potential + np.maximum(-left, 0) * (1 + 4 * UNIT)
+    guesses = _useful(edges, ratio, prior)
+    targets = prior[guesses] * (1 + 1e-12)
+    # each operation is wrong by 2^-53 of what it moves, and nothing is moved more often than this
+    kept = 1 - 8 * (degree + 4) * (_SWEEPS + 2) * (size + 4) * UNIT
+    powers = (1 / x) ** np.arange(size + 1) * (1 - 8 * UNIT)
+    radius = int((powers >= _FAR).sum())
+    reached = np.zeros(len(guesses))
+    arguments = (first, heads, back, flow, np.maximum(left, 0), guesses, targets / kept, x, powers, radius, reached)
+    _WEIGH(len(guesses) * len(heads), *arguments)
+    return lifted, reached * kept, guesses
+
+
+def _useful(edges: list[Neighbours], ratio: float, prior: FloatArray) -> Integers:
+    """The guesses that a neighbour does not replace: one that is likelier by the whole factor (see ``flows``)."""
+    kept = prior > 0
+    for edge in edges:
+        for y, z in ((edge.one, edge.other), (edge.other, edge.one)):
+            if prior[z] * ratio * (1 + 16 * UNIT) < prior[y]:
+                kept[z] = False
+    return np.flatnonzero(kept)
+
+
+def _both_directions(size: int, edges: list[Neighbours]) -> tuple[Integers, Integers, Integers]:
+    """Where each answer's arcs begin, where they lead, and the place of each arc's reverse."""
+    pairs = sorted({pair for edge in edges for pair in ((edge.one, edge.other), (edge.other, edge.one))})
+    place = {pair: k for k, pair in enumerate(pairs)}
+    tails = np.array([tail for tail, _ in pairs], dtype=np.int64)
+    first = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=size))])
+    back = np.array([place[head, tail] for tail, head in pairs], dtype=np.int64)
+    return first, np.array([head for _, head in pairs], dtype=np.int64), back
+
+
+def _read_flows(flows: object, edges: list[Neighbours]) -> tuple[Integers, FloatArray]:
+    near = {pair for edge in edges for pair in ((edge.one, edge.other), (edge.other, edge.one))}
+    if not isinstance(flows, (list, tuple)):
+        raise CertificateError("flows", flows, "is not a list of [answer, neighbour, weight]")
+    for flow in flows:
+        if (
+            not isinstance(flow, (list, tuple))
+            or len(flow) != 3
+            or not all(type(end) is int for end in flow[:2])
+            or tuple(flow[:2]) not in near
+        ):
+            raise CertificateError("flow", flow, "is not [answer, neighbour, weight]")
+    arcs = np.array([flow[:2] for flow in flows], dtype=np.int64).reshape(-1, 2)
+    return arcs, np.array([float(certificate_number(flow[2], "flow")) for flow in flows])
+
+
+def _weigh(
+    first: Integers,
+    heads: Integers,
+    back: Integers,
+    given_flow: FloatArray,
+    given_surplus: FloatArray,
+    guesses: Integers,
+    targets: FloatArray,
+    x: float,
+    powers: FloatArray,
+    radius: int,
+    reached: FloatArray,
+) -> None:
+    size = len(given_surplus)
+    distance = np.empty(size, dtype=np.int64)
+    order = np.empty(size, dtype=np.int64)
+    gain = np.empty(size, dtype=np.int64)  # exponent of what one unit becomes on its best way to the guess
+    hops = np.empty(size, dtype=np.int64)  # steps of that way
+    queue = np.empty(size + 1, dtype=np.int64)
+    waiting = np.zeros(size, dtype=np.bool_)
+    ends = np.empty(size + 2, dtype=np.int64)
+    by_hops = np.empty(size, dtype=np.int64)
+    for k in range(len(guesses)):
+        guess = guesses[k]
+        distance[:] = -1
+        distance[guess] = 0
+        order[0] = guess
+        count, near = 1, 1
+        for at in range(size):  # all answers that are joined to the guess, nearest first
+            if at >= count:
+                break
+            y = order[at]
+            for arc in range(first[y], first[y + 1]):
+                other = heads[arc]
+                if distance[other] < 0:
+                    distance[other] = distance[y] + 1
+                    order[count] = other
+                    count += 1
+                    if distance[other] < radius:
+                        near = count
+        flow, surplus = given_flow.copy(), given_surplus.copy()
+        total = 0.0
+        for at in range(count):
+            total += surplus[order[at]] * powers[distance[order[at]]]
+        for _ in range(_SWEEPS):
+            if total >= targets[k]:
+                break
+            # the best ways: a step keeps 1/x, a step against a flow gives x
+            for at in range(near):
+                y = order[at]
+                gain[y], hops[y] = -distance[y], distance[y]
+                queue[at], waiting[y] = y, True
+            head, length, steps = 0, near, 0
+            while length > 0 and steps < 50 * near:
+                y = queue[head]
+                head = head + 1 if head < size else 0
+                length -= 1
+                steps += 1
+                waiting[y] = False
+                for arc in range(first[y], first[y + 1]):
+                    other = heads[arc]
+                    if other == guess or distance[other] >= radius:
+                        continue
+                    better = gain[y] + 1 if flow[back[arc]] > 0 else gain[y] - 1
+                    if better > gain[other] or (better == gain[other] and hops[y] + 1 < hops[other]):
+                        if hops[y] >= near:
+                            continue
+                        gain[other], hops[other] = better, hops[y] + 1
+                        if not waiting[other]:
+                            waiting[other] = True
+                            tail = head + length
+                            queue[tail if tail <= size else tail - size - 1] = other
+                            length += 1
+            for at in range(near):
+                waiting[order[at]] = False
+            ends[: near + 2] = 0
+            for at in range(near):
+                ends[hops[order[at]] + 1] += 1
+            for at in range(near + 1):
+                ends[at + 1] += ends[at]
+            for at in range(near):
+                y = order[at]
+                by_hops[ends[hops[y]]] = y
+                ends[hops[y]] += 1
+            moved = False
+            for at in range(near - 1, 0, -1):  # those with the longest way first
+                y = by_hops[at]
+                if surplus[y] <= 0 or y == guess:
+                    continue
+                ways = 0
+                for arc in range(first[y], first[y + 1]):
+                    other = heads[arc]
+                    if distance[other] >= radius or hops[other] >= hops[y]:
+                        continue
+                    if flow[arc] > 0 and gain[y] == gain[other] + 1:
+                        amount = min(surplus[y], flow[arc])
+                        surplus[y] -= amount
+                        flow[arc] -= amount
+                        surplus[other] += x * amount
+                        moved = True
+                    elif gain[y] == gain[other] - 1:
+                        ways += 1
+                if surplus[y] > 0 and ways > 0:
+                    share = surplus[y] / ways / x
+                    for arc in range(first[y], first[y + 1]):
+                        other = heads[arc]
+                        if distance[other] < radius and hops[other] < hops[y] and gain[y] == gain[other] - 1:
+                            surplus[other] += share
+                            flow[back[arc]] += share
+                    surplus[y] = 0.0
+                    moved = True
+            total = 0.0
+            for at in range(count):
+                total += surplus[order[at]] * powers[distance[order[at]]]
+            if not moved:
+                break
+        reached[k] = total
+
+
+_WEIGH = Loop(_weigh)

@@ -1,0 +1,143 @@
+"""Many answers, any plain graph, any prior: a private channel near the optimum, and a potential that shows how near.
+
+The steps of ``first_order`` give rows that are nearly a channel and a potential that is nearly a proof. Both are
+made good here: cells are raised until every factor is kept and rows are filled to one; the potential gets flows that leave no
+answer below 0, and is raised where the referee, who weighs it for every guess, finds that it falls short of the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.weighing import by_weighed_potential, weigh_potential
+from optimaldp.channels.graphs.answer_graph import AnswerGraph
+from optimaldp.channels.numbers import FloatArray
+from optimaldp.channels.optimal.first_order import ColumnProgram, useful_guesses
+from optimaldp.channels.optimal.floats import IntArray, filled_rows, not_vanishing
+from optimaldp.channels.optimal.proofs import WeighedPotentialProof
+from optimaldp.extras import numba_if_installed, requiring
+from optimaldp.privacy.epsilon import Epsilon
+
+_STEPS = 400  # between two looks at how near the optimum is
+_SETTLING_STEPS = 60
+_NEAR = 0.993  # of the bound: nothing more is looked for
+_MOST_WORK = 4e9  # edges times columns times steps: some fifteen seconds
+_MOST_CELLS = 3e7  # edges times columns: half a gigabyte
+_ROUNDS = 12  # of filling rows and raising cells in turn
+_COVER_ROUNDS = 60
+_ROUNDING = 1e-9  # by which a potential should reach more than the prior
+_UNCOVERED = 1e3  # price of raising the potential where no flow reaches
+
+
+@dataclass(frozen=True)
+class ColumnSolution:
+    """Rows that keep every factor and sum to one, one column for each of some guesses, and the proof of a bound."""
+
+    rows: FloatArray
+    proof: WeighedPotentialProof
+
+
+def solve_columns(
+    graph: AnswerGraph, steps: IntArray, prior: tuple[Fraction, ...], epsilon: Epsilon, ratio: float
+) -> ColumnSolution | None:
+    """*steps* are the distances; *ratio* is an ``e^epsilon`` that floats may use, a little below it.
+
+    ``None`` without a compiler, and where the columns would not fit into memory.
+    """
+    masses = np.array([float(mass) for mass in prior])
+    guesses = useful_guesses(graph, masses, ratio)
+    work = len(graph.edge_indices) * (len(guesses) + 64)
+    if numba_if_installed() is None or work > _MOST_CELLS:
+        return None
+    program = ColumnProgram(graph, steps, guesses, masses, ratio)
+    taken = 0
+    while True:
+        program.take(_STEPS)
+        rows = program.settled_rows(_SETTLING_STEPS)
+        taken += _STEPS + _SETTLING_STEPS
+        value = float((rows * masses[:, None]).max(axis=0).sum()) / float(rows.sum(axis=1).max())
+        last = taken * work > _MOST_WORK
+        if last or value >= _NEAR * float(program.potential.sum()):
+            proof = _covering_proof(graph, steps, program.potential, prior, epsilon)
+            if last or value >= _NEAR * float(proof.bound()):
+                return ColumnSolution(_made_private(graph, rows, masses, ratio), proof)
+
+
+def _made_private(graph: AnswerGraph, rows: FloatArray, masses: FloatArray, ratio: float) -> FloatArray:
+    """Cells raised to what the factors ask, rows brought back to one, in turn; at last rows are filled from one column."""
+    heads, tails = np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]]).T
+    order = np.argsort(heads, kind="stable")
+    raised_ones, starts = np.unique(heads[order], return_index=True)
+    tails = tails[order]
+
+    def raised(cells: FloatArray) -> FloatArray:
+        least = np.maximum.reduceat(cells[tails], starts, axis=0) / ratio
+        higher = cells.copy()
+        higher[raised_ones] = np.maximum(cells[raised_ones], least)
+        return higher
+
+    cells = not_vanishing(rows)
+    for _ in range(_ROUNDS):
+        cells = raised(cells / cells.sum(axis=1, keepdims=True))
+    while not np.array_equal(higher := raised(cells), cells):  # each pass carries a raised cell one edge further
+        cells = higher
+    return filled_rows(cells, int((cells * masses[:, None]).max(axis=0).argmax()), ratio)
+
+
+def _covering_proof(
+    graph: AnswerGraph, steps: IntArray, potential: FloatArray, prior: tuple[Fraction, ...], epsilon: Epsilon
+) -> WeighedPotentialProof:
+    """The potential with flows under it, raised where it does not reach the prior, and what the referee makes of it."""
+    factors, masses = Factors(epsilon), np.array([float(mass) for mass in prior])
+    above = float(factors.between(Fraction(1))[1])
+    arcs, weights, potential = _flows_under(graph, potential, above)
+    edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
+    lifted, reached, guesses = weigh_potential(potential, arcs, weights, edges, above, masses)
+    lacking = np.zeros(len(masses))
+    lacking[guesses] = np.maximum(masses[guesses] * (1 + _ROUNDING) - reached, 0)
+    kernel = np.where(steps >= 0, above ** -np.maximum(steps, 0).astype(np.float64), 0.0)
+    covering = (lifted + _cover(kernel, lacking)).tolist()
+    flows = tuple((int(y), int(other), float(weight)) for (y, other), weight in zip(arcs, weights))
+    bound = by_weighed_potential([Fraction(value) for value in covering], flows, edges, factors, prior)
+    return WeighedPotentialProof(tuple(covering), flows, bound.value)
+
+
+def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The least flows after which no answer is below 0, and the potential, raised where none suffice."""
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix, eye, hstack
+
+    size, arcs = len(potential), np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]])
+    many, scale = len(arcs), float(np.abs(potential).max())
+    entries = np.concatenate([np.full(many, -1.0), np.full(many, x)])
+    places = (arcs.T.ravel(), np.tile(np.arange(many), 2))
+    taken = csr_matrix((entries, places), shape=(size, many))
+    solved = linprog(
+        np.concatenate([np.ones(many), np.full(size, _UNCOVERED)]),
+        A_ub=hstack([taken, -eye(size)]).tocsr(),
+        b_ub=potential / scale,
+        bounds=(0, None),
+        method="highs-ds",
+    )
+    if solved.status != 0:
+        return arcs[:0], np.zeros(0), np.maximum(potential, 0)
+    found = np.maximum(solved.x, 0) * scale
+    used = np.flatnonzero(found[:many])
+    return arcs[used], found[used], potential + found[many:]
+
+
+def _cover(kernel: FloatArray, lacking: FloatArray) -> FloatArray:
+    """μ >= 0, small in sum, with ``Φ μ >= lacking``."""
+    raise_by, wide = np.zeros(len(lacking)), kernel.sum(axis=1)
+    for _ in range(_COVER_ROUNDS):
+        raise_by += np.maximum(lacking - kernel @ raise_by, 0) / wide
+    needed = lacking > 0
+    if needed.any():
+        raise_by *= max(1.0, float((lacking[needed] / (kernel @ raise_by)[needed]).max()))
+    return raise_by

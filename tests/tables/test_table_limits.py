@@ -12,7 +12,20 @@ import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Condition, Grid, Keys, Options, People, Steps, Tally, check, count, csv_files, sql
+from optimaldp.tables import (
+    Condition,
+    Grid,
+    Keys,
+    Options,
+    People,
+    Steps,
+    Tally,
+    check,
+    count,
+    counting,
+    csv_files,
+    sql,
+)
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
@@ -219,3 +232,23 @@ def test_bins_of_whole_seconds_and_whole_days(kind: Any, low: Any, step: timedel
     else:
         with pytest.raises(QuestionError, match=r"whole (seconds|days)"):
             check(source, tally)
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [(b'"a"\rx,b', "a\rx"), (b'"a"\r\rx', "a\r\rx"), (b'"a"\r', "a"), (b'"a" \r', "a "), (b',"a"', None)],
+)
+def test_a_carriage_return_ends_a_line_only_before_its_line_feed(
+    tmp_path: Path, line: bytes, first: str | None
+) -> None:
+    (tmp_path / "t.csv").write_bytes(b'a,b\n"p",q\n' + line + b"\n")
+    assert {row[0] for row in cells(tmp_path / "t.csv")} == {"p", first}
+    files = open_csv([str(tmp_path / "t.csv")])
+    assert files.few(["a"]) == [["p", first]]
+
+
+@pytest.mark.parametrize("options", [2, 200])
+def test_no_query_by_level_is_limited_below_all_cells_of_all_levels(options: int) -> None:
+    source = open_source(pa.table({"x": [1], "e": [1]}))
+    plan = check(source, Tally((Options("x", tuple(range(options))),)), People(levels="e"))
+    assert counting._query(source.table, plan).op().n == (counting.MOST_LEVELS + 1) * (options + 1)

@@ -8,9 +8,12 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from optimaldp.laws.quantile import probabilities as of_quantiles
+from optimaldp.laws.quantile import quantile_law, rivals
+from optimaldp.laws.quantile.spread import spread_of
 from optimaldp.laws.winner import distribution, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
 from optimaldp.privacy import Neighbours, level
@@ -59,3 +62,20 @@ def test_a_drawn_loser_keeps_what_delta_leaves(monkeypatch: pytest.MonkeyPatch) 
     assert distribution._draw_permute_and_flip(counts, claim, SystemBits()) == 1
     tau = Fraction(1, 100) / len(counts) * Fraction(math.exp(-0.5))
     assert kept == [pytest.approx(1 - float(tau) / float(plain[1]), rel=1e-9)]
+
+
+def test_a_far_group_has_its_own_small_probability() -> None:
+    """Far from the quantile on either side: as a difference of two sums near 1 it would be 0, or wrong in every digit."""
+    counts, half = [0, 0, 60, 0, 60, 0, 0], Fraction(1, 2)
+    law = quantile_law(len(counts), half, level(1))
+    cells = {bin_: count for bin_, count in enumerate(counts) if count}
+    shown = rivals.our_groups(law, cells, spread_of(cells, len(counts), half))
+    exact = [float(p) for p in of_quantiles.quantile_probabilities(counts, epsilon=1)]
+    assert min(exact) < 1e-20
+    assert shown == pytest.approx(exact, rel=1e-9, abs=0)
+
+
+def test_coins_of_which_one_is_sure_and_the_other_hardly_ever_shows() -> None:
+    """The last interval is then so short that its points round to 1."""
+    wins = rivals._flipped(np.array([1.0, 1.0]), np.array([0.0, 36.0]))
+    assert wins == pytest.approx([1 - math.exp(-36) / 2, math.exp(-36) / 2], rel=1e-9)

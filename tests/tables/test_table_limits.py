@@ -24,6 +24,7 @@ from optimaldp.tables import (
     count,
     counting,
     csv_files,
+    predicates,
     sql,
 )
 from optimaldp.tables.csv_files import open_csv
@@ -252,3 +253,10 @@ def test_no_query_by_level_is_limited_below_all_cells_of_all_levels(options: int
     source = open_source(pa.table({"x": [1], "e": [1]}))
     plan = check(source, Tally((Options("x", tuple(range(options))),)), People(levels="e"))
     assert counting._query(source.table, plan).op().n == (counting.MOST_LEVELS + 1) * (options + 1)
+
+
+def test_a_predicate_that_is_as_long_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predicates, "_LONGEST", 10)
+    assert predicates.parse("x = 1".ljust(10)) == predicates.parse("x = 1")
+    with pytest.raises(QuestionError, match="is longer than 10 characters"):
+        predicates.parse("x = 1".ljust(11))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from types import SimpleNamespace
@@ -13,6 +15,7 @@ import pytest
 
 from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
+from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.spread import spread_of
 from optimaldp.laws.winner import distribution, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
@@ -79,3 +82,37 @@ def test_coins_of_which_one_is_sure_and_the_other_hardly_ever_shows() -> None:
     """The last interval is then so short that its points round to 1."""
     wins = rivals._flipped(np.array([1.0, 1.0]), np.array([0.0, 36.0]))
     assert wins == pytest.approx([1 - math.exp(-36) / 2, math.exp(-36) / 2], rel=1e-9)
+
+
+@pytest.mark.parametrize("home", ["quantile", "winner"])
+def test_no_more_bits_are_taken_than_the_digits_need(home: str) -> None:
+    """Once where the first number is enough; and what nobody can tell from 0 is 0 after the most bits."""
+    taken: list[int] = []
+
+    def decimals(number: Callable[[], Ball]) -> list[Decimal]:
+        def row(*_: object) -> list[Ball]:
+            taken.append(working_bits())
+            assert len(taken) < 12
+            return [number()]
+
+        law: Any = SimpleNamespace(probabilities=row)
+        return of_quantiles._decimals(law, {}) if home == "quantile" else distribution._decimals(row)
+
+    assert len(decimals(lambda: Ball(1) / 3)) == len(taken) == 1
+    assert decimals(lambda: Ball(0, 1)) == [Decimal(0)]
+    assert taken[-2] < (of_quantiles if home == "quantile" else distribution)._MOST_BITS <= taken[-1]
+
+
+def test_a_law_says_its_part_of_epsilon_only_if_it_is_a_part() -> None:
+    law = quantile_law(5, Fraction(1, 2), level("0.5"))
+    assert QuantileLaw(law.mode, law.bins, law.rank, law.level) == law
+    assert law.share == 1
+    assert "of it" not in law.summary()
+    assert "0.5-DP, 1/3 of it" in replace(law, share=Fraction(1, 3)).summary()
+
+
+def test_the_outermost_bins_of_many_are_groups_of_their_own() -> None:
+    """They have a cut on one side only."""
+    spread = spread_of({3: 5, 700: 4, 9000: 6}, 10_000, Fraction(1, 2))
+    assert spread.first.tolist() == [0, 1, 3, 4, 700, 701, 9000, 9001, 9999]
+    assert spread.size.tolist() == [1, 2, 1, 696, 1, 8299, 1, 998, 1]

@@ -17,10 +17,10 @@ from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
 from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.spread import spread_of
-from optimaldp.laws.winner import distribution, winner_probabilities
+from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
 from optimaldp.privacy import Neighbours, level
-from optimaldp.privacy.balls import Ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, precision, working_bits
 from optimaldp.sampling import SystemBits
 
 
@@ -116,3 +116,18 @@ def test_the_outermost_bins_of_many_are_groups_of_their_own() -> None:
     spread = spread_of({3: 5, 700: 4, 9000: 6}, 10_000, Fraction(1, 2))
     assert spread.first.tolist() == [0, 1, 3, 4, 700, 701, 9000, 9001, 9999]
     assert spread.size.tolist() == [1, 2, 1, 696, 1, 8299, 1, 998, 1]
+
+
+@pytest.mark.parametrize(
+    ("others", "coin"), [(2, Fraction(1, 100)), (5, Fraction(1, 100)), (30, Fraction(1, 100)), (2, Fraction(3, 10))]
+)
+def test_heads_that_are_not_counted_are_enclosed(others: int, coin: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were hardly any heads counted: whoever shares with at least one wins with a half at most, and the truth lies inside."""
+    monkeypatch.setattr(permute_and_flip, "working_bits", lambda: 0)
+    with precision(100):
+        won = permute_and_flip.win_by_coins([Ball(1), *[ball(coin)] * others], 0)
+        nobody = ball((1 - coin) ** others)
+        truth = ball((1 - (1 - coin) ** (others + 1)) / (coin * (others + 1)))
+        assert won.contains(truth)
+        assert won.upper() <= nobody + (1 - nobody) / 2 + Ball(2) ** -20
+        assert won.lower() >= nobody - Ball(2) ** -20

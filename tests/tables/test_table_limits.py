@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis.expr.datatypes as dt
 import pyarrow as pa
 import pytest
 
@@ -26,6 +27,7 @@ from optimaldp.tables import (
     csv_files,
     predicates,
     sql,
+    stepping,
 )
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
@@ -260,3 +262,24 @@ def test_a_predicate_that_is_as_long_as_allowed(monkeypatch: pytest.MonkeyPatch)
     assert predicates.parse("x = 1".ljust(10)) == predicates.parse("x = 1")
     with pytest.raises(QuestionError, match="is longer than 10 characters"):
         predicates.parse("x = 1".ljust(11))
+
+
+@pytest.mark.parametrize("mark", [b"", b'"'], ids=["bare", "quoted"])
+def test_lines_may_end_with_two_bytes(tmp_path: Path, mark: bytes) -> None:
+    one = mark + b"1" + mark
+    (tmp_path / "t.csv").write_bytes(b"a,b\r\n" + one + b",2\r\n3," + one + b"\r\n,\r\n\r\n" + one + b"\r\n")
+    records = [("1", "2"), ("3", "1"), (None, None), (None, None), ("1", None)]
+    assert cells(tmp_path / "t.csv") == sorted(records, key=repr)
+    assert list(zip(*open_csv([str(tmp_path / "t.csv")]).few(["a", "b"]) or ())) == records
+
+
+def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) -> None:
+    """Ibis calls both decimals of 38 digits, in which not all of these numbers fit."""
+    types = [dt.Decimal(38, 0), dt.Decimal(38, 1), dt.Decimal(10, 2), dt.Decimal(38, 19), dt.float64, dt.int64]
+    assert [stepping._is_exact(dtype) for dtype in types] == [False, True, True, False, False, False]
+    with duckdb.connect(str(tmp_path / "t.db")) as engine:
+        engine.execute(
+            f"CREATE TABLE t (x HUGEINT); INSERT INTO t VALUES ({-(2**126)}), (-1), (0), (3), (4), ({2**126}), (NULL)"
+        )
+    tally = Tally((Steps("x", F(0), F(4), F(1)),))
+    assert count(f"duckdb://{tmp_path / 't.db'}?table=t", tally).cells == {0: 3, 3: 3, 4: 1}

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optimaldp.distances.linear import count_condition
+from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
 from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.spread import spread_of
+from optimaldp.laws.setting import Aim
 from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
-from optimaldp.privacy import Neighbours, level
+from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball, precision, working_bits
 from optimaldp.sampling import SystemBits
 
@@ -131,3 +134,12 @@ def test_heads_that_are_not_counted_are_enclosed(others: int, coin: Fraction, mo
         assert won.contains(truth)
         assert won.upper() <= nobody + (1 - nobody) / 2 + Ball(2) ** -20
         assert won.lower() >= nobody - Ball(2) ** -20
+
+
+@pytest.mark.parametrize(("least", "yes"), [(0, 1), (1, 0)])
+def test_where_nobody_is_the_condition_itself_answers(least: int, yes: int) -> None:
+    condition = count_condition(">=", Fraction(least))
+    nobody = [(Epsilon.read("1"), 0, 0, 0), (Epsilon.read("2"), 0, 0, 0)]
+    for rows in ([], nobody):
+        for aim in (Aim.TYPICAL, Aim.EVERY_TABLE):
+            assert threshold_sides(condition, rows, aim)[0] == yes

@@ -73,3 +73,14 @@ def test_the_bound_for_very_many_options_lies_above_the_error_of_the_law(
     assert all(law <= bound <= 1 for law, bound in zip(laws, bounds))
     assert bounds[-1] < 2 * laws[-1]  # far ahead, two heads are rare
     assert float(exact.error(300)) > 0
+
+
+@pytest.mark.parametrize("predicate", [5, None, ["x = 1"], ""])
+@pytest.mark.parametrize("make", [threshold.count, threshold.share, threshold.majority, threshold.any_, threshold.all_])
+def test_what_is_no_text_is_no_condition(make: Any, predicate: Any) -> None:
+    with pytest.raises(QuestionError, match="is not an SQL condition"):
+        make(predicate)
+
+
+def test_everybody_is_written_as_a_star() -> None:
+    assert threshold.count(" * ").predicate == "*"

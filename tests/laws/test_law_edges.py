@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 from optimaldp.distances.linear import count_condition
+from optimaldp.laws.many_groups import _shared_delta
 from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
 from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.spread import spread_of
 from optimaldp.laws.setting import Aim
+from optimaldp.laws.weighted_votes import count_exponent
 from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
 from optimaldp.privacy import Epsilon, Neighbours, level
@@ -143,3 +145,19 @@ def test_where_nobody_is_the_condition_itself_answers(least: int, yes: int) -> N
     for rows in ([], nobody):
         for aim in (Aim.TYPICAL, Aim.EVERY_TABLE):
             assert threshold_sides(condition, rows, aim)[0] == yes
+
+
+def test_a_count_of_nobody_is_sure() -> None:
+    assert count_exponent(count_condition(">=", 0), []) == math.inf
+    assert count_exponent(count_condition(">=", 1), []) == -math.inf
+    assert count_exponent(count_condition("<=", 0), []) == math.inf
+
+
+@pytest.mark.parametrize("half", ["0.1", "3", "300"])
+def test_a_shared_delta_is_rounded_down_by_a_hair(half: str) -> None:
+    """Also where e^(epsilon/2) has more digits than any double."""
+    delta = Fraction(1, 1000)
+    shared = _shared_delta(Epsilon.read(half), delta)
+    with precision(2000):
+        exact = ball(delta) / (1 + ball(Fraction(half)).exp())
+        assert 0 <= exact - ball(shared) < exact * Ball(2) ** -100

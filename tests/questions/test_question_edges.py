@@ -84,3 +84,12 @@ def test_what_is_no_text_is_no_condition(make: Any, predicate: Any) -> None:
 
 def test_everybody_is_written_as_a_star() -> None:
     assert threshold.count(" * ").predicate == "*"
+
+
+def test_the_parameters_of_a_quantile_are_those_that_it_has() -> None:
+    question: Any = parse("quantile(a, 0.25, range=[0, 5], step=1)")
+    made = question.mechanism(Setting(approximate(Epsilon.read("1")), SUBSTITUTION))
+    assert made.parameters() == {"bins": 5, "rank": "0.25", "share": "1"}
+    levels = ((Epsilon.read("0.5"), 3), (Epsilon.read("1"), 4))
+    personal = question.mechanism(Setting(approximate(Epsilon.read("1")), SUBSTITUTION, people=7, levels=levels))
+    assert personal.parameters() == {"bins": 5, "rank": "0.25", "share": "1", "levels": ["0.5", "1"]}

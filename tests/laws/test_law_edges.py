@@ -21,6 +21,7 @@ from optimaldp.laws.quantile import quantile_law, rivals
 from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.spread import spread_of
 from optimaldp.laws.setting import Aim
+from optimaldp.laws.top import TopLaw, TopMode
 from optimaldp.laws.weighted_votes import count_exponent
 from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
@@ -161,3 +162,12 @@ def test_a_shared_delta_is_rounded_down_by_a_hair(half: str) -> None:
     with precision(2000):
         exact = ball(delta) / (1 + ball(Fraction(half)).exp())
         assert 0 <= exact - ball(shared) < exact * Ball(2) ** -100
+
+
+@pytest.mark.parametrize("mode", TopMode)
+def test_a_bound_of_a_chance_is_one_at_most(mode: TopMode) -> None:
+    law = TopLaw(5, 2, Epsilon.read("0.1"), Neighbours.SUBSTITUTION, mode)
+    with precision(80):
+        bounds = [float(law.most_wrong(margin)) for margin in (1, 2, 400)]
+    assert bounds[:2] == [1, 1]
+    assert 0 < bounds[2] < 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import accuracy, parse
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
-from optimaldp.questions.literals import read_option
+from optimaldp.questions.literals import read_edge, read_option
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 
@@ -29,6 +30,14 @@ def test_a_lone_quote_is_no_option(mark: str) -> None:
     with pytest.raises(QuestionError, match="is not an option"):
         read_option(mark)
     assert read_option(mark * 2) == ""
+
+
+@pytest.mark.parametrize("mark", ["'", '"'])
+def test_a_lone_quote_is_no_edge_and_is_shown(mark: str) -> None:
+    with pytest.raises(QuestionError) as caught:
+        read_edge(mark, "bins")
+    assert repr(mark) in str(caught.value)
+    assert read_edge(f"{mark}2020-02-29{mark}", "bins") == date(2020, 2, 29)
 
 
 @pytest.mark.parametrize("form", threshold.FORMS, ids=lambda form: form.word)

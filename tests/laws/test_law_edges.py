@@ -47,12 +47,12 @@ def test_all_digits_are_right_where_bits_are_lost_on_the_way() -> None:
 def test_delta_takes_its_part_from_every_loser(neighbours: str) -> None:
     """tau = delta / (K e^epsilon), or all that there is."""
     counts, delta = [9, 5, 2, 0], "0.01"
-    before = winner_probabilities(counts, epsilon="0.5", neighbours=neighbours)
-    after = winner_probabilities(counts, epsilon="0.5", delta=delta, neighbours=neighbours)
+    before = [float(p) for p in winner_probabilities(counts, epsilon="0.5", neighbours=neighbours)]
+    after = [float(p) for p in winner_probabilities(counts, epsilon="0.5", delta=delta, neighbours=neighbours)]
     taken = float(delta) / (4 * math.exp(0.5))
     for plain, left in list(zip(before, after))[1:]:
-        assert float(left) == pytest.approx(max(0.0, float(plain) - taken), rel=1e-12)
-    assert sum(map(float, after)) == pytest.approx(1, rel=1e-12)
+        assert left == pytest.approx(max(0.0, plain - taken), rel=1e-12)
+    assert sum(after) == pytest.approx(1, rel=1e-12)
 
 
 def test_a_drawn_loser_keeps_what_delta_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,15 @@ def test_of_parallel_edges_the_one_that_bounds_most_counts():
         assert delta[1] == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_a_value_at_its_bound_has_no_gap_whatever_other_edges_allow(order):
+    """1/4 is above twice 1/16: the looser edge next to it makes no gap of that."""
+    gap, slope, _ = local(
+        [(0, 1), (0, 1)], order, [level("ln(2)"), level("ln(16)")], [-1, 0], [Fraction(1, 16), Fraction(1, 4)]
+    )
+    assert (gap[1], slope[1]) == (0.0, pytest.approx(2.0))
+
+
 def totals(predecessor, gap, slope, small, *, concerned, given=(), given_row=None, above=(), rest=(), low=True, delta=None,
            error=0.0, tiny=1e-9):  # fmt: skip
     count = len(predecessor)

@@ -77,7 +77,8 @@ def test_trees_in_floats_at_the_edge():
     assert steep.gaps[1] == pytest.approx((0.25 - 0.125) / 0.25)  # of delta, which is larger than the side
     assert examined([quarter, half], level("ln(2)"), [ROOT, 0, 1]).fault == "a bound tree does not fit the graph"
     assert examined([quarter, half], level("ln(2)"), [ROOT, 2]).fault == "a bound tree does not fit the graph"
-    assert "no neighbour" in examined([quarter] * 3, level("ln(2)"), [ROOT, 0, 0]).fault
+    astray = examined([quarter] * 3, level("ln(2)"), [ROOT, 0, 0]).fault
+    assert astray == "'0' bounds '2' but is no neighbour of it"
     assert "is a root" in examined([quarter] * 3, level("ln(2)"), [ROOT, ROOT, 1]).fault
     assert "runs in a cycle" in examined([quarter] * 3, level(1), [ROOT, 2, 1]).fault
     assert "'0' runs in a cycle" in examined([quarter] * 2, level(1), [1, 0], given=()).fault

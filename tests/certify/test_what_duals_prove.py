@@ -123,6 +123,9 @@ def test_certificates_that_do_not_fit():
     fine = Certificate(np.array([True, False]), (tree,))
     assert check_optimality(mechanism, fine, allowed).optimal
     assert "with 1 datasets given" in check_optimality(mechanism, fine, allowed).reason
+    everything = given_rows(mechanism, {0: (QUARTER, 1 - QUARTER), 1: (HALF, HALF)}, None)
+    nothing_free = check_optimality(mechanism, Certificate(np.array([True, True]), ()), everything)
+    assert (nothing_free.optimal, nothing_free.gap) == (True, 0.0)
     for certificate, words in (
         (Certificate(np.array([True]), (tree,)), "does not fit the graph"),
         (Certificate(np.array([True, True]), (tree,)), "takes '1' as given"),
@@ -197,6 +200,7 @@ def test_trees_over_exact_rows_at_their_edges():
     assert shared_gaps([quarter, half], level("ln(2)"), [ROOT, -3]).gaps[1] >= 1e100
     assert "above the bound" in shared_gaps([quarter, half], level("ln(3/2)"), [ROOT, 0]).fault
     assert "'1'" in shared_gaps([quarter, half, half], level("ln(3/2)"), [ROOT, 0, 1]).fault
+    assert "'2' is above" in shared_gaps([quarter, half, Fraction(7, 8)], level("ln(2)"), [ROOT, 0, 1]).fault
     assert "runs in a cycle" in shared_gaps([quarter] * 3, level(1), [ROOT, 2, 1]).fault
     assert "no neighbour" in shared_gaps([quarter] * 3, level(1), [ROOT, 0, 0]).fault
     assert "is a root" in shared_gaps([quarter] * 3, level(1), [ROOT, ROOT, 1]).fault

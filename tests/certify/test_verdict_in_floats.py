@@ -131,5 +131,6 @@ def test_a_mechanism_that_is_broken_everywhere_is_not_measured_everywhere(monkey
     assert floats._third_stage(mechanism, told_edges([1], [0.41]), 0.2, 9).epsilon == 0.2
     monkeypatch.setattr(floats, "_ENOUGH", 0)
     assert floats._third_stage(mechanism, told_edges([0], [0.7], kept=False), 0.0, 9).epsilon < 0.7
+    monkeypatch.setattr(floats, "_ENOUGH", 9)
     alike = mechanism_of([0.1, 0.2, 0.1, 0.2], [(0, 1), (2, 3)], levels[:1])
     assert check_sides(alike, alike.rows).worst_edge == 0

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from small_lines import HALF, ONE, QUARTER, ZERO, graph_of, line_of
 
-from optimaldp.certify.closeness import enclosure
 from optimaldp.certify.graphs.duals import _implies, promises, proven_bound
 from optimaldp.certify.graphs.given import (
     given_rows,
@@ -22,7 +21,8 @@ from optimaldp.errors import CertificateError
 from optimaldp.graphs import Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import FREE, ROOT, EventConstraint
-from optimaldp.privacy import Epsilon, all_of, directed, level
+from optimaldp.privacy import all_of, directed, level
+from optimaldp.privacy.balls import Ball, ball, precision
 
 
 def bound_of(multipliers, *, levels, event=(0,), given=None, answers=2, vertex=1, edges=((0, 1),)):
@@ -47,7 +47,8 @@ def test_a_dual_is_weak_duality():
     assert bound_of([(ahead, ZERO)], levels=two) == 1
     irrational = bound_of([(ahead, ONE)], levels=[level(1)], given={0: (QUARTER, 1 - QUARTER)})
     assert math.e / 4 < irrational <= Fraction(math.e) / 4 + Fraction(1, 10**15)
-    assert irrational > enclosure(Epsilon.read(1), 160)[0] / 4
+    with precision(400):
+        assert ball(4 * irrational) > Ball(1).exp()
 
 
 def test_a_dual_uses_promises_that_hold():
@@ -107,6 +108,7 @@ def test_duals_prove_up_to_a_part_in_a_billion():
         assert not optimal or finding.gap == pytest.approx(float(Fraction(short)), rel=1e-6)
     # A claim below what is proven is a lie, up to the same rounding.
     assert optimal_by_dual(HALF, HALF - Fraction(4, 10**10)).optimal
+    assert optimal_by_dual(HALF, HALF - HALF * Fraction(1e-9)).optimal
     told = optimal_by_dual(HALF, HALF - Fraction(6, 10**10))
     assert not told.optimal
     assert "is claimed, but only 0.5 is proven" in told.reason

@@ -144,7 +144,11 @@ def test_the_dataset_that_differs_is_named(kind):
     assert differing(mechanism, same, everybody) == []
     assert given_fault(mechanism, everybody, same) == ""
     for vertex in range(4):
-        for change, differs in ((Fraction(1, 10**8), True), (-Fraction(1, 10**8), True), (Fraction(1, 10**12), False)):
+        for change, differs in (
+            (Fraction(4, 10**10), True),
+            (-Fraction(4, 10**10), True),
+            (Fraction(1, 10**12), False),
+        ):
             fixed = dict(enumerate(fractions))
             p = fixed[vertex][0] + change
             fixed[vertex] = (p, 1 - p)

@@ -19,7 +19,10 @@ from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
 from optimaldp.laws.quantile.law import QuantileLaw
+from optimaldp.laws.quantile.modes import QuantileMode
+from optimaldp.laws.quantile.scales import BallScale
 from optimaldp.laws.quantile.spread import spread_of
+from optimaldp.laws.quantile.sums import Window
 from optimaldp.laws.setting import Aim
 from optimaldp.laws.top import TopLaw, TopMode
 from optimaldp.laws.weighted_votes import count_exponent
@@ -171,3 +174,20 @@ def test_a_bound_of_a_chance_is_one_at_most(mode: TopMode) -> None:
         bounds = [float(law.most_wrong(margin)) for margin in (1, 2, 400)]
     assert bounds[:2] == [1, 1]
     assert 0 < bounds[2] < 1e-9
+
+
+@pytest.mark.parametrize("mode", QuantileMode)
+def test_what_is_not_visited_is_enclosed_on_either_side(mode: QuantileMode) -> None:
+    """However few runs around the true bin are looked at, the exact probability lies in the ball."""
+    law = replace(quantile_law(7, Fraction(1, 2), level("ln(4)")), mode=mode)
+    cells = dict.fromkeys(range(7), 2)
+    cuts, exact = law.cuts(cells), law.ends(cells, exact=True)
+    with precision(500):
+        sums = [ball(exact.end(cut)) for cut in range(6)]
+    with precision(100):
+        scale = BallScale((law.level.epsilon,), law.share)
+        for low, high in ((0, 5), (1, 5), (2, 3), (2, 4), (0, 4), (1, 4)):
+            ends = law.law_of(cuts, scale, Window(low, high))
+            for cut in range(6):
+                assert ends.end(cut).overlaps(sums[cut]), (low, high, cut)
+                assert (1 - ends.rest(cut)).overlaps(sums[cut]), (low, high, cut)

@@ -283,3 +283,11 @@ def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) ->
         )
     tally = Tally((Steps("x", F(0), F(4), F(1)),))
     assert count(f"duckdb://{tmp_path / 't.db'}?table=t", tally).cells == {0: 3, 3: 3, 4: 1}
+
+
+def test_as_many_readings_as_a_tally_may_have() -> None:
+    source, everybody = open_source(pa.table({"x": [1]})), Condition("*")
+    assert check(source, Tally((everybody,) * 20)).size == 2**20
+    for number in (0, 21):
+        with pytest.raises(QuestionError, match="between 1 and 20"):
+            check(source, Tally((everybody,) * number))

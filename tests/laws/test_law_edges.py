@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimaldp.distances.linear import count_condition
+from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.laws.many_groups import _shared_delta
 from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
@@ -23,6 +23,7 @@ from optimaldp.laws.quantile.modes import QuantileMode
 from optimaldp.laws.quantile.scales import BallScale
 from optimaldp.laws.quantile.spread import spread_of
 from optimaldp.laws.quantile.sums import Window
+from optimaldp.laws.reading import exact_or_decimal
 from optimaldp.laws.setting import Aim
 from optimaldp.laws.top import TopLaw, TopMode
 from optimaldp.laws.weighted_votes import count_exponent
@@ -191,3 +192,23 @@ def test_what_is_not_visited_is_enclosed_on_either_side(mode: QuantileMode) -> N
             for cut in range(6):
                 assert ends.end(cut).overlaps(sums[cut]), (low, high, cut)
                 assert (1 - ends.rest(cut)).overlaps(sums[cut]), (low, high, cut)
+
+
+def test_where_everybody_has_one_level_whoever_is_outside_counts_as_no_unless_asked_among() -> None:
+    """At ln 3 the error is 1 / (4 3^(f - 1)) at f flips: one of five must change their yes; among two it takes both."""
+    condition, one = share_condition(">=", Fraction(1, 3)), Epsilon.read("ln(3)")
+    for aim in (Aim.TYPICAL, Aim.EVERY_TABLE):
+        assert threshold_sides(condition, [(one, 2, 0, 3)], aim) == (Fraction(3, 4), Fraction(1, 4))
+        assert threshold_sides(condition, [(one, 2, 3, 0)], aim) == (Fraction(3, 4), Fraction(1, 4))
+        assert threshold_sides(condition, [(one, 2, 0, 3)], aim, among=True) == (Fraction(11, 12), Fraction(1, 12))
+
+
+def test_a_chance_of_yes_has_all_its_digits() -> None:
+    def sides() -> tuple[Ball, Ball]:
+        third, rest = thirds(0.6)
+        return third, rest
+
+    with localcontext(prec=45):
+        assert exact_or_decimal(sides) == Decimal(1) / 3
+    assert exact_or_decimal(lambda: (Ball(0, 1), Ball(1))) == 0
+    assert exact_or_decimal(lambda: (Fraction(1, 3), Fraction(2, 3))) == Fraction(1, 3)

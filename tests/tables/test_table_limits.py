@@ -275,8 +275,9 @@ def test_lines_may_end_with_two_bytes(tmp_path: Path, mark: bytes) -> None:
 
 def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) -> None:
     """Ibis calls both decimals of 38 digits, in which not all of these numbers fit."""
-    types = [dt.Decimal(38, 0), dt.Decimal(38, 1), dt.Decimal(10, 2), dt.Decimal(38, 19), dt.float64, dt.int64]
-    assert [stepping._is_exact(dtype) for dtype in types] == [False, True, True, False, False, False]
+    exact = [dt.Decimal(38, 1), dt.Decimal(10, 2), dt.Decimal(10, 0), dt.Decimal(38, 18)]
+    others = [dt.Decimal(38, 0), dt.Decimal(38, 19), dt.Decimal(None, 2), dt.float64, dt.int64]
+    assert [stepping._is_exact(dtype) for dtype in (*exact, *others)] == [True] * 4 + [False] * 5
     with duckdb.connect(str(tmp_path / "t.db")) as engine:
         engine.execute(
             f"CREATE TABLE t (x HUGEINT); INSERT INTO t VALUES ({-(2**126)}), (-1), (0), (3), (4), ({2**126}), (NULL)"

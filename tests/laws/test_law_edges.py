@@ -15,13 +15,14 @@ import pytest
 
 from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.laws.many_groups import _shared_delta
-from optimaldp.laws.personal import threshold_sides
+from optimaldp.laws.personal import merged_rows, threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
 from optimaldp.laws.quantile import quantile_law, rivals
+from optimaldp.laws.quantile.accuracy import summarise
 from optimaldp.laws.quantile.law import QuantileLaw
 from optimaldp.laws.quantile.modes import QuantileMode
 from optimaldp.laws.quantile.scales import BallScale
-from optimaldp.laws.quantile.spread import spread_of
+from optimaldp.laws.quantile.spread import Spread, spread_of
 from optimaldp.laws.quantile.sums import Window
 from optimaldp.laws.reading import exact_or_decimal
 from optimaldp.laws.setting import Aim
@@ -212,3 +213,18 @@ def test_a_chance_of_yes_has_all_its_digits() -> None:
         assert exact_or_decimal(sides) == Decimal(1) / 3
     assert exact_or_decimal(lambda: (Ball(0, 1), Ball(1))) == 0
     assert exact_or_decimal(lambda: (Fraction(1, 3), Fraction(2, 3))) == Fraction(1, 3)
+
+
+def test_rows_of_one_level_are_put_together() -> None:
+    one, half = Epsilon.read("1"), Epsilon.read("0.5")
+    rows = [("1", 2, 5), ("0.5", 1, 0, 7), ("1", 3, 1), ("2", 0, 0)]
+    assert merged_rows(rows) == [(half, (1, 0)), (one, (5, 6))]
+
+
+def test_inside_of_a_group_the_answer_is_taken_as_uniform() -> None:
+    """Two bins from the truth on, five wide: four off in the mean. The truth has half, the group the other."""
+    spread = Spread(8, 0, 1, *(np.array(column, dtype=float) for column in ((0, 2), (1, 5), (0, 1), (0, 1), (1, 0))))
+    figures = summarise("made up", spread, np.array([0.5, 0.5]))
+    assert figures.bins_off == pytest.approx(0.5 * 4)
+    assert figures.wrong == pytest.approx(0.5)
+    assert figures.rank_error == pytest.approx(0.5)

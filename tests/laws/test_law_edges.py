@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from optimaldp.distances.linear import count_condition, share_condition
+from optimaldp.laws.level_accuracy import LevelSizes
 from optimaldp.laws.many_groups import _shared_delta
 from optimaldp.laws.personal import merged_rows, threshold_sides
 from optimaldp.laws.quantile import probabilities as of_quantiles
@@ -228,3 +229,11 @@ def test_inside_of_a_group_the_answer_is_taken_as_uniform() -> None:
     assert figures.bins_off == pytest.approx(0.5 * 4)
     assert figures.wrong == pytest.approx(0.5)
     assert figures.rank_error == pytest.approx(0.5)
+
+
+def test_where_only_the_loosest_level_has_people_all_of_them_are_kept() -> None:
+    """The lead is yes less tau of all; the chain counts the people who must come, go or change before it turns."""
+    asked = LevelSizes(3, (0.1, 0.5, 1.0), (0, 0, 5))
+    wrong = asked.sampled(np.array([[0, 0, yes] for yes in range(6)]))
+    flips = [3, 2, 1, 1, 2, 3]  # tau is 1/2: leads of -5/2 to 5/2
+    assert wrong == pytest.approx([math.exp(1 - f) / (1 + math.e) for f in flips], rel=1e-9)

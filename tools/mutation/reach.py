@@ -32,8 +32,12 @@ class Reach:
 
     def tests_for_import(self, path: str) -> list[str]:
         """For what acts when a module is imported: the tests that run anything in it, then all others."""
-        users = {test for tests in self.lines.get(path, {}).values() for test in tests}
+        users = self.users_of(path)
         return self._quickest(users) + self._quickest(set(self.seconds) - users)
+
+    def users_of(self, path: str) -> set[str]:
+        """The tests that run anything in a file."""
+        return {test for tests in self.lines.get(path, {}).values() for test in tests}
 
     def _quickest(self, tests: set[str]) -> list[str]:
         return sorted(tests & set(self.seconds), key=lambda test: (self.seconds[test], test))

@@ -12,7 +12,7 @@ import ibis.expr.datatypes as dt
 import pyarrow as pa
 import pytest
 
-from optimaldp.errors import QuestionError
+from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import (
     Condition,
     Grid,
@@ -292,3 +292,10 @@ def test_as_many_readings_as_a_tally_may_have() -> None:
     for number in (0, 21):
         with pytest.raises(QuestionError, match="between 1 and 20"):
             check(source, Tally((everybody,) * number))
+
+
+def test_as_many_levels_as_a_column_may_have() -> None:
+    thousand: dict[Any, dict[int, int]] = {level: {0: 1} for level in range(1000)}
+    assert len(counting._by_level(thousand, "e")) == 1000
+    with pytest.raises(TableError, match="more than 1000 levels"):
+        counting._by_level(thousand | {1000: {0: 1}}, "e")

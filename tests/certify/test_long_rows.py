@@ -93,3 +93,10 @@ def test_what_is_no_larger_than_known_is_not_measured_again():
     assert enclosed.used(level("0.7"), 0, 2) == pytest.approx(math.log(10 / 9))
     assert enclosed.used(level("0.7"), 0, 1) == pytest.approx(math.log(2))
     assert enclosed.used(level("0.6"), 0, 1) is None
+
+
+def test_answers_that_the_other_row_never_gives_come_first():
+    above, below = (Fraction(3, 10), Fraction(6, 10), Fraction(1, 10)), (Fraction(1, 10), Fraction(9, 10), Fraction(0))
+    with precision(LongRows.bits):
+        told = _epsilon(level(3, "1/10").bounds[0], [ball(p) for p in above], [ball(p) for p in below])
+    assert told >= math.log(3) * (1 - 1e-12)

@@ -74,6 +74,7 @@ def test_trees_in_floats_at_the_edge():
     above = examined([quarter, half + Fraction(1, 2**20)], level("ln(2)"), [ROOT, 0])
     assert "above the bound" in above.fault or above.gaps[1] >= 0
     assert examined([Fraction(0), half], level("inf", "1/2"), [ROOT, 0]).gaps[1] == 0.0
+    assert examined([Fraction(0), 3 * quarter], level("inf", "3/4"), [ROOT, 0]).gaps[1] == 0.0
     steep = examined([Fraction(0), Fraction(1, 8)], level("inf", "1/4"), [ROOT, 0])
     assert steep.gaps[1] == pytest.approx((0.25 - 0.125) / 0.25)  # of delta, which is larger than the side
     assert examined([quarter, half], level("ln(2)"), [ROOT, 0, 1]).fault == "a bound tree does not fit the graph"

@@ -100,6 +100,7 @@ def test_gaps_in_rationals_are_exact(promised, forward):
         bound, steepness = step_above(walks, y)
         for b, x in enumerate(VALUES):
             gap, slope = short.gap(lines, tuple(short.row(a)), tuple(short.row(b)))
+            assert y < 1 or slope == 0.0  # the bound is 1, whatever comes before it
             if bound < x:
                 assert gap == -1.0
             else:
@@ -111,6 +112,7 @@ def test_gaps_in_rationals_are_exact(promised, forward):
                 assert found is None
                 continue
             assert found is not None
+            assert y < 1 or found[1] == 0.0
             assert bound - x <= Fraction(found[0]) <= bound - x + 8 * UNIT * (bound - x) + Fraction(1, 2**300)
             assert bound == 1 or bound == x or found[1] == pytest.approx(float(steepness))
 
@@ -178,3 +180,19 @@ def test_irrational_steps_are_rounded_up_and_by_little():
     assert float(value) == pytest.approx(0.7637595841058832, rel=1e-12)  # Phi(2 - 1.2815515655446004)
     assert float(slope) == pytest.approx(math.exp(2 * 1.2815515655446004 - 2), rel=1e-12)
     assert Fraction(ENDLESS) < STEEP
+
+
+def test_enclosures_measure_gaps_on_the_small_side():
+    """Probabilities next to 0 and next to 1: a difference of 2^-919 is seen, where 512 bits next to one would lose it."""
+    tiny, hair = Fraction(1, 2**900), Fraction(1, 2**20)
+    for y, x, gap in (
+        (tiny, 2 * tiny * (1 - hair), 2 * tiny * hair),
+        (1 - tiny, 1 - tiny / 2 * (1 + hair), tiny / 2 * hair),
+    ):
+        rows = [(y, 1 - y), (x, 1 - x)]
+        enclosed = LongRows(rows)
+        lines = enclosed.lines([Walk(level("ln(2)"), True)])
+        with precision(LongRows.bits):
+            found = enclosed.gap(lines, tuple(enclosed.row(0)), tuple(enclosed.row(1)))
+        assert found is not None
+        assert gap <= Fraction(found[0]) <= gap * (1 + hair)

@@ -118,6 +118,16 @@ def test_duals_prove_up_to_a_part_in_a_billion():
     assert not optimal_by_dual(2 * tiny - Fraction(11, 10**16), 2 * tiny, start=tiny).optimal
 
 
+def test_duals_of_likely_answers_are_measured_by_what_is_left():
+    """From 4/5 at ln 2 the bound is 9/10: short by 1.5e-10 is more than a billionth of a tenth."""
+    for short, optimal in ((Fraction(5, 10**11), True), (Fraction(15, 10**11), False)):
+        mechanism = line_of([Fraction(4, 5), Fraction(9, 10) - short], level("ln(2)"))
+        dual = DualProof(1, (0,), Fraction(9, 10), ((EventConstraint(1, 0, (1,)), HALF),))
+        allowed = given_rows(mechanism, {0: (Fraction(4, 5), Fraction(1, 5))}, None)
+        certificate = Certificate(np.array([True, False]), (), (dual,))
+        assert check_optimality(mechanism, certificate, allowed).optimal is optimal
+
+
 def test_certificates_that_do_not_fit():
     mechanism = line_of([QUARTER, HALF], level("ln(2)"))
     allowed = given_rows(mechanism, {0: (QUARTER, 1 - QUARTER)}, None)

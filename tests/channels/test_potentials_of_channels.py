@@ -26,7 +26,7 @@ from small_bounds import (
     random_numbers,
 )
 
-from optimaldp.certify.channels import potentials
+from optimaldp.certify.channels import potentials, weighing
 from optimaldp.certify.channels.bound import UtilityBound
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.potentials import by_potential
@@ -154,3 +154,20 @@ def test_sums_over_a_kernel_are_rounded_down(monkeypatch: pytest.MonkeyPatch) ->
 def test_potentials_that_are_none(values: Any, words: str) -> None:
     with pytest.raises(CertificateError, match=words):
         by_potential(values, RING, TWO, WEIGHTS)
+
+
+def test_weighed_potentials_leave_out_guesses_that_nobody_needs() -> None:
+    pair = edges_of([(0, 1)])
+    for prior, guesses in (
+        ([0.8, 0.2], [0]),
+        ([0.2, 0.8], [1]),
+        ([0.6, 0.4], [0, 1]),
+        ([1.0, 0.0], [0]),
+        ([0.0, 1.0], [1]),
+    ):
+        assert weighing._useful(pair, 2.0, np.array(prior)).tolist() == guesses
+    for epsilon in ("inf", "0"):
+        with pytest.raises(CertificateError, match="edges of one length"):
+            by_potential([1, 1, 1, 1], RING, Factors(Epsilon.read(epsilon)), WEIGHTS, flows=[])
+    with pytest.raises(CertificateError, match="edges of one length"):
+        by_potential([1, 1, 1, 1], MIXED, TWO, WEIGHTS, flows=[])

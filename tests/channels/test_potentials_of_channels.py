@@ -162,8 +162,8 @@ def test_weighed_potentials_leave_out_guesses_that_nobody_needs() -> None:
         ([0.8, 0.2], [0]),
         ([0.2, 0.8], [1]),
         ([0.6, 0.4], [0, 1]),
-        ([1.0, 0.0], [0]),
-        ([0.0, 1.0], [1]),
+        ([0.5, 0.5, 0.0], [0, 1]),
+        ([0.0, 1.0, 0.0], [1]),
     ):
         assert weighing._useful(pair, 2.0, np.array(prior)).tolist() == guesses
     for epsilon in ("inf", "0"):

@@ -48,6 +48,8 @@ HALF = Fraction(1, 2)
 SUMS = [
     "count(p) >= 2",
     "count(p) < 2",
+    "count(p) >= 9",  # never, where nobody comes
+    "count(p) >= 0",  # always
     "share(p) > 0.4",
     "share(p) <= 1/3",
     "share(p among q) >= 0.5",

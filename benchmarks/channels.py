@@ -154,7 +154,16 @@ def _many_answers() -> Iterator[Row]:
     spent = time.perf_counter() - start
     note = f"{float(found.utility) / float(found.upper_bound):.6f} of the bound"
     yield at_most("ring of 1000 answers, random prior", spent, "one dense solve of 1000", solve, 60, note=note)
-    for name, graph, limit in (("tree", AnswerGraph.tree(3, 6), 100), ("grid", AnswerGraph.grid(25, 40), 1000)):
+    searched = [
+        ("tree", AnswerGraph.tree(3, 6), 100),
+        ("grid", AnswerGraph.grid(25, 40), 1000),
+        ("cube", AnswerGraph.hypercube(9), 1000),
+        ("torus", _torus(30, 30), 1000),
+        ("king's grid", _king(25, 40), 1500),
+        ("random graph", _random_graph(1000, 2000), 1500),
+    ]
+    optimal_mechanism(AnswerGraph.grid(10, 10), "ln(2)", prior=np.arange(1, 101) % 7 / 297)  # compiles the steps
+    for name, graph, limit in searched:
         drawn = np.random.default_rng(5).dirichlet(np.ones(len(graph.vertices)))
         start = time.perf_counter()
         found = optimal_mechanism(graph, "ln(2)", prior=drawn)
@@ -169,6 +178,28 @@ def _many_answers() -> Iterator[Row]:
         spent = time.perf_counter() - start
         note = f"{float(found.utility) / float(found.upper_bound):.9f} of the bound"
         yield at_most(f"{name} of 1000 answers, smooth prior", spent, "one dense solve of 1000", solve, 40, note=note)
+
+
+def _torus(rows: int, columns: int) -> AnswerGraph:
+    places = [(r, c) for r in range(rows) for c in range(columns)]
+    edges = [(p, q) for p in places for q in (((p[0] + 1) % rows, p[1]), (p[0], (p[1] + 1) % columns))]
+    return AnswerGraph(places, edges)
+
+
+def _king(rows: int, columns: int) -> AnswerGraph:
+    """A grid on which neighbours are those that a king of chess reaches."""
+    places = {(r, c) for r in range(rows) for c in range(columns)}
+    moves = [((r, c), (r + a, c + b)) for r, c in sorted(places) for a, b in ((0, 1), (1, 0), (1, 1), (1, -1))]
+    return AnswerGraph(sorted(places), [move for move in moves if move[1] in places])
+
+
+def _random_graph(size: int, edges: int) -> AnswerGraph:
+    generator = np.random.default_rng(7)
+    pairs = {(int(generator.integers(0, k)), k) for k in range(1, size)}
+    while len(pairs) < edges:
+        a, b = sorted(generator.integers(0, size, 2).tolist())
+        pairs |= {(a, b)} if a < b else set()
+    return AnswerGraph(range(size), sorted(pairs))
 
 
 def _geometric_with_guesses(graph: AnswerGraph, prior: Any) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.reading import Neighbours
@@ -23,11 +24,15 @@ from optimaldp.channels.optimal.proofs import WeighedPotentialProof
 from optimaldp.extras import numba_if_installed, requiring
 from optimaldp.privacy.epsilon import Epsilon
 
-_STEPS = 400  # between two looks at how near the optimum is
+_STEPS = 400  # at least, between two looks at how near the optimum is
 _SETTLING_STEPS = 60
 _NEAR = 0.993  # of the bound: nothing more is looked for
 _MOST_WORK = 4e9  # edges times columns times steps: some fifteen seconds
+_MOST_STEPS = 6000
+_MANY_CELLS = 5e5  # edges times columns from which columns that seem to be of no use are dropped
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
+_UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
+_WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
 _COVER_ROUNDS = 60
 _ROUNDING = 1e-9  # by which a potential should reach more than the prior
@@ -55,17 +60,32 @@ def solve_columns(
     if numba_if_installed() is None or work > _MOST_CELLS:
         return None
     program = ColumnProgram(graph, steps, guesses, masses, ratio)
-    taken = 0
+    done, taken = 0, 0
     while True:
-        program.take(_STEPS)
+        more = max(_STEPS, taken // 2)  # looks cost time themselves: fewer and fewer
+        program.take(more)
+        taken += more
         rows = program.settled_rows(_SETTLING_STEPS)
-        taken += _STEPS + _SETTLING_STEPS
+        done += len(graph.edge_indices) * program.kernel.shape[1] * (more + _SETTLING_STEPS)
         value = float((rows * masses[:, None]).max(axis=0).sum()) / float(rows.sum(axis=1).max())
-        last = taken * work > _MOST_WORK
+        last = done > _MOST_WORK or taken >= _MOST_STEPS
         if last or value >= _NEAR * float(program.potential.sum()):
             proof = _covering_proof(graph, steps, program.potential, prior, epsilon)
             if last or value >= _NEAR * float(proof.bound()):
                 return ColumnSolution(_made_private(graph, rows, masses, ratio), proof)
+        if work > _MANY_CELLS:
+            kept = _worth_keeping(graph, program, masses)
+            if kept.sum() < _WORTH_NARROWING * len(kept):
+                program = program.narrowed(kept)
+
+
+def _worth_keeping(graph: AnswerGraph, program: ColumnProgram, masses: FloatArray) -> NDArray[np.bool_]:
+    """Which columns a best channel may use: of the others the potential reaches much more than the prior."""
+    arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
+    edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
+    _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, masses * _UNUSED)
+    idle = guesses[reached >= masses[guesses] * _UNUSED]
+    return ~np.isin(program.guesses, idle)
 
 
 def _made_private(graph: AnswerGraph, rows: FloatArray, masses: FloatArray, ratio: float) -> FloatArray:

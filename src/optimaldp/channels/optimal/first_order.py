@@ -42,6 +42,7 @@ class ColumnProgram:
         self, graph: AnswerGraph, steps: IntArray, guesses: IntArray, masses: FloatArray, ratio: float
     ) -> None:
         self.guesses, self.ratio, self._size = guesses, ratio, len(masses)
+        self._graph, self._distances, self._masses = graph, steps, masses
         self._ends = np.ascontiguousarray(graph.edge_indices, dtype=np.int64)
         width = -(-len(guesses) // WIDTH) * WIDTH
         distances = np.full((self._size, width), -1)
@@ -81,6 +82,23 @@ class ColumnProgram:
     def potential(self) -> FloatArray:
         """What each answer's row is worth: nearly a dual solution, of either sign."""
         return self._levels / self._size
+
+    def narrowed(self, kept: NDArray[np.bool_]) -> ColumnProgram:
+        """The same on some of the columns, from where the steps have come."""
+        narrower = ColumnProgram(self._graph, self._distances, self.guesses[kept], self._masses, self.ratio)
+        width = narrower.kernel.shape[1]
+        columns = np.flatnonzero(kept)
+
+        def chosen(array: ShortFloats) -> ShortFloats:
+            whole = np.zeros((array.shape[1], width))
+            whole[:, : len(columns)] = array.transpose(1, 0, 2).reshape(array.shape[1], -1)[:, columns]
+            return _blocked(whole)
+
+        cells, forth, back = self._state
+        narrower._state = (chosen(cells), chosen(forth), chosen(back))
+        narrower._levels, narrower._balance = self._levels, self._balance
+        narrower._set_anchor()
+        return narrower
 
     def settled_rows(self, steps: int) -> FloatArray:
         """Rows after some steps without the objective: private and summing to one nearly as floats are."""

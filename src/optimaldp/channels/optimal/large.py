@@ -36,6 +36,7 @@ from optimaldp.privacy.epsilon import Epsilon
 _LARGEST_PROGRAM = 2000  # answers up to which a search takes seconds
 _CUTS = 24  # places at which a ring is cut, to bound it by a line
 _NEAR = 0.993  # of the bound: no other channel is looked for
+_NEAR_ON_A_RING = 0.98  # along a ring the steps are slow, and its closed form is good where there are many answers
 
 
 @dataclass(frozen=True)
@@ -220,8 +221,8 @@ def _any_graph(
     proof: Proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
     if (around := _ring_order(graph)) is not None:
         proof = min(proof, _ring_proof(around, epsilon, masses), key=lambda one: one.bound())
-    # on a ring the closed form is better than what steps along it find in time
-    if utility < _NEAR * float(proof.bound()) and size <= _LARGEST_PROGRAM and around is None:
+    near = _NEAR if around is None else _NEAR_ON_A_RING
+    if utility < near * float(proof.bound()) and size <= _LARGEST_PROGRAM:
         ratio = float(1 / powers[min(1, longest)])
         if (solution := solve_columns(graph, steps, prior, epsilon, ratio)) is not None:
             merged, worth = _read_by_guesses(solution.rows, masses)

@@ -18,7 +18,7 @@ from optimaldp.certify.exponentials import Exponentials, close, positive_part
 from optimaldp.certify.findings import Certified, Finding, mint, same
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import Epsilon
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, precision
 
 E = Exponentials.exp(Epsilon.read(1))
 TWO = Exponentials.exp(Epsilon.read("ln(2)"))
@@ -98,9 +98,9 @@ def test_gaussian_pairs() -> None:
     assert not _gaussian_pair(Fraction(1), HALF, Fraction(5))
     assert _gaussian_pair(Fraction(1), Fraction(1), Fraction(0))
     for p in (Fraction(1, 1000), THIRD, HALF, Fraction(2, 3), Fraction(999, 1000)):
-        there = normal_quantile(ball(p))
+        there = normal_quantile(p)
         assert float((-there / Ball(2).sqrt()).erfc() / 2) == pytest.approx(float(p), rel=1e-12)
-        assert (there + normal_quantile(ball(1 - p))).overlaps(Ball(0))
+        assert (there + normal_quantile(1 - p)).overlaps(Ball(0))
 
 
 def test_only_a_passed_finding_is_certified() -> None:

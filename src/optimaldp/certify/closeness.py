@@ -78,7 +78,7 @@ def _gaussian_pair(above: Fraction, below: Fraction, mu: Fraction) -> bool:
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
         with precision(bits):
-            needed = normal_quantile(ball(above)) - normal_quantile(ball(below)) - ball(mu)
+            needed = normal_quantile(above) - normal_quantile(below) - ball(mu)
             if needed < 0:
                 return True
             if needed > 0:
@@ -87,10 +87,10 @@ def _gaussian_pair(above: Fraction, below: Fraction, mu: Fraction) -> bool:
     return False
 
 
-def normal_quantile(probability: Ball) -> Ball:
-    """``Phi^-1`` at the current precision, from the nearer end."""
-    root = Ball(2).sqrt()
-    return -root * (2 * probability).erfcinv() if probability < 0.5 else root * (2 * (1 - probability)).erfcinv()
+def normal_quantile(probability: Fraction) -> Ball:
+    """``Phi^-1`` at the current precision, from the nearer end: the complement is taken while it is exact."""
+    nearer = -Ball(2).sqrt() * ball(2 * min(probability, 1 - probability)).erfcinv()
+    return nearer if 2 * probability <= 1 else -nearer
 
 
 def _worst_events(upper: Row, lower: Row) -> Iterator[tuple[Fraction, Fraction]]:

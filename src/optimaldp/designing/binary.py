@@ -19,6 +19,7 @@ from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
 from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy.numbers import shown_text
 
 _STATEMENT = "greatest among the private mechanisms with the same given values (dominance order)"
 
@@ -87,14 +88,15 @@ def conflict_words(problem: Problem, conflict: Conflict, event: tuple[int, ...])
     """Why nothing private has the given values."""
     names = [problem.graph.names[v] for v in conflict.path]
     answers = [problem.answers[a] for a in event]
+    bound, given = shown_text(conflict.bound), shown_text(conflict.given)
     return {
-        "reason": f"given {names[0]}, the datasets on the path allow {names[-1]} at most {conflict.bound} for "
-        f"{' or '.join(answers)}, but {conflict.given} is given",
+        "reason": f"given {names[0]}, the datasets on the path allow {names[-1]} at most {bound} for "
+        f"{' or '.join(answers)}, but {given} is given",
         "fixed": [names[0], names[-1]],
         "path": names,
         "answers": answers,
-        "given": str(conflict.given),
-        "bound": str(conflict.bound),
+        "given": given,
+        "bound": bound,
     }
 
 
@@ -104,7 +106,11 @@ def _clash_words(problem: Problem, rows: list[Row], clash: tuple[int, int]) -> d
     def end(vertex: int) -> dict[str, Any]:
         favourite = int(problem.preferences.favourites[vertex])
         most: Fraction = rows[vertex][favourite]
-        return {"dataset": problem.graph.names[vertex], "answers": [problem.answers[favourite]], "most": str(most)}
+        return {
+            "dataset": problem.graph.names[vertex],
+            "answers": [problem.answers[favourite]],
+            "most": shown_text(most),
+        }
 
     ends = [end(vertex) for vertex in clash]
     return {

@@ -34,6 +34,7 @@ from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Level
 
+_LARGEST = Fraction(10**300)  # of a ratio as a float
 _CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
 _PATIENCE = 30  # rounds of tangents before a curved face is suspected
 _MOST_ROUNDS = 300
@@ -64,7 +65,7 @@ class EventProgram:
         self._bounds = _arc_bounds(problem)
         self._tails = np.array([bound.tail for bound in self._bounds], dtype=np.int64)
         self._heads = np.array([bound.head for bound in self._bounds], dtype=np.int64)
-        self._ratios = np.array([float(bound.ratio) for bound in self._bounds])
+        self._ratios = np.array([float(min(bound.ratio, _LARGEST)) for bound in self._bounds])
         self._deltas = np.array([float(bound.delta) for bound in self._bounds])
         self._row_sums = [c for v in self._free for c in self._row_sum(v)]
         self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}

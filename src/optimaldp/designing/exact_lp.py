@@ -22,6 +22,9 @@ from optimaldp.extras import requiring
 Terms = dict[int, Fraction]  # column -> coefficient
 
 _TIGHT = 1e-7
+_LARGE = 10**4  # coefficients beyond this leave the tolerances of HiGHS without a meaning
+_FAINT = Fraction(1, 10**8)
+_VACUOUS = Fraction(10**9)
 _EXACT_COLUMNS = 1500  # beyond this the exact solve takes longer than anybody waits
 _MOST_PIVOTS = 2000  # of the exact simplex; from a basis that HiGHS found it needs a handful at most
 _DONE, _INFEASIBLE = 0, 2  # what HiGHS says, in scipy's words
@@ -41,8 +44,15 @@ class Constraint:
 
     @cached_property
     def floats(self) -> tuple[list[int], list[float], float]:
-        """Columns, coefficients and bound for HiGHS."""
-        return list(self.terms), [float(c) for c in self.terms.values()], float(self.bound)
+        """Columns, coefficients and bound for HiGHS, which says where to begin.
+
+        Divided by what is too large for it, as ``e^epsilon`` may be; what is then too small for it is 0, and a bound that no
+        probabilities reach is a large one.
+        """
+        largest = max((abs(c) for c in self.terms.values()), default=Fraction(1))
+        scale = largest if largest > _LARGE else Fraction(1)
+        kept = {j: float(c / scale) for j, c in self.terms.items() if scale == 1 or abs(c) > scale * _FAINT}
+        return list(kept), list(kept.values()), float(min(self.bound / scale, _VACUOUS))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, DualProof, SharedRows
 from optimaldp.mechanisms.certificate import Event
 from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy.numbers import shown_text
 from optimaldp.progress import track
 
 _SAME = Fraction(1, 10**8)  # two maxima closer than this are the same when only floats decided
@@ -139,7 +140,7 @@ def _infeasible_words(problem: Problem, program: EventProgram) -> dict[str, Any]
 
 def _value_text(solution: Solution) -> str:
     """A maximum: the exact ratio, or what floats know of it."""
-    return str(solution.value) if solution.exact else f"{float(solution.value):.9g}"
+    return shown_text(solution.value) if solution.exact else f"{float(solution.value):.9g}"
 
 
 def _clash_words(

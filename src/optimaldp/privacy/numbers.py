@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from optimaldp.errors import InputError
@@ -18,6 +18,7 @@ from optimaldp.errors import InputError
 # Digits are those of ASCII: what looks like a number in another script is more often an accident than meant.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+", re.ASCII)
 TOO_SMALL = Fraction(1, 10**1000)  # of a privacy parameter: a mistyped exponent should not fill the screen
+_READABLE = 4096  # bits of a denominator; Python itself refuses to write more than 4300 digits
 _LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
 
 
@@ -101,3 +102,19 @@ def fraction_text(number: Fraction) -> str:
 def _ratio_text(number: Fraction) -> str:
     """``p/q`` with all digits; ``str`` itself refuses more than 4300 of them."""
     return f"{Decimal(number.numerator)}/{Decimal(number.denominator)}"
+
+
+def shown_text(number: Fraction) -> str:
+    """A probability for people: the exact ratio, or what can be read of one that would fill the screen.
+
+    >>> shown_text(Fraction(2, 3)), shown_text(1 - Fraction(1, 3) ** 3000)
+    ('2/3', '1 - about 8.19440127E-1432')
+    """
+    if number.denominator.bit_length() <= _READABLE:
+        return str(number)
+    rest = 1 - number
+    return f"1 - {_about(rest)}" if 0 < rest < Fraction(1, 1000) else _about(number)
+
+
+def _about(number: Fraction) -> str:
+    return f"about {Context(prec=9).divide(Decimal(number.numerator), Decimal(number.denominator))}"

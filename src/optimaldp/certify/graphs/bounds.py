@@ -13,7 +13,7 @@ from fractions import Fraction
 from optimaldp.certify.closeness import enclosure, normal_quantile
 from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
-from optimaldp.privacy.balls import Ball, ball, precision, upper
+from optimaldp.privacy.balls import Ball, ball, lower, precision, upper
 
 STEEP = Fraction(10**300)  # the slope of a step that jumps, or rises vertically
 _BITS = 192
@@ -83,10 +83,12 @@ def _gaussian(mu: Fraction, y: Fraction) -> list[tuple[Fraction, Fraction]]:
     if y == 0 or mu == 0:
         return [(y, STEEP if mu else Fraction(1))]
     with precision(_BITS):
-        quantile, shift = normal_quantile(ball(y)), ball(mu)
-        value = (-(quantile + shift) / Ball(2).sqrt()).erfc() / 2
+        quantile, shift, root = normal_quantile(y), ball(mu), Ball(2).sqrt()
+        reached = quantile + shift
+        # Close to 1 it is the complement that keeps its digits.
+        bound = 1 - lower((reached / root).erfc() / 2) if reached > 0 else upper((-reached / root).erfc() / 2)
         slope = (-shift * quantile - shift * shift / 2).exp()
-        return [(upper(value), upper(slope))]
+        return [(bound, upper(slope))]
 
 
 def _approximate(level: Level) -> ApproximateDP:

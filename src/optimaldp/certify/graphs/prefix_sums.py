@@ -72,4 +72,7 @@ def number_below(number: Any) -> float:
 
 
 def _quotient(number: Rational) -> float:
-    return int(number.p) / int(number.q)  # integers divide with one rounding, however long they are
+    try:
+        return int(number.p) / int(number.q)  # integers divide with one rounding, however long they are
+    except OverflowError:  # e^epsilon for an epsilon of more than 709
+        return math.inf if number > 0 else -math.inf

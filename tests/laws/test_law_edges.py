@@ -237,3 +237,20 @@ def test_where_only_the_loosest_level_has_people_all_of_them_are_kept() -> None:
     wrong = asked.sampled(np.array([[0, 0, yes] for yes in range(6)]))
     flips = [3, 2, 1, 1, 2, 3]  # tau is 1/2: leads of -5/2 to 5/2
     assert wrong == pytest.approx([math.exp(1 - f) / (1 + math.e) for f in flips], rel=1e-9)
+
+
+def test_of_two_options_delta_cuts_both_tails() -> None:
+    """(P - beta) / (1 - 2 beta) with beta = delta / (e^epsilon - 1 + 2 delta); a tie stays one half each."""
+    plain, cut = (float(winner_probabilities([7, 5], epsilon="0.5", delta=delta)[1]) for delta in (0, "0.01"))
+    beta = 0.01 / (math.exp(0.5) - 1 + 0.02)
+    assert cut == pytest.approx((plain - beta) / (1 - 2 * beta), rel=1e-12)
+    assert [float(p) for p in winner_probabilities([5, 5], epsilon="0.5", delta="0.01")] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("aim", Aim)
+def test_with_levels_too_whoever_is_outside_counts_as_no(aim: Aim) -> None:
+    condition, strict, loose = count_condition(">=", 3), Epsilon.read("0.5"), Epsilon.read("1")
+    with precision(80):
+        outside = threshold_sides(condition, [(strict, 2, 0, 3), (loose, 2, 1, 1)], aim)
+        as_no = threshold_sides(condition, [(strict, 2, 3, 0), (loose, 2, 2, 0)], aim)
+        assert [float(p) for p in outside] == [float(p) for p in as_no]

@@ -32,6 +32,7 @@ _MOST_STEPS = 6000
 _MANY_CELLS = 5e5  # edges times columns from which columns that seem to be of no use are dropped
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
 _UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
+_UNUSED_WHERE_UNEVEN = 1.25  # the same where some answers have far more neighbours: there the potential settles later
 _WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
 _COVER_ROUNDS = 60
@@ -83,8 +84,10 @@ def _worth_keeping(graph: AnswerGraph, program: ColumnProgram, masses: FloatArra
     """Which columns a best channel may use: of the others the potential reaches much more than the prior."""
     arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
     edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
-    _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, masses * _UNUSED)
-    idle = guesses[reached >= masses[guesses] * _UNUSED]
+    degrees = np.bincount(graph.edge_indices.ravel(), minlength=len(masses))
+    enough = masses * (_UNUSED if degrees.max() <= 2 * degrees.min() else _UNUSED_WHERE_UNEVEN)
+    _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, enough)
+    idle = guesses[reached >= enough[guesses]]
     return ~np.isin(program.guesses, idle)
 
 

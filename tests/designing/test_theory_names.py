@@ -139,19 +139,39 @@ def test_what_is_no_row_is_refused_in_words(wrong):
 @pytest.mark.parametrize(
     ("row", "total"),
     [
-        (["0.0005", "0.0081", "0.1364", "0.2727", "0.5822"], "0.9999"),  # as 001 prints it
+        (["0.0005", "0.0081", "0.1364", "0.2727", "0.5820"], "0.9997"),  # five numbers of four places: at most 0.00025
+        (["0.5", "0.4"], "0.9"),
+        (["0.25", "0.74"], "0.99"),
+        (["0.999", "0.0025", "0"], "1.0015"),
         (["1/3", "1/3", "0.3333"], "29999/30000"),
-        (["0.5", "0.5", "1e-9"], "1.000000001"),
+        (["0.5", "0.5", "1e-2"], "1.01"),
+        (["1", "0.001", "0"], "1.001"),  # the last answer has nothing to give
         ([], "0"),
     ],
 )
 @pytest.mark.parametrize(
     "name", [lambda k, r: theory.row_after(k, r, 2), theory.transitions, theory.phases], ids=["row", "tau", "phases"]
 )
-def test_a_row_sums_to_one_exactly(name, row, total):
+def test_a_row_sums_to_one(name, row, total):
     with pytest.raises(LevelError) as refused:
         name(odp.level("ln(6/5)", "0.001"), row)
     assert str(refused.value).startswith(f"row: '{total}' is what the probabilities sum to, and not one; ")
+
+
+@pytest.mark.parametrize(
+    ("rounded", "meant"),
+    [
+        (["0.0005", "0.0081", "0.1364", "0.2727", "0.5822"], ["0.0005", "0.0081", "0.1364", "0.2727", "0.5823"]),  # 001
+        (["0.333", "0.333", "0.333"], ["0.333", "0.333", "0.334"]),
+        (["0.167", "0.167", "0.667"], ["0.167", "0.167", "0.666"]),
+        ([1 / 3, 1 / 3, 1 / 3], ["0.3333333333333333", "0.3333333333333333", "0.3333333333333334"]),
+    ],
+)
+def test_what_rounding_took_from_a_row_is_the_last_answers(rounded, meant):
+    level = odp.level("ln(6/5)", "0.001")
+    assert theory.row_after(level, rounded, 2) == theory.row_after(level, meant, 2)
+    assert theory.transitions(level, rounded) == theory.transitions(level, meant)
+    assert theory.transitions(level, rounded)[-1] == 0
 
 
 def test_a_sweep_keeps_its_values_beside_their_errors():

@@ -18,6 +18,9 @@ from optimaldp.privacy.levels import ApproximateDP, Level
 from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.privacy.trajectory import Number, Steps
 
+_FEWEST_PLACES = 3  # with fewer, half of the last place is so much that a slip of the pen would pass
+_MOST_PLACES = 400  # of a float, written out
+
 
 def row_after(level: Level, row: Sequence[object], steps: Steps) -> list[Number]:
     """The distribution *steps* away from a boundary that has *row* (most wanted answer first).
@@ -65,16 +68,33 @@ def phases(level: ApproximateDP, row: Sequence[object]) -> list[Phases]:
 
 
 def _read_row(row: Sequence[object]) -> list[Fraction]:
-    """The probabilities as people write them (``"1/4"``, ``0.25``, a fraction); together they are one exactly."""
+    """The probabilities as people write them (``"1/4"``, ``0.25``, a fraction); together they are one.
+
+    Decimals may miss one by what rounding them took, as the row that 001 prints does (0.9999): the prefix sums are taken as
+    written, and the last one is 1.
+    """
     if isinstance(row, str) or not isinstance(row, Sequence):
         raise LevelError("row", row, "is not a list of probabilities", "write ['1/4', '3/4'], most wanted answer first")
     numbers = [read_probability(p, name=f"row[{k}]", error=LevelError) for k, p in enumerate(row)]
-    if sum(numbers) != 1:
+    total = sum(numbers, Fraction(0))
+    if total == 1:
+        return numbers
+    last = numbers[-1] + 1 - total if numbers else Fraction(0)
+    if last < 0 or abs(total - 1) > _rounded_away(numbers):
         raise LevelError(
-            "row", fraction_text(sum(numbers, Fraction(0))), "is what the probabilities sum to, and not one",
+            "row", fraction_text(total), "is what the probabilities sum to, and not one",
             "write thirds as '1/3', and give what rounding took to one of them",
         )  # fmt: skip
-    return numbers
+    return [*numbers[:-1], last]
+
+
+def _rounded_away(numbers: Sequence[Fraction]) -> Fraction:
+    """How far rounding can move the sum of decimals: half of the last place for each; nothing where a number is no decimal."""
+    tens = [next((k for k in range(_MOST_PLACES + 1) if 10**k % p.denominator == 0), None) for p in numbers]
+    places = [k for k in tens if k is not None]
+    if len(places) < len(numbers) or max(places, default=0) < _FEWEST_PLACES:
+        return Fraction(0)
+    return Fraction(len(numbers), 2 * 10 ** max(places))
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def shown_text(number: Fraction) -> str:
     """A probability for people: the exact ratio, or what can be read of one that would fill the screen.
 
     >>> shown_text(Fraction(2, 3)), shown_text(1 - Fraction(1, 3) ** 3000)
-    ('2/3', '1 - about 8.19440127E-1432')
+    ('2/3', '1 - about 4.32748769E-1432')
     """
     if number.denominator.bit_length() <= _READABLE:
         return str(number)

@@ -25,17 +25,16 @@ from optimaldp.extras import numba_if_installed, requiring
 from optimaldp.privacy.epsilon import Epsilon
 
 _STEPS = 400  # at least, between two looks at how near the optimum is
-_SETTLING_STEPS = 60
+_FEWEST_SETTLING_STEPS = 60
 _NEAR = 0.993  # of the bound: nothing more is looked for
-_MOST_WORK = 4e9  # edges times columns times steps: some fifteen seconds
-_MOST_STEPS = 6000
-_MANY_CELLS = 5e5  # edges times columns from which columns that seem to be of no use are dropped
+_MOST_WORK = 6e9  # edges times columns times steps: some twenty seconds
+_MOST_STEPS = 40_000  # at a small epsilon ways are long, and steps carry one edge further each
+_MANY_CELLS = 2e6  # edges times columns from which unpromising columns are dropped: else too few steps are left
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
 _UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
 _UNUSED_WHERE_UNEVEN = 1.25  # the same where some answers have far more neighbours: there the potential settles later
 _WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
-_COVER_ROUNDS = 60
 _ROUNDING = 1e-9  # by which a potential should reach more than the prior
 _UNCOVERED = 1e3  # price of raising the potential where no flow reaches
 
@@ -62,18 +61,21 @@ def solve_columns(
         return None
     program = ColumnProgram(graph, steps, guesses, masses, ratio)
     done, taken = 0, 0
+    least: WeighedPotentialProof | None = None
     while True:
         more = max(_STEPS, taken // 2)  # looks cost time themselves: fewer and fewer
+        settling = max(_FEWEST_SETTLING_STEPS, more // 4)
         program.take(more)
+        rows = program.settled_rows(settling)
         taken += more
-        rows = program.settled_rows(_SETTLING_STEPS)
-        done += len(graph.edge_indices) * program.kernel.shape[1] * (more + _SETTLING_STEPS)
+        done += len(graph.edge_indices) * program.kernel.shape[1] * (more + settling)
         value = float((rows * masses[:, None]).max(axis=0).sum()) / float(rows.sum(axis=1).max())
         last = done > _MOST_WORK or taken >= _MOST_STEPS
         if last or value >= _NEAR * float(program.potential.sum()):
             proof = _covering_proof(graph, steps, program.potential, prior, epsilon)
-            if last or value >= _NEAR * float(proof.bound()):
-                return ColumnSolution(_made_private(graph, rows, masses, ratio), proof)
+            least = proof if least is None else min(least, proof, key=WeighedPotentialProof.bound)
+            if last or value >= _NEAR * float(least.bound()):
+                return ColumnSolution(_made_private(graph, rows, masses, ratio), least)
         if work > _MANY_CELLS:
             kept = _worth_keeping(graph, program, masses)
             if kept.sum() < _WORTH_NARROWING * len(kept):
@@ -156,11 +158,15 @@ def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[I
 
 
 def _cover(kernel: FloatArray, lacking: FloatArray) -> FloatArray:
-    """μ >= 0, small in sum, with ``Φ μ >= lacking``."""
-    raise_by, wide = np.zeros(len(lacking)), kernel.sum(axis=1)
-    for _ in range(_COVER_ROUNDS):
-        raise_by += np.maximum(lacking - kernel @ raise_by, 0) / wide
-    needed = lacking > 0
-    if needed.any():
-        raise_by *= max(1.0, float((lacking[needed] / (kernel @ raise_by)[needed]).max()))
-    return raise_by
+    """The least μ >= 0 with ``Φ μ >= lacking``."""
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+
+    needed = np.flatnonzero(lacking)
+    if not len(needed):
+        return np.zeros(len(lacking))
+    scale = float(lacking.max())
+    solved = linprog(np.ones(len(lacking)), A_ub=-kernel[needed], b_ub=-lacking[needed] / scale, method="highs-ds")
+    raise_by = np.maximum(solved.x, 0) * scale if solved.status == 0 else lacking
+    # where the program is not solved, or not to the last digit: stretched until it covers
+    return np.asarray(raise_by * max(1.0, float((lacking[needed] / (kernel @ raise_by)[needed]).max())))

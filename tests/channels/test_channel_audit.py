@@ -16,9 +16,27 @@ from optimaldp.channels import AnswerGraph, audit, audit_mechanism, optimal_mech
 from optimaldp.channels.measures.audits import clopper_pearson_lower
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
 from optimaldp.errors import ChannelError
-from optimaldp.sampling import SystemBits, choose, uniform_below
+from optimaldp.sampling import choose, uniform_below
 
 SIZE = 11
+
+
+class WrittenBits:
+    """The same bits for every test: of fresh ones an audit misses a flaw now and then, as it may."""
+
+    def begin(self) -> None:
+        self._generator = random.Random(11)
+
+    def take(self, count: int) -> int:
+        return self._generator.getrandbits(count)
+
+
+_BITS = WrittenBits()
+
+
+@pytest.fixture(autouse=True)
+def bits_from_the_beginning() -> None:
+    _BITS.begin()
 
 
 def _geometric(ratio: int) -> Callable[[int], int]:
@@ -26,11 +44,10 @@ def _geometric(ratio: int) -> Callable[[int], int]:
     rows = truncated_geometric(SIZE, Fraction(1, ratio))
     whole = math.lcm(*(cell.denominator for row in rows for cell in row))
     ends = [list(accumulate(int(cell * whole) for cell in row)) for row in rows]
-    source = SystemBits()
-    return lambda true_count: bisect_right(ends[true_count], uniform_below(whole, source))
+    return lambda true_count: bisect_right(ends[true_count], uniform_below(whole, _BITS))
 
 
-_half, _quarter, _coin = _geometric(2), _geometric(4), SystemBits()
+_half, _quarter = _geometric(2), _geometric(4)
 
 
 def _too_little_noise(true_count: int) -> int:
@@ -53,7 +70,7 @@ def _right_geometric(true_count: int) -> int:
 
 
 def _right_response(true_count: int) -> bool:
-    return (uniform_below(3, _coin) > 0) is (true_count % 2 == 0)
+    return (uniform_below(3, _BITS) > 0) is (true_count % 2 == 0)
 
 
 def _right_postprocessed(true_count: int) -> str:
@@ -102,9 +119,8 @@ def test_delta_is_forgiven() -> None:
 
 def test_optimal_mechanisms_pass_their_own_audit() -> None:
     mechanism = optimal_mechanism(AnswerGraph.ring(5), "ln(3)").channel
-    source = SystemBits()
     found = audit_mechanism(
-        lambda y: choose(mechanism.exact_rows[y], source), 0, 1, samples=2000, epsilon="ln(3)", confidence=CONFIDENCE
+        lambda y: choose(mechanism.exact_rows[y], _BITS), 0, 1, samples=2000, epsilon="ln(3)", confidence=CONFIDENCE
     )
     assert not found.violation
 

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 import optimaldp as odp
-from optimaldp.asking.previewing import Preview
+from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.result import Release
 from optimaldp.plots.preview import draw_errors
 from optimaldp.plots.style import describe, legend, panels, save

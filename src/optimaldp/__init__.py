@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from optimaldp import ledger as ledger
     from optimaldp import questions as questions
     from optimaldp import theory as theory
-    from optimaldp.asking.previewing import Preview as Preview
-    from optimaldp.asking.previewing import epsilon_for as epsilon_for
+    from optimaldp.asking.choosing_epsilon import epsilon_for as epsilon_for
+    from optimaldp.asking.preview_result import Preview as Preview
     from optimaldp.asking.previewing import preview as preview
     from optimaldp.asking.releasing import release as release
     from optimaldp.asking.result import Release as Release
@@ -108,12 +108,12 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "release": ("optimaldp.asking.releasing", "release"),
     "release_many": ("optimaldp.asking.simulate", "release_many"),
     "preview": ("optimaldp.asking.previewing", "preview"),
-    "epsilon_for": ("optimaldp.asking.previewing", "epsilon_for"),
+    "epsilon_for": ("optimaldp.asking.choosing_epsilon", "epsilon_for"),
     "keys": ("optimaldp.questions.kinds.keys", "keys"),
     "mean": ("optimaldp.questions.kinds.mean", "mean"),
     "report": ("optimaldp.reporting.report", "write_report"),
     "Release": ("optimaldp.asking.result", "Release"),
-    "Preview": ("optimaldp.asking.previewing", "Preview"),
+    "Preview": ("optimaldp.asking.preview_result", "Preview"),
 }
 
 __all__ = ["__version__", *_NAMES]

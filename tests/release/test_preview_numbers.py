@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.previewing import epsilon_for, preview
+from optimaldp.asking.choosing_epsilon import epsilon_for
+from optimaldp.asking.previewing import preview
 from optimaldp.cli import main
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws.setting import Setting

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.level_tables import LevelTables, assumed, level_tables
+from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.result import epsilon_means
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, level_sizes
@@ -21,7 +22,6 @@ from optimaldp.privacy import Epsilon
 from optimaldp.questions.accuracy import LIMITS
 
 if TYPE_CHECKING:
-    from optimaldp.asking.previewing import Preview
     from optimaldp.asking.request import Request
 
 Error = Callable[[Counts], Floats]
@@ -41,8 +41,6 @@ def with_levels(
     one_level: Callable[[], Preview], request: Request, sizes: Sizes, margins: Sequence[int] | None = None
 ) -> Preview:
     """The curves of these levels, *margins* in any case; where there are none to show, the preview of *one_level* with a word."""
-    from optimaldp.asking.previewing import Preview
-
     if request.question.opposite_places() is None:
         return _with_note(one_level(), _NO_MARGIN)
     asked = _closed_forms(request, sizes) or level_tables(request, sizes)
@@ -82,8 +80,6 @@ def _with_note(made: Preview, note: str) -> Preview:
 
 def of_counts(request: Request, sizes: Sizes) -> Preview | None:
     """The preview of a table of counts, which has no margin: by how much it is off; ``None`` for other questions."""
-    from optimaldp.asking.previewing import Preview
-
     people = sum(size for _, size in sizes)
     errors = request.question.expected_errors(request.setting(people, sizes))
     if errors is None:

@@ -6,160 +6,24 @@ The margin is public because it is hypothetical: "if 13 or more people would hav
 
 from __future__ import annotations
 
-import csv
-import html
-import io
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from optimaldp.asking.draft import Draft
 from optimaldp.asking.inside_groups import setting_inside
-from optimaldp.asking.request import Request, read_request
+from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means
 from optimaldp.errors import InputError, NoMarginError
 from optimaldp.laws.setting import AimLike, Setting
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_probability
-from optimaldp.privacy.balls import Ball, ball
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.privacy.balls import Ball
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
-from optimaldp.results import Result
 from optimaldp.tables.tally import Keys, Option
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
-
-Series = tuple[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, repr=False)
-class Preview(Result):
-    """The probability of a wrong answer by margin, for ours and for the usual mechanisms at the same level."""
-
-    question: str
-    level: ApproximateDP
-    neighbours: Neighbours
-    persons: int | None
-    margins: tuple[int, ...]
-    series: tuple[Series, ...]
-    """(name, error at each margin); ours first."""
-    reliable: tuple[tuple[str, int | None], ...]
-    """From which margin on the error of ours is at most 5 %, 1 % and 0; ``None`` where no margin is enough."""
-    notes: tuple[str, ...] = field(default=())
-    off: tuple[str, ...] = field(default=())
-    """How far off a wrong answer is, in sentences."""
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """Further public numbers: curves by level, errors of queries."""
-
-    def summary(self) -> str:
-        sure = "never sure" if self.margins else f"of all counts together {next(iter(self.rows()), ['', ''])[1]}"
-        near = next((f"{name} from margin {margin}" for name, margin in self.reliable if margin is not None), sure)
-        return f"Preview({self.question}, {self.level}, {self.neighbours}, error {near})"
-
-    def to_document(self) -> dict[str, Any]:
-        return {
-            "question": self.question,
-            "epsilon": str(self.level.epsilon),
-            "delta": fraction_text(self.level.delta),
-            "neighbours": str(self.neighbours),
-            "persons": self.persons,
-            "margin": list(self.margins),
-            "error": {name: list(errors) for name, errors in self.series},
-            "reliable_from": dict(self.reliable),
-            "off": list(self.off),
-            "notes": list(self.notes),
-            **self.more,
-        }
-
-    def error(self, margin: int) -> float:
-        """The probability of a wrong answer of ours at one of the listed margins."""
-        return self.series[0][1][self.margins.index(margin)]
-
-    def sentences(self) -> list[str]:
-        """What the numbers mean, in words."""
-        said = [f"{_RIGHT[name]} {self._margin_words(m)}" for name, m in self.reliable if m is not None]
-        if not said and self.margins:
-            said = ["at this level the answer is not reliable at any margin"]
-        return [*said, *self.off]
-
-    def _margin_words(self, margin: int) -> str:
-        if not self.persons:
-            return f"from a margin of {margin}"
-        share = 100 * margin / self.persons
-        return f"from a margin of {margin} ({share:.{2 if share < 99.5 else 3}g} % of {self.persons})"
-
-    def rows(self) -> list[list[str]]:
-        """The table as text: margin, then one error for each mechanism."""
-        if not self.margins:
-            return [[name, f"{off:.3g}"] for name, off in self._expected_errors.items()]
-        return [
-            [str(margin), *(f"{errors[i]:.3g}" for _, errors in self.series)] for i, margin in enumerate(self.margins)
-        ]
-
-    @property
-    def _head(self) -> tuple[str, ...]:
-        return ("margin", *(name for name, _ in self.series)) if self.margins else ("mechanism", "expected error")
-
-    @property
-    def _expected_errors(self) -> Mapping[str, float]:
-        """Of counts, which have no margin: by how much all of them together are expected to be off."""
-        return dict(self.more.get("expected_error", {}))
-
-    def to_frame(self) -> Any:
-        """The table for pandas: one row for each margin."""
-        from optimaldp.extras import requiring
-
-        with requiring("pandas"):
-            import pandas
-
-        if not self.margins:
-            return pandas.DataFrame(self._expected_errors.items(), columns=list(self._head))
-        return pandas.DataFrame({"margin": self.margins, **dict(self.series)})
-
-    def to_csv(self) -> str:
-        """One line for each margin: the margin, then the error of each mechanism."""
-        written = io.StringIO()
-        sheet = csv.writer(written, lineterminator="\n")
-        sheet.writerow(self._head)
-        columns = (self.margins, *(errors for _, errors in self.series))
-        sheet.writerows(zip(*columns) if self.margins else self._expected_errors.items())
-        return written.getvalue()
-
-    def _writers(self) -> dict[str, Callable[[], str]]:
-        return super()._writers() | {".csv": self.to_csv}
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._head)
-        body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in self.rows())
-        said = "".join(f"<li>{html.escape(text)}</li>" for text in (*self.sentences(), *self.notes))
-        title = f"<strong>{html.escape(self.question)}, {html.escape(str(self.level))}, {self.neighbours}</strong>"
-        return f"<div>{title}<ul>{said}</ul><table><tr>{head}</tr>{body}</table></div>"
-
-    def __rich__(self) -> Any:
-        from rich.table import Table
-
-        table = Table(title=f"{self.question}, {self.level}", caption="; ".join([*self.sentences(), *self.notes]))
-        for name in self._head:
-            table.add_column(name, justify="right")
-        for row in self.rows():
-            table.add_row(*row)
-        return table
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The same as a picture: error by margin, on a logarithmic scale. Also written to *path* if one is given."""
-        from optimaldp.plots.preview import draw_preview
-        from optimaldp.plots.style import drawn
-
-        return drawn(draw_preview(self), path)
-
-
-_RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}
 
 
 def preview(
@@ -205,8 +69,8 @@ def preview_of(
 ) -> Preview:
     """As :func:`preview`, for a request that is read already."""
     request.people.rules(request.tally)  # a rule that does not fit is refused here as it would be by a release
-    persons = None if n is None else _read_persons(n)
-    setting = _setting(request, persons)
+    persons = None if n is None else read_people(n)
+    setting = hypothetical_setting(request, persons)
     if level_sizes is not None:
         from optimaldp.asking.level_previewing import of_counts, require_levels, with_levels
 
@@ -227,7 +91,7 @@ def preview_of(
     return one_level() if level_sizes is None else with_levels(one_level, request, sizes, margins)
 
 
-def _setting(request: Request, persons: int | None) -> Setting:
+def hypothetical_setting(request: Request, persons: int | None) -> Setting:
     if request.groups is None:
         known = persons if request.neighbours is Neighbours.SUBSTITUTION else None
         return Setting(request.level, request.neighbours, known, public_groups=request.public_groups)
@@ -274,7 +138,7 @@ def _group_note(request: Request) -> list[str]:
     return [f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend"]
 
 
-def _read_persons(n: object) -> int:
+def read_people(n: object) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= MOST_PEOPLE:
         raise InputError("n", n, "is not a number of people", "give a positive whole number")
     return n
@@ -314,45 +178,3 @@ def _margins(reliable: Sequence[tuple[str, int | None]], persons: int | None) ->
         return tuple(range(1, last + 1))
     growing = (round(last ** (i / (_ROWS - 1))) for i in range(_ROWS))
     return tuple(sorted(set(growing)))
-
-
-def epsilon_for(
-    question: Question | str,
-    *,
-    accuracy: object = Fraction(95, 100),
-    n: int,
-    margin: object = Fraction(1, 100),
-    delta: object = 0,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
-) -> float:
-    """The least epsilon that makes the answer right with probability *accuracy* when the margin is at least that share of *n*.
-
-    Rounded up to three digits. "Which epsilon makes me 95 % sure when the margin is at least 1 % of n?"
-
-    >>> epsilon_for("majority(smokes = 'yes')", n=1000)
-    0.242
-    """
-    persons = _read_persons(n)
-    wanted = 1 - read_probability(accuracy, name="accuracy")
-    flips = max(1, math.floor(read_probability(margin, name="margin") * persons))
-
-    def good(epsilon: Fraction) -> bool:
-        request = read_request(question, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        refuse_options(request.question)
-        return bool(request.question.accuracy(_setting(request, persons)).error(flips) <= ball(wanted))
-
-    low, high = Fraction(0), Fraction(1, 1000)
-    while not good(high):
-        low, high = high, 2 * high
-        if high > 200:
-            raise InputError("accuracy", accuracy, "cannot be reached at this margin", "ask for less, or allow a delta")
-    while high - low > high / 2000:
-        middle = (low + high) / 2
-        low, high = (low, middle) if good(middle) else (middle, high)
-    return _up_to_three_digits(high)
-
-
-def _up_to_three_digits(number: Fraction) -> float:
-    places = 2 - math.floor(math.log10(float(number)))
-    scale = Fraction(10) ** places
-    return float(math.ceil(number * scale) / scale)

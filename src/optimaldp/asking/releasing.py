@@ -133,7 +133,16 @@ def release_each(
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
     opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
     try:
-        return _release(opened, drafts) if ledger is None else _with_ledger(opened, drafts, ledger)
+        if ledger is not None:
+            return _with_ledger(opened, drafts, ledger)
+        requests = [draft.request().settled(opened.schema) for draft in drafts]
+        plans = [check(opened, request.tally, request.people) for request in requests]
+        made = []
+        for request, plan in zip(requests, plans):
+            prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
+            answer = withhold_details(lambda: prepared.draw(tables, SystemBits()))  # noqa: B023
+            made.append(_made(answer, opened, prepared, None))
+        return made
     except QuestionError:
         clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
         raise
@@ -142,19 +151,8 @@ def release_each(
             clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
 
 
-def _release(opened: Source, drafts: Sequence[Draft]) -> list[Release]:
-    requests = [draft.request().settled(opened.schema) for draft in drafts]
-    plans = [check(opened, request.tally, request.people) for request in requests]
-    made = []
-    for request, plan in zip(requests, plans):
-        prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
-        answer = withhold_details(lambda: prepared.draw(tables, SystemBits()))  # noqa: B023
-        made.append(_made(answer, opened, prepared, None))
-    return made
-
-
 def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
-    request, setting, schema = prepared.request, prepared.mechanism.setting, opened.schema
+    request, schema = prepared.request, opened.schema
     return Release(
         answer,
         str(prepared.question),
@@ -164,7 +162,9 @@ def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | Non
         meaning_of_answer(request, dataset),
         prepared.spent,
         time=now(),
-        cautioned=lambda: cautions(request, schema, setting.people, setting.levels),
+        cautioned=lambda: cautions(
+            request, schema, prepared.mechanism.setting.people, prepared.mechanism.setting.levels
+        ),
     )
 
 

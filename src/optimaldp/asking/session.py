@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from optimaldp.asking.draft import Asked, QuestionOptions
-from optimaldp.asking.previewing import Preview, preview
+from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.previewing import preview
 from optimaldp.asking.releasing import Listed, release
 from optimaldp.asking.result import Release
 from optimaldp.errors import InputError

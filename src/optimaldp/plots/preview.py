@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from optimaldp.asking.previewing import Preview
+    from optimaldp.asking.preview_result import Preview
 
 _FLOOR = 1e-6  # errors below this are drawn on the lowest line: nobody can see the difference
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.asking.previewing import Preview
+from optimaldp.asking.preview_result import Preview
 from optimaldp.plots.style import PALETTE, look_of
 
 _WIDTH, _HEIGHT = 640, 300

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.asking.previewing import Preview, preview
+from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.previewing import preview
 from optimaldp.errors import OptimalDPError
 
 # What a ledger remembers after the question itself: see Request.text.

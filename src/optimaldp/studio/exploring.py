@@ -9,7 +9,8 @@ from typing import Any
 import optimaldp as odp
 from optimaldp.asking.checking import check_request
 from optimaldp.asking.inside_groups import setting_inside
-from optimaldp.asking.previewing import Preview, preview_of
+from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.previewing import preview_of
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means, percent_up
 from optimaldp.errors import InputError, NoMarginError

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.report import Row, at_most, best_time
 from optimaldp.asking.previewing import preview
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.simulate import release_many
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table
@@ -56,7 +56,7 @@ def _draw_time(text: str, counts: tuple[int, ...], neighbours: Neighbours) -> fl
     table, source = Table(dict(enumerate(counts))), SystemBits()
     people = table.people if neighbours is Neighbours.SUBSTITUTION else None
     passed = certify(
-        parse(text).mechanism(Setting(read_level(_EPSILON), neighbours, people))
+        parse(text).mechanism(Setting(read_release_level(_EPSILON), neighbours, people))
     )  # once, whatever the counts
     draw(passed, table, source)
     return best_time(lambda: [draw(passed, table, source) for _ in range(200)], repeats=5) / 200

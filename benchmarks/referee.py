@@ -68,7 +68,7 @@ def _examine(name: str) -> None:
     import optimaldp.certify.quantile
     import optimaldp.histograms.release
     import optimaldp.laws.quantile  # noqa: F401
-    from optimaldp.asking.promise import read_level
+    from optimaldp.asking.promise import read_release_level
     from optimaldp.certify.questions import examine_release
     from optimaldp.laws.setting import Setting
     from optimaldp.privacy import Epsilon, Neighbours
@@ -79,7 +79,7 @@ def _examine(name: str) -> None:
         known = options.get("people", people)
         relation = Neighbours.ADD_REMOVE if known is None else Neighbours.SUBSTITUTION
         levels = ((Epsilon.read("0.1"), 20), (Epsilon.read(epsilon), people - 20)) if "levels" in options else ()
-        setting = Setting(read_level(epsilon, options.get("delta", 0)), relation, known, levels)
+        setting = Setting(read_release_level(epsilon, options.get("delta", 0)), relation, known, levels)
         mechanism = parse(text).mechanism(setting)
         start = time.process_time()
         if not examine_release(mechanism).private:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.report import Row
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.waiting import Clock
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table
@@ -51,7 +51,7 @@ _PAIRS: dict[str, tuple[str, dict[int, int], dict[int, int]]] = {
 
 def rows() -> Iterator[Row]:
     for name, (text, first, second) in _PAIRS.items():
-        level = read_level("1")
+        level = read_release_level("1")
         tables = [Table(first), Table(second)]
         drawn = certify(parse(text).mechanism(Setting(level, Neighbours.SUBSTITUTION, tables[0].people)))
         source = SystemBits()

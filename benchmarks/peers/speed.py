@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.certify.questions import certify, draw
 from optimaldp.histograms import private_histogram
 from optimaldp.laws.setting import Setting, Table
@@ -83,7 +83,7 @@ def _latency() -> Iterator[Comparison]:
 
 def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
     table, source = Table(dict(enumerate(counts))), SystemBits()
-    passed = certify(parse(question).mechanism(Setting(read_level(1), Neighbours.SUBSTITUTION, table.people)))
+    passed = certify(parse(question).mechanism(Setting(read_release_level(1), Neighbours.SUBSTITUTION, table.people)))
     return lambda: draw(passed, table, source)
 
 

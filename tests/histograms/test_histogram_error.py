@@ -21,9 +21,10 @@ from optimaldp.histograms import (
     optimal_error,
     small_epsilon_error,
 )
-from optimaldp.histograms.error import hypergeometric_form, legendre_form, series_form
+from optimaldp.histograms.error import hypergeometric_form, legendre_form
+from optimaldp.histograms.lattice import sphere_sizes
 from optimaldp.histograms.parameters import epsilon_of
-from optimaldp.privacy.balls import ball, precision
+from optimaldp.privacy.balls import Ball, ball, precision, working_bits
 
 thetas = st.fractions(min_value="1/50", max_value="19/20", max_denominator=50)
 
@@ -47,6 +48,34 @@ def test_normaliser_is_a_legendre_polynomial(case):
     found = normaliser(bins, epsilon=epsilon_of(theta))
     assert found == Fraction(case["expect"]["E"]) == Fraction(case["expect"]["legendre_P4_of_y"])
     assert found * (1 - theta) ** (bins - 1) == Fraction(case["expect"]["S4"])
+
+
+def series_form(bins, ratio):
+    """``sum 2d N_d theta^d / sum N_d theta^d``, summed until the rest is below the current precision and enclosed with
+    it."""
+    value = ratio if isinstance(ratio, Ball) else Ball(ratio.numerator) / Ball(ratio.denominator)
+    count, moment, power = Ball(0), Ball(0), Ball(1)
+    for distance, size in enumerate(sphere_sizes(bins)):
+        count, moment = count + size * power, moment + 2 * distance * size * power
+        power = power * value
+        rest = _tail(bins, value, distance)
+        if rest is not None and rest < moment * Ball(2) ** -working_bits():
+            slack = Ball(0).union(rest)  # the rest of either sum lies between 0 and this bound
+            return (moment + slack) / (count + slack)
+    raise AssertionError("the series has no end")  # pragma: no cover
+
+
+def _tail(bins, ratio, distance):
+    """A bound on ``sum_{d > distance} 2d N_d theta^d``, or ``None`` where it is not geometric yet.
+
+    ``N_d <= C(K-1+d, d)^2`` (each vector is a difference of two compositions of d), and the quotients of the bound fall.
+    """
+    d = distance + 1
+    quotient = (Ball(bins + d) / (d + 1)) ** 2 * ratio * (d + 1) / d
+    if not quotient < 1:
+        return None
+    size = Ball.bin_uiui(bins - 1 + d, d) ** 2
+    return 2 * d * size * ratio**d / (1 - quotient)
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,7 +14,7 @@ from optimaldp.errors import BudgetError, InputError, LedgerError, LevelError
 from optimaldp.ledger.account import Account
 from optimaldp.ledger.agreement import AS_STORED, require_agreement, require_same
 from optimaldp.ledger.budget import Budget, budget_words, difference, exact_text, readable, single_bound, text_at_least
-from optimaldp.ledger.chain import Chain, read_whole, same_question
+from optimaldp.ledger.chain import EntryChain, read_whole, same_question
 from optimaldp.ledger.charge import Charge
 from optimaldp.ledger.composition.basic import NOTHING, add
 from optimaldp.ledger.composition.rules import Optimal, Spending
@@ -205,7 +205,7 @@ ANSWER = Answer(3, "", TIME, 2, "yes", {"proven": True})
 
 def test_a_chain_follows_what_is_right() -> None:
     stored = rows(opening(), SPEND, ANSWER, replace(SPEND, data=None))
-    chain = Chain("here")
+    chain = EntryChain("here")
     assert (chain.last, chain.head) == (0, BEGINNING)
     chain.follow(stored)
     assert (chain.last, chain.head) == (4, stored[-1].hash)
@@ -216,11 +216,11 @@ def test_a_chain_follows_what_is_right() -> None:
     assert same_question(replace(SPEND, data=None)) is None
     assert chain.answered[key].spend == 2
     assert chain.paid[key[:3]] == 2
-    twin = Chain("there")
+    twin = EntryChain("there")
     twin.extend(chain.entries, stored)
     assert twin.hashes == chain.hashes
     with pytest.raises(ValueError, match="zip"):
-        Chain("there").extend(chain.entries, stored[:1])
+        EntryChain("there").extend(chain.entries, stored[:1])
 
 
 def wrong_rows() -> list[tuple[str, list[StoredEntry]]]:
@@ -252,7 +252,7 @@ def wrong_rows() -> list[tuple[str, list[StoredEntry]]]:
 @pytest.mark.parametrize("case", range(17))
 def test_a_chain_refuses_what_is_wrong_and_stays_as_it_was(case: int) -> None:
     said, stored = wrong_rows()[case]
-    chain = Chain("here")
+    chain = EntryChain("here")
     with pytest.raises(LedgerError, match=said):
         chain.follow(stored)
     assert len(chain.entries) == len(chain.hashes) == chain.last < len(stored) + 1

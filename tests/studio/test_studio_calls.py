@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.certify import verify
 from optimaldp.mechanisms.documents import read_mechanism, read_problem
 from optimaldp.questions.sheets import sheets
@@ -64,7 +64,7 @@ def test_found_epsilon_is_the_least_to_three_digits() -> None:
 def test_an_attacker_gains_what_the_worst_pair_of_neighbours_gives() -> None:
     """With uniform priors the best guess between two rows is right with half of one plus their distance."""
     for epsilon, delta in (("ln(3)", "0"), ("ln(2)", "1/10"), ("ln(5)", "1/100")):
-        level = read_level(epsilon, delta)
+        level = read_release_level(epsilon, delta)
         head = odp.design(odp.graphs.line(2), {"0": "yes", "1": "no"}, epsilon=epsilon, delta=delta).mechanism
         assert head is not None
         expected = sum(max(head[dataset][answer] for dataset in "01") for answer in ("yes", "no")) / 2
@@ -72,8 +72,8 @@ def test_an_attacker_gains_what_the_worst_pair_of_neighbours_gives() -> None:
 
 
 def test_at_most_is_rounded_up_and_never_to_certainty() -> None:
-    assert "at most 62.3 %" in attacker(read_level("0.5"))["words"]  # 62.25 %
-    assert "at most 99.996 %" in attacker(read_level("10"))["words"]  # 99.99546 %
+    assert "at most 62.3 %" in attacker(read_release_level("0.5"))["words"]  # 62.25 %
+    assert "at most 99.996 %" in attacker(read_release_level("10"))["words"]  # 99.99546 %
 
 
 def test_people_s_own_levels_are_the_library_s_curves() -> None:

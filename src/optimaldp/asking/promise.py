@@ -10,7 +10,7 @@ _SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
 _LARGEST = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
 
 
-def read_level(epsilon: object, delta: object = 0) -> ApproximateDP:
+def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
     """A level that a release can promise: a finite epsilon, and a delta below 1."""
     made = level(epsilon, delta)
     if not isinstance(made, ApproximateDP) or not made.is_single:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.errors import QuestionError
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AimLike, AnyAim, Setting, read_aim
@@ -128,7 +128,7 @@ def read_request(
     people = people or People()
     made = Request(
         as_question(question),
-        read_level(epsilon, delta),
+        read_release_level(epsilon, delta),
         read_neighbours(neighbours),
         people,
         None if by is None and groups is None else _read_groups(by, groups, public_groups),

@@ -4,7 +4,8 @@
 
 No epsilon-DP mechanism (neighbours: one record replaced) has a smaller limit of the expected L1 error as the number of
 people grows, when records are independent and every bin has positive probability. The Legendre form printed in the
-paper's Corollary 1 is wrong (erratum E1); the three forms here are equal, and tests compare them exactly.
+paper's Corollary 1 is wrong (erratum E1); the two forms here are equal, and tests compare them with each other and with the
+sum itself.
 """
 
 from __future__ import annotations
@@ -14,17 +15,16 @@ from fractions import Fraction
 from functools import lru_cache
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.lattice import sphere_sizes
 from optimaldp.histograms.parameters import (
     MOST_EXACT_BINS,
     Number,
     exact_theta,
     read_bins,
-    read_level,
+    read_positive_epsilon,
     theta,
     theta_ball,
 )
-from optimaldp.privacy.balls import Ball, precision, upper, working_bits
+from optimaldp.privacy.balls import Ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
 
@@ -46,7 +46,7 @@ def exact_error(bins: int, *, epsilon: object) -> Fraction:
     >>> exact_error(3, epsilon="ln(2)")
     Fraction(72, 13)
     """
-    bins, level = read_bins(bins), read_level(epsilon)
+    bins, level = read_bins(bins), read_positive_epsilon(epsilon)
     ratio = theta(level)
     if not isinstance(ratio, Fraction):
         raise HistogramError("epsilon", str(level), "has no rational e^epsilon", "write 'ln(3)', or ask for a ball")
@@ -60,7 +60,7 @@ def error_ball(bins: int, *, epsilon: object, bits: int = 128) -> Ball:
 
     **Guarantee.** The true value lies in the ball.
     """
-    bins, level = read_bins(bins), read_level(epsilon)
+    bins, level = read_bins(bins), read_positive_epsilon(epsilon)
     working = bits + 32 + 2 * bins.bit_length() + level.leading_zeros()
     while True:
         with precision(working):
@@ -91,28 +91,13 @@ def legendre_form(bins: int, ratio: Number) -> Number:
     return bins * (current / before - y)
 
 
-def series_form(bins: int, ratio: Number) -> Ball:
-    """``sum 2d N_d theta^d / sum N_d theta^d``, summed until the rest is below the current precision and enclosed with
-    it."""
-    value = ratio if isinstance(ratio, Ball) else Ball(ratio.numerator) / Ball(ratio.denominator)
-    count, moment, power = Ball(0), Ball(0), Ball(1)
-    for distance, size in enumerate(sphere_sizes(bins)):
-        count, moment = count + size * power, moment + 2 * distance * size * power
-        power = power * value
-        rest = _tail(bins, value, distance)
-        if rest is not None and rest < moment * Ball(2) ** -working_bits():
-            slack = Ball(0).union(rest)  # the rest of either sum lies between 0 and this bound
-            return (moment + slack) / (count + slack)
-    raise AssertionError("the series has no end")  # pragma: no cover
-
-
 def normaliser(bins: int, *, epsilon: object) -> Number:
     """``sum_z theta^(|z|_1/2)`` over the integer vectors with sum 0: ``S/(1-theta)^(K-1) = P_{K-1}(y)`` (002 (8)).
 
     >>> normaliser(5, epsilon="ln(3)")
     Fraction(443, 8)
     """
-    bins, level = read_bins(bins), read_level(epsilon)
+    bins, level = read_bins(bins), read_positive_epsilon(epsilon)
     ratio = exact_theta(bins, level)
     if isinstance(ratio, Fraction):
         return _exact_normaliser(bins, ratio)
@@ -151,18 +136,18 @@ def many_bins_error(bins: int, *, epsilon: object) -> float:
     That is exactly the error of independent discrete Laplace numbers that keep epsilon for a replaced record (scale
     ``2/epsilon``): for many bins there is nothing to gain but the total, the integers and the remap.
     """
-    level = float(read_level(epsilon))
+    level = float(read_positive_epsilon(epsilon))
     return 2 * bins * math.exp(-level / 2) / -math.expm1(-level)  # sinh itself overflows from epsilon 1421 on
 
 
 def small_epsilon_error(bins: int, *, epsilon: object) -> float:
     """What the least error tends to for small epsilon: ``2 (K-1) / epsilon``."""
-    return 2 * (bins - 1) / float(read_level(epsilon))
+    return 2 * (bins - 1) / float(read_positive_epsilon(epsilon))
 
 
 def large_epsilon_error(bins: int, *, epsilon: object) -> float:
     """What the least error tends to for large epsilon: one person misplaced, ``2 K (K-1) e^-epsilon``."""
-    return 2 * bins * (bins - 1) * math.exp(-float(read_level(epsilon)))
+    return 2 * bins * (bins - 1) * math.exp(-float(read_positive_epsilon(epsilon)))
 
 
 def _weighted_sums(steps: int, ratio: Number) -> tuple[Number, Number]:
@@ -180,19 +165,6 @@ def _weighted_sums(steps: int, ratio: Number) -> tuple[Number, Number]:
         value, slope = value + term, slope + j * term
         term = term * (steps - j) ** 2 * ratio_or_ball / (j + 1) ** 2
     return value, slope / ratio_or_ball
-
-
-def _tail(bins: int, ratio: Ball, distance: int) -> Ball | None:
-    """A bound on ``sum_{d > distance} 2d N_d theta^d``, or ``None`` where it is not geometric yet.
-
-    ``N_d <= C(K-1+d, d)^2`` (each vector is a difference of two compositions of d), and the quotients of the bound fall.
-    """
-    d = distance + 1
-    quotient = (Ball(bins + d) / (d + 1)) ** 2 * ratio * (d + 1) / d
-    if not quotient < 1:
-        return None
-    size = Ball.bin_uiui(bins - 1 + d, d) ** 2
-    return 2 * d * size * ratio**d / (1 - quotient)
 
 
 def _secant(bins: int, wanted: float) -> float:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.parameters import read_level
+from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.histograms.remaps.cell_law import CellLaw
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
@@ -107,7 +107,7 @@ def least_error(prior: IndependentPrior, *, epsilon: object) -> float:
     >>> round(least_error(independent([[1, 1]]), epsilon="ln(3)"), 6)
     0.25
     """
-    ratio = math.exp(-float(read_level(epsilon)))
+    ratio = math.exp(-float(read_positive_epsilon(epsilon)))
     return math.fsum(_least_bin_error(law, ratio) for law in prior.laws)
 
 

@@ -33,7 +33,7 @@ def read_bins(value: object) -> int:
     return bins
 
 
-def read_level(epsilon: object) -> Epsilon:
+def read_positive_epsilon(epsilon: object) -> Epsilon:
     """Read an epsilon that noise can keep: positive and finite."""
     level = Epsilon.read(epsilon)
     if level.infinite:
@@ -55,7 +55,7 @@ def exact_theta(bins: int, epsilon: Epsilon) -> Number:
     return theta(epsilon) if bins <= MOST_EXACT_BINS else theta_ball(epsilon)
 
 
-def finely(method: Callable[..., Number]) -> Callable[..., Number]:
+def with_precision_for_epsilon(method: Callable[..., Number]) -> Callable[..., Number]:
     """Run a method of a noise law with enough precision for its epsilon: ``1 - theta`` loses the leading zeros of epsilon."""
 
     @wraps(method)

@@ -9,7 +9,7 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.independent import IndependentPrior, independent, poisson
-from optimaldp.histograms.priors import DirichletPrior, MultinomialPrior, Prior, dirichlet, multinomial
+from optimaldp.histograms.priors import CountPrior, DirichletPrior, MultinomialPrior, dirichlet, multinomial
 from optimaldp.privacy.numbers import fraction_text
 
 PLAIN = ("flat", "uniform")
@@ -55,7 +55,7 @@ def write_prior(prior: Any) -> str:
         return "independent([" + ", ".join("[" + ", ".join(map(repr, law)) + "]" for law in prior.laws) + "])"
     if isinstance(prior, MultinomialPrior):
         return _numbers(prior.probabilities)
-    if isinstance(prior, Prior) or not hasattr(prior, "__len__"):
+    if isinstance(prior, CountPrior) or not hasattr(prior, "__len__"):
         raise HistogramError("prior", str(prior), "has no text", _WAY_OUT)
     return _numbers(multinomial(list(prior)).probabilities)
 

@@ -23,7 +23,7 @@ _WAY_OUT = "write 'flat', 'uniform', or one positive probability for each bin"
 _ROUNDING = Fraction(1, 10**9)  # how far typed decimals such as 0.3333333333 may miss a sum of 1
 
 
-class Prior(ABC):
+class CountPrior(ABC):
     """A prior of product form on the histograms of a public total."""
 
     @property
@@ -54,7 +54,7 @@ class Prior(ABC):
 
 
 @dataclass(frozen=True)
-class MultinomialPrior(Prior):
+class MultinomialPrior(CountPrior):
     """Independent records with known probabilities of the bins (002 (2))."""
 
     probabilities: tuple[Fraction, ...]
@@ -90,7 +90,7 @@ class MultinomialPrior(Prior):
 
 
 @dataclass(frozen=True)
-class DirichletPrior(Prior):
+class DirichletPrior(CountPrior):
     """Independent records with unknown probabilities of the bins, themselves Dirichlet: all ones make every histogram
     equally likely."""
 
@@ -192,7 +192,7 @@ def _positive(values: Sequence[Any]) -> tuple[Fraction, ...]:
     return numbers
 
 
-def read_prior(value: Any, bins: int) -> Prior | None:
+def read_prior(value: Any, bins: int) -> CountPrior | None:
     """Read a prior: ``None``, ``"flat"`` (every histogram), ``"uniform"`` (every record), probabilities, or a prior
     object."""
     if value is None:
@@ -201,9 +201,9 @@ def read_prior(value: Any, bins: int) -> Prior | None:
         return DirichletPrior((Fraction(1),) * bins)
     if value == "uniform":
         return MultinomialPrior((Fraction(1, bins),) * bins)
-    if isinstance(value, str) or not (isinstance(value, Prior) or hasattr(value, "__len__")):
+    if isinstance(value, str) or not (isinstance(value, CountPrior) or hasattr(value, "__len__")):
         raise HistogramError("prior", value, "is not a prior", _WAY_OUT)
-    prior = value if isinstance(value, Prior) else multinomial(list(value))
+    prior = value if isinstance(value, CountPrior) else multinomial(list(value))
     if prior.bins != bins:
         raise HistogramError(
             "prior", f"{prior.bins} bins", f"does not match the {bins} bins of the histogram", _WAY_OUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optimaldp.histograms.error import optimal_error
 from optimaldp.histograms.noise.laplace import LaplaceNoise
-from optimaldp.histograms.parameters import read_bins, read_level
+from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 
 
@@ -18,7 +18,7 @@ def expected_error(
     >>> round(expected_error(10, epsilon=1), 3), expected_error(1000, epsilon="0.01", people=50)
     (17.141, 100.0)
     """
-    size, level = read_bins(bins), read_level(epsilon)
+    size, level = read_bins(bins), read_positive_epsilon(epsilon)
     if read_neighbours(neighbours) is Neighbours.SUBSTITUTION:
         noise = optimal_error(size, epsilon=level)
     else:

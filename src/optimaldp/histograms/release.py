@@ -14,8 +14,8 @@ from optimaldp.histograms.margins import TwoWayTable, two_way_table
 from optimaldp.histograms.noise import HistogramNoise
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.histograms.parameters import read_bins, read_level
-from optimaldp.histograms.priors import Prior, read_prior
+from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
+from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.bayes import check_bayes_size
 from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.privacy.epsilon import Epsilon
@@ -185,7 +185,7 @@ def private_histogram(
     >>> sum(release.counts), min(release.counts) >= 0
     (20, True)
     """
-    level, relation = read_level(epsilon), read_neighbours(neighbours)
+    level, relation = read_positive_epsilon(epsilon), read_neighbours(neighbours)
     if isinstance(counts, Mapping):
         labels = list(counts) if labels is None else labels
         counts = list(counts.values())
@@ -219,7 +219,7 @@ def check_mapping(bins: int, prior: object, remap: str | None, neighbours: Neigh
     read_remap(remap, _read_belief(prior, bins, public_total), public_total=public_total)
 
 
-def _read_belief(prior: object, bins: int, public_total: bool) -> Prior | IndependentPrior | None:
+def _read_belief(prior: object, bins: int, public_total: bool) -> CountPrior | IndependentPrior | None:
     if prior is None or public_total:
         return read_prior(prior, bins)
     return read_independent_prior(prior, bins)

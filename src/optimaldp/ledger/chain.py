@@ -28,7 +28,7 @@ def same_question(spend: Spend) -> SameQuestion | None:
 
 
 @dataclass
-class Chain:
+class EntryChain:
     """The entries read so far.
 
     **Guarantee.** Every entry in it is unchanged, in its place and of a version that is understood: anything else raises
@@ -118,7 +118,7 @@ class Chain:
         )
 
 
-def read_whole(store: Store) -> Chain:
+def read_whole(store: Store) -> EntryChain:
     """Read all entries and compare the end with the note beside the store."""
     damage = store.damage()
     if damage:
@@ -126,7 +126,7 @@ def read_whole(store: Store) -> Chain:
             f"ledger {store.location!r} is damaged ({' '.join('; '.join(damage).split())[:160]}). "
             "It was left as it is; restore a copy and run optimaldp ledger verify."
         )
-    chain = Chain(store.location)
+    chain = EntryChain(store.location)
     for attempt in range(3):
         noted = store.remembered_head()  # before the rows: a note is never ahead of what was committed when it was read
         chain.follow(store.rows(chain.last))

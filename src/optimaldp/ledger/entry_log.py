@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from optimaldp.ledger.chain import Chain, read_whole
+from optimaldp.ledger.chain import EntryChain, read_whole
 from optimaldp.ledger.entry import Entry, hash_of
 from optimaldp.ledger.store import Store, StoredEntry
 
@@ -29,13 +29,13 @@ class EntryLog:
         self.opening = self._chain.account.opening
 
     @contextmanager
-    def current(self) -> Iterator[Chain]:
+    def current(self) -> Iterator[EntryChain]:
         """The chain with every entry that any process has written so far."""
         with self._lock:
             self._chain.follow(self._store.rows(self._chain.last))
             yield self._chain
 
-    def append(self, check: Callable[[Chain], None], makers: Sequence[MakeEntry]) -> tuple[Entry, ...]:
+    def append(self, check: Callable[[EntryChain], None], makers: Sequence[MakeEntry]) -> tuple[Entry, ...]:
         """Write the entries of *makers* in one transaction, unless *check* raises an error on what is there before them."""
         made: list[Entry] = []
 

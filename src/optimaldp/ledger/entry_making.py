@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from optimaldp.errors import LedgerError
-from optimaldp.ledger.chain import Chain
+from optimaldp.ledger.chain import EntryChain
 from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, Spend, hash_of
 from optimaldp.ledger.entry_log import MakeEntry
 from optimaldp.ledger.store import StoredEntry
@@ -45,7 +45,7 @@ def answer_maker(spend: int, answer: object, statement: object) -> MakeEntry:
     return lambda sequence, previous: Answer(sequence, previous, now(), spend, plain_answer, plain_statement)
 
 
-def require_unanswered(chain: Chain, spends: Sequence[int]) -> None:
+def require_unanswered(chain: EntryChain, spends: Sequence[int]) -> None:
     """Every answer needs a spend of its own."""
     for number in spends:
         if number in chain.answers or spends.count(number) > 1:

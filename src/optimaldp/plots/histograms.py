@@ -78,7 +78,7 @@ def draw_margin(margin: Margin, *, level: object = "0.95") -> Figure:
 def draw_error_curve(bins: int, *, epsilon: object = None) -> Figure:
     """The least expected L1 error by epsilon, with its limit and independent Laplace noise at the same level."""
     from optimaldp.histograms.error import many_bins_error, optimal_error, small_epsilon_error
-    from optimaldp.histograms.parameters import read_level
+    from optimaldp.histograms.parameters import read_positive_epsilon
 
     grid = [10 ** (-2 + 3 * i / 40) for i in range(41)]
     picture, axes = figure(
@@ -94,7 +94,7 @@ def draw_error_curve(bins: int, *, epsilon: object = None) -> Figure:
     for label, error, colour, dashes in curves:
         axes.loglog(grid, [error(bins, epsilon=x) for x in grid], color=colour, linestyle=dashes, label=label)
     if epsilon is not None:
-        chosen = read_level(epsilon)
+        chosen = read_positive_epsilon(epsilon)
         axes.plot([float(chosen)], [optimal_error(bins, epsilon=chosen)], **look(0).line_style())
     axes.set_ylim(bottom=optimal_error(bins, epsilon=10) / 2)
     legend(axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Setting, Table
@@ -32,7 +32,7 @@ class BySignedDistance(Mechanism):
     optimality = "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum"
 
     def law(self, table: Table) -> Law:
-        question: Any = self.question
+        question = cast(HasSignedDistance, self.question)
         distance = question.signed(question.fold(table.cells), self.setting)
         # Infinite where no table with this public number of people has another answer.
         level, last = self.setting.level, 0 if distance > 0 else 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.verifying import verify_document
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.ledger.history import Record
@@ -90,7 +90,7 @@ def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
     """What the release cost; where that is not written, the level that it was asked at."""
     own = document.get("spent")
     stated = own if isinstance(own, Mapping) and "epsilon" in own else document
-    return read_level(str(stated["epsilon"]), str(stated.get("delta", 0)))
+    return read_release_level(str(stated["epsilon"]), str(stated.get("delta", 0)))
 
 
 def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:

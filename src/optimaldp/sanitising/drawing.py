@@ -12,7 +12,7 @@ from optimaldp.histograms import HistogramNoise, LaplaceNoise
 from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
 from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_noise
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.histograms.priors import Prior, read_prior
+from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
 from optimaldp.histograms.remaps.naming import apply_remap
 from optimaldp.histograms.remaps.sparse import mapped_values
@@ -74,7 +74,7 @@ def check_sizes(sizes: Sequence[int], epsilon: Epsilon, neighbours: Neighbours, 
 
 def read_mapping(
     remap: str, prior: object, sizes: Sequence[int], neighbours: Neighbours, *, joint: bool
-) -> tuple[str, Prior | IndependentPrior | None]:
+) -> tuple[str, CountPrior | IndependentPrior | None]:
     """A remap that gives counts of people, and the public prior that it needs, checked before anything is read."""
     known = [*_REMAPS, *(["top-fill"] if neighbours is Neighbours.SUBSTITUTION else [])]
     if prior is None:
@@ -112,7 +112,11 @@ def draw_table(
 
 
 def map_back(
-    noisy: NoisyTable, noise: TableNoise, *, remap: str = "automatic", prior: Prior | IndependentPrior | None = None
+    noisy: NoisyTable,
+    noise: TableNoise,
+    *,
+    remap: str = "automatic",
+    prior: CountPrior | IndependentPrior | None = None,
 ) -> Drawn:
     """Counts of people from a noisy table, which is private already: this costs nothing and may be done again."""
     import numpy as np

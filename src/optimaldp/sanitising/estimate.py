@@ -11,7 +11,7 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import LaplaceNoise, optimal_error
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.histograms.parameters import read_level
+from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.results import Result
@@ -139,7 +139,7 @@ def estimate(
     (9, ['joint', 'joint', 'joint'])
     """
     read = read_columns(columns)
-    relation, level = read_neighbours(neighbours), read_level(epsilon)
+    relation, level = read_neighbours(neighbours), read_positive_epsilon(epsilon)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise HistogramError("n", n, "is not a number of people", "write an integer from 1 on")
     tables = all_pairs(read) if marginals is None else tuple(tuple(table) for table in marginals)

@@ -12,7 +12,7 @@ from optimaldp.certify.noise import certify_noise
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.independent import IndependentPrior
 from optimaldp.histograms.prior_text import write_prior
-from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.priors import CountPrior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SanitisingPlan:
     """Everything public about one sanitised table, settled before data is read."""
 
     columns: tuple[Column, ...]
@@ -42,7 +42,7 @@ class Plan:
     remap: str
     noises: tuple[Certified[TableNoise], ...]
     among: str | None = None
-    prior: Prior | IndependentPrior | None = None
+    prior: CountPrior | IndependentPrior | None = None
 
     @property
     def sizes(self) -> list[int]:
@@ -105,7 +105,7 @@ class Asked:
         return replace(self, neighbours=relation, people=people)
 
 
-def make_plan(opened: Source, asked: Asked) -> Plan:
+def make_plan(opened: Source, asked: Asked) -> SanitisingPlan:
     """Settle everything public, and have the noise certified."""
     people, bound, neighbours = asked.people, asked.bound, asked.neighbours
     if bound.epsilon.is_zero:
@@ -128,7 +128,7 @@ def make_plan(opened: Source, asked: Asked) -> Plan:
         certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
         for size, share in zip(sizes, shares)
     )
-    plan = Plan(settled, tables, shares, bound, neighbours, people, method, remap, noises, among, prior)
+    plan = SanitisingPlan(settled, tables, shares, bound, neighbours, people, method, remap, noises, among, prior)
     for table in tables:
         check_table(opened, table, people, among)
     return plan

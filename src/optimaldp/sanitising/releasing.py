@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.preparing import read_own_level, withhold_details
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.histograms.keeping import thinned
 from optimaldp.privacy import level as level_of
 from optimaldp.privacy.epsilon import ZERO, Epsilon
@@ -22,7 +22,7 @@ from optimaldp.sanitising.counting import count_table
 from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noisy_total
 from optimaldp.sanitising.marginals import fitted_codes
 from optimaldp.sanitising.noisy import NoisyTable
-from optimaldp.sanitising.planning import Asked, Plan, make_plan
+from optimaldp.sanitising.planning import Asked, SanitisingPlan, make_plan
 from optimaldp.sanitising.replaying import packed_release, too_large, unpacked_release
 from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised
@@ -83,7 +83,7 @@ def sanitise(
     declared = None if types is None else dict(types)
     opened = open_source(source, types=declared, delimiter=delimiter, encoding=encoding)
     people = People(unit, reduce, reduce_order, where, None, levels)
-    bound = read_level(epsilon, delta)
+    bound = read_release_level(epsilon, delta)
     asked = Asked(columns, bound, neighbours, people, part, marginals, remap, among, margins, prior)
     if ledger is None:
         plan = make_plan(opened, asked.without_ledger())
@@ -91,12 +91,12 @@ def sanitise(
     return _on_ledger(opened, asked, ledger)
 
 
-def _counted(opened: Source, plan: Plan) -> list[Counted]:
+def _counted(opened: Source, plan: SanitisingPlan) -> list[Counted]:
     return [count_table(opened, table, plan.people, plan.among) for table in plan.tables]
 
 
 def _finish(
-    plan: Plan,
+    plan: SanitisingPlan,
     opened: Source,
     counted: list[Counted],
     dataset: str | None = None,
@@ -108,7 +108,7 @@ def _finish(
 
 
 def _made(
-    plan: Plan,
+    plan: SanitisingPlan,
     opened: Source,
     drawn: tuple[Drawn, ...],
     codes: object,
@@ -121,7 +121,9 @@ def _made(
     return Sanitised(plan.columns, codes, drawn, *promise, statement, whole, seed, recorded)
 
 
-def _draw(plan: Plan, counted: list[Counted], unasked: frozenset[Epsilon]) -> tuple[tuple[Drawn, ...], Any, int]:
+def _draw(
+    plan: SanitisingPlan, counted: list[Counted], unasked: frozenset[Epsilon]
+) -> tuple[tuple[Drawn, ...], Any, int]:
     bits = SystemBits()
     noisy = [
         draw_table(_cells(one, table, plan, unasked), table, noise, bits)
@@ -134,7 +136,7 @@ def _draw(plan: Plan, counted: list[Counted], unasked: frozenset[Epsilon]) -> tu
     return drawn, fitted_codes(plan.columns, drawn, noisy_total(drawn) if people is None else people), seed
 
 
-def _mapped(plan: Plan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:
+def _mapped(plan: SanitisingPlan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:
     """What follows the noise, for each table."""
     drawn = [
         map_back(table, noise.mechanism, remap=plan.remap, prior=plan.prior) for table, noise in zip(noisy, plan.noises)
@@ -146,7 +148,9 @@ def _mapped(plan: Plan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:
     return tuple(drawn)
 
 
-def _cells(counted: Counted, columns: Sequence[Column], plan: Plan, unasked: frozenset[Epsilon]) -> dict[int, int]:
+def _cells(
+    counted: Counted, columns: Sequence[Column], plan: SanitisingPlan, unasked: frozenset[Epsilon]
+) -> dict[int, int]:
     """True cells of the table as it is released: closed columns have no cell for everybody else."""
     if counted.by_level is None:
         return _without_closed(counted.cells, counted.shape, columns)
@@ -156,7 +160,7 @@ def _cells(counted: Counted, columns: Sequence[Column], plan: Plan, unasked: fro
     return thinned(groups, plan.levels[place], everybody_else=last)
 
 
-def _own_level(own: Epsilon, plan: Plan, place: int, unasked: frozenset[Epsilon]) -> Epsilon:
+def _own_level(own: Epsilon, plan: SanitisingPlan, place: int, unasked: frozenset[Epsilon]) -> Epsilon:
     """A person's own level in one of the tables: the same person is in all of them, so it is divided as epsilon is."""
     if own in unasked or own.is_zero:
         return ZERO
@@ -218,14 +222,18 @@ def _spend_and_draw(opened: Source, asked: Asked, book: Ledger) -> Sanitised:
     return made
 
 
-def kept_statement(book: Ledger, plan: Plan, version: str | None, part: Option | None) -> dict[str, Any] | None:
+def kept_statement(
+    book: Ledger, plan: SanitisingPlan, version: str | None, part: Option | None
+) -> dict[str, Any] | None:
     """What the ledger keeps of the same table of unchanged data, rows included; ``None`` where it would be paid."""
     same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
     entry = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
     return None if entry is None or not (entry.statement or {}).get("kept") else dict(entry.statement or {})
 
 
-def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, part: Option | None) -> Sanitised | None:
+def _recorded(
+    book: Ledger, plan: SanitisingPlan, opened: Source, version: str | None, part: Option | None
+) -> Sanitised | None:
     """The table that the ledger already holds for the same columns, level, people and data: it costs nothing."""
     statement = kept_statement(book, plan, version, part)
     if statement is None:
@@ -238,7 +246,9 @@ def _recorded(book: Ledger, plan: Plan, opened: Source, version: str | None, par
     return _made(plan, opened, _mapped(plan, noisy), codes, seed, statement, recorded=True)
 
 
-def _personal_costs(book: Ledger, plan: Plan, counted: Counted, part: Option | None) -> dict[Epsilon, Any] | None:
+def _personal_costs(
+    book: Ledger, plan: SanitisingPlan, counted: Counted, part: Option | None
+) -> dict[Epsilon, Any] | None:
     """What the people of each level lose: nothing where their own budget is used up, since they are not asked any more."""
     column = plan.people.levels
     if counted.by_level is None or column is None:

@@ -13,7 +13,7 @@ from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sanitising.drawing import Drawn, TableNoise
 
 if TYPE_CHECKING:
-    from optimaldp.sanitising.planning import Plan
+    from optimaldp.sanitising.planning import SanitisingPlan
 
 _OPTIMAL = (
     "for large tables of independent people no epsilon-DP mechanism has a smaller expected sum of errors, over the cells that "
@@ -25,7 +25,9 @@ _MARGINS = (
 _SPARSE_TIME = "the time it took tells about how many cells are occupied"
 
 
-def statement_of(plan: Plan, drawn: Sequence[Drawn], dataset: str | None, time: datetime.datetime) -> dict[str, Any]:
+def statement_of(
+    plan: SanitisingPlan, drawn: Sequence[Drawn], dataset: str | None, time: datetime.datetime
+) -> dict[str, Any]:
     """The statement of one sanitised table: public words and numbers only."""
     from optimaldp import __version__
 

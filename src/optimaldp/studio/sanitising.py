@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.ledger import Charge
 from optimaldp.sanitising import estimate
 from optimaldp.sanitising import sanitise as sanitised_table
@@ -26,7 +26,7 @@ _MOST_BARS = 40  # a longer column is downloaded, not drawn
 def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """What a sanitised table of these columns would be off, and whether the budget covers it. Reads no row, spends nothing."""
     fields = read_fields(body, ("columns", "epsilon"), ("n", *_OPTIONS))
-    level, ledger = read_level(fields["epsilon"]), desk.table.ledger
+    level, ledger = read_release_level(fields["epsilon"]), desk.table.ledger
     people = People(
         None, fields.get("reduce"), fields.get("reduce_order"), fields.get("where"), None, fields.get("levels")
     )

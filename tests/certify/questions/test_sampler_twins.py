@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.certify.quantile import quartiles
 from optimaldp.certify.questions import certify, examine_release, leaders
 from optimaldp.certify.questions.scripted import Words
@@ -35,7 +35,9 @@ MANY = f"winner(vote, {[f'option {number}' for number in range(70)]})"
 
 def mechanism(text: str, relation: Neighbours = Neighbours.SUBSTITUTION, **options: Any) -> Any:
     people = 300 if relation is Neighbours.SUBSTITUTION else None
-    return parse(text).mechanism(Setting(read_level("0.5", options.pop("delta", 0)), relation, people, **options))
+    return parse(text).mechanism(
+        Setting(read_release_level("0.5", options.pop("delta", 0)), relation, people, **options)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +208,7 @@ class InRange(Mechanism):
 
 
 def asked(many: int = 200) -> InRange:
-    return InRange(Range("vote", many), Setting(read_level("0.5"), Neighbours.SUBSTITUTION, 300))
+    return InRange(Range("vote", many), Setting(read_release_level("0.5"), Neighbours.SUBSTITUTION, 300))
 
 
 def test_an_unknown_kind_with_three_answers_is_examined_and_passes() -> None:

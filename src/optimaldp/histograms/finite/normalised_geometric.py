@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.histograms.lattice import Histogram, constraint_graph, distances_from
-from optimaldp.histograms.parameters import Number, read_level, theta
+from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
 from optimaldp.results import Result
 
 
@@ -55,7 +55,7 @@ def normalised_geometric(bins: int, persons: int, *, epsilon: object) -> Normali
     >>> normalised_geometric(2, 5, epsilon="ln(2)").actual_theta
     Fraction(21, 52)
     """
-    ratio, graph = theta(read_level(epsilon)), constraint_graph(bins, persons)
+    ratio, graph = theta(read_positive_epsilon(epsilon)), constraint_graph(bins, persons)
     sizes = [sum(n * ratio**d for d, n in enumerate(distances_from(h))) for h in graph.vertices]
     pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
     first, second = min(pairs, key=lambda pair: sizes[pair[1]] / sizes[pair[0]])

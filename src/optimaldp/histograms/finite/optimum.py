@@ -21,7 +21,7 @@ from typing import Any
 from optimaldp.certify.noise import certify_rows, draw_row
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import ConstraintGraph, Histogram, constraint_graph
-from optimaldp.histograms.parameters import read_level
+from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.histograms.priors import read_prior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
@@ -156,7 +156,7 @@ def finite_optimum(
     """
     from optimaldp.histograms.finite.proof import prove
 
-    level, graph = read_level(epsilon), constraint_graph(bins, persons)
+    level, graph = read_positive_epsilon(epsilon), constraint_graph(bins, persons)
     if len(graph.vertices) ** 2 > _MOST_PAIRS:
         size = len(graph.vertices) ** 2
         raise HistogramError("persons", persons, f"makes a program of {size} variables", "use fewer people or bins")

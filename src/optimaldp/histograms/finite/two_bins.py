@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.parameters import Number, read_level, theta
-from optimaldp.histograms.priors import Prior, read_prior
+from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
+from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.privacy.numbers import read_number
 
 _MOST_PERSONS = 1_000_000
@@ -31,14 +31,14 @@ def two_bin_optimum(persons: int, *, epsilon: object, prior: object = "uniform")
     """
     if isinstance(persons, bool) or not isinstance(persons, int) or not 1 <= persons <= _MOST_PERSONS:
         raise HistogramError("persons", persons, f"is not a number of people from 1 to {_MOST_PERSONS}")
-    level, weights = read_level(epsilon), _weights(prior, persons)
+    level, weights = read_positive_epsilon(epsilon), _weights(prior, persons)
     ratio = theta(level)
     if persons <= _MOST_EXACT and isinstance(ratio, Fraction):
         return Fraction(_least_error(_exact_weights(weights, persons), ratio))
     return float(_least_error(_float_weights(weights, persons), math.exp(-float(level))))
 
 
-def _weights(prior: object, persons: int) -> Prior | list[Fraction]:
+def _weights(prior: object, persons: int) -> CountPrior | list[Fraction]:
     if isinstance(prior, Sequence) and not isinstance(prior, str) and len(prior) == persons + 1 and len(prior) != 2:
         numbers = [read_number(x, name="prior", error=HistogramError) for x in prior]
         if min(numbers) < 0 or not any(numbers):
@@ -50,16 +50,16 @@ def _weights(prior: object, persons: int) -> Prior | list[Fraction]:
     return belief
 
 
-def _exact_weights(weights: Prior | list[Fraction], persons: int) -> list[Fraction]:
-    if isinstance(weights, Prior):
+def _exact_weights(weights: CountPrior | list[Fraction], persons: int) -> list[Fraction]:
+    if isinstance(weights, CountPrior):
         return [weights.probability((count, persons - count)) for count in range(persons + 1)]
     return [weight / sum(weights) for weight in weights]
 
 
-def _float_weights(weights: Prior | list[Fraction], persons: int) -> list[float]:
+def _float_weights(weights: CountPrior | list[Fraction], persons: int) -> list[float]:
     import numpy as np
 
-    if isinstance(weights, Prior):
+    if isinstance(weights, CountPrior):
         logarithms = weights.log_weights(0, persons) + weights.log_weights(1, persons)[::-1]
         masses = np.exp(logarithms - logarithms.max())
     else:

@@ -14,7 +14,14 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.noise.quantiles import least_size, read_confidence
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, laplace_recipe
-from optimaldp.histograms.parameters import Number, finely, read_bins, read_level, theta, theta_ball
+from optimaldp.histograms.parameters import (
+    Number,
+    read_bins,
+    read_positive_epsilon,
+    theta,
+    theta_ball,
+    with_precision_for_epsilon,
+)
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -45,7 +52,7 @@ class LaplaceNoise(Result):
         """One noise vector, an integer array; exact, certified at epsilon for one person more or less."""
         return follow(self.recipe, source)
 
-    @finely
+    @with_precision_for_epsilon
     def probability(self, vector: list[int] | tuple[int, ...]) -> Number:
         """The probability of one noise vector.
 
@@ -57,13 +64,13 @@ class LaplaceNoise(Result):
         ratio = theta(self.epsilon)
         return ((1 - ratio) / (1 + ratio)) ** self.bins * ratio ** sum(abs(x) for x in vector)
 
-    @finely
+    @with_precision_for_epsilon
     def expected_error(self) -> Number:
         """The expected L1 error, ``2 K theta / (1 - theta^2)``."""
         ratio = theta(self.epsilon)
         return 2 * self.bins * ratio / (1 - ratio * ratio)
 
-    @finely
+    @with_precision_for_epsilon
     def variance(self) -> Number:
         """The variance in one bin, ``2 theta / (1 - theta)^2``; different bins are independent."""
         ratio = theta(self.epsilon)
@@ -136,4 +143,4 @@ def laplace_noise(bins: int, *, epsilon: object) -> LaplaceNoise:
     >>> laplace_noise(3, epsilon="ln(2)").expected_error()
     Fraction(4, 1)
     """
-    return LaplaceNoise(read_bins(bins), read_level(epsilon))
+    return LaplaceNoise(read_bins(bins), read_positive_epsilon(epsilon))

@@ -17,7 +17,13 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball, exact_error, normaliser, optimal_error
 from optimaldp.histograms.lattice import sphere_size
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, lattice_recipe
-from optimaldp.histograms.parameters import Number, exact_theta, finely, read_bins, read_level
+from optimaldp.histograms.parameters import (
+    Number,
+    exact_theta,
+    read_bins,
+    read_positive_epsilon,
+    with_precision_for_epsilon,
+)
 from optimaldp.privacy.balls import working_bits
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -49,7 +55,7 @@ class HistogramNoise(Result):
         """
         return follow(self.recipe, source)
 
-    @finely
+    @with_precision_for_epsilon
     def probability(self, vector: Sequence[int]) -> Number:
         """The probability of one noise vector.
 
@@ -62,7 +68,7 @@ class HistogramNoise(Result):
             return Fraction(0)
         return exact_theta(self.bins, self.epsilon) ** (sum(abs(x) for x in vector) // 2) / self.normaliser()
 
-    @finely
+    @with_precision_for_epsilon
     def error_probability(self, error: int) -> Number:
         """The probability that the L1 error is exactly *error* (an even number): ``N_d theta^d / P_{K-1}(y)``."""
         if error < 0 or error % 2:
@@ -70,21 +76,21 @@ class HistogramNoise(Result):
         distance = error // 2
         return sphere_size(self.bins, distance) * exact_theta(self.bins, self.epsilon) ** distance / self.normaliser()
 
-    @finely
+    @with_precision_for_epsilon
     def total_probability(self, total: int) -> Number:
         """The probability of the total T that the two halves of the noise share (how it is drawn, see ``totals``)."""
         ratio = exact_theta(self.bins, self.epsilon)
         weight = comb(self.bins - 1 + total, total) ** 2 * ratio**total
         return weight * (1 - ratio) ** self.bins / self.normaliser()
 
-    @finely
+    @with_precision_for_epsilon
     def expected_error(self) -> Number:
         """The expected L1 error of the noise, ``D*_K``: the least there is for many people."""
         if isinstance(exact_theta(self.bins, self.epsilon), Fraction):
             return exact_error(self.bins, epsilon=self.epsilon)
         return error_ball(self.bins, epsilon=self.epsilon, bits=working_bits())
 
-    @finely
+    @with_precision_for_epsilon
     def variance(self) -> Number:
         """The variance of the noise in one bin, ``2(K-1) E[T(T+K)] / (K^2 (K+1))``.
 
@@ -96,12 +102,12 @@ class HistogramNoise(Result):
         # The hypergeometric equation gives E[T(T+K)] = K (K theta + (1+theta) E[T]) / (1-theta): no second sum is needed.
         return 2 * (bins - 1) * (bins * ratio + (1 + ratio) * mean_total) / (bins * (bins + 1) * (1 - ratio))
 
-    @finely
+    @with_precision_for_epsilon
     def covariance(self) -> Number:
         """The covariance of two bins: negative, because the noise adds up to 0."""
         return -self.variance() / (self.bins - 1)
 
-    @finely
+    @with_precision_for_epsilon
     def error_variance(self) -> Number:
         """The variance of the L1 error; Legendre's equation gives ``E[|z|_1^2] = 4 K (K-1) theta / (1-theta)^2``."""
         ratio, mean = exact_theta(self.bins, self.epsilon), self.expected_error()
@@ -131,7 +137,7 @@ class HistogramNoise(Result):
             f"Expected sum of errors: {mean:.6g}. Neighbours: {Neighbours.SUBSTITUTION.words}."
         )
 
-    @finely
+    @with_precision_for_epsilon
     def normaliser(self) -> Number:
         """The sum of ``theta^(|z|_1/2)`` over all noise vectors."""
         return normaliser(self.bins, epsilon=self.epsilon)
@@ -162,4 +168,4 @@ def histogram_noise(bins: int, *, epsilon: object) -> HistogramNoise:
     >>> int(noise.sample().sum()), noise.error_quantile()
     (0, 26)
     """
-    return HistogramNoise(read_bins(bins), read_level(epsilon))
+    return HistogramNoise(read_bins(bins), read_positive_epsilon(epsilon))

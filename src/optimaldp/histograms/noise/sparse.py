@@ -21,7 +21,7 @@ from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.histograms.noise import log_concave
 from optimaldp.histograms.noise.compositions import uniform_subset
 from optimaldp.histograms.noise.geometric import geometric_numbers
-from optimaldp.histograms.parameters import Number, read_level, theta
+from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -185,7 +185,7 @@ def sparse_noise(cells: int, *, epsilon: object, survivors: int = _SURVIVORS) ->
     if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= MOST_CELLS:
         rule = f"is not a number of cells from 1 to {MOST_CELLS}"
         raise HistogramError("cells", cells, rule, "use fewer columns or wider bins, or measure marginals")
-    level = read_level(epsilon)
+    level = read_positive_epsilon(epsilon)
     decay = float(level)
     least = (math.log(cells / survivors) - math.log1p(math.exp(-decay))) / decay
     return SparseNoise(cells, level, max(1, math.ceil(least)))

@@ -16,7 +16,7 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.lattice_noise import HistogramNoise
 from optimaldp.histograms.noise.quantiles import read_confidence
-from optimaldp.histograms.parameters import read_level
+from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.results import Result
@@ -141,7 +141,7 @@ def query_error(
             raise HistogramError(name, value, "is not a number of cells", f"write an integer from {least} on")
     if chosen > cells:
         raise HistogramError("chosen", chosen, f"is more than the {cells} cells of the table")
-    return QueryError(cells, chosen, read_level(epsilon), read_neighbours(neighbours))
+    return QueryError(cells, chosen, read_positive_epsilon(epsilon), read_neighbours(neighbours))
 
 
 def epsilon_for_query(
@@ -168,4 +168,4 @@ def epsilon_for_query(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
-    return read_level(high / 1000)
+    return read_positive_epsilon(high / 1000)

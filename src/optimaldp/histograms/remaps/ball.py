@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.privacy.numbers import read_number
 
@@ -26,7 +26,7 @@ def round_share(persons: int, shares: Sequence[Fraction]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def ball_map(noisy: object, *, prior: Prior, radius: object = 1) -> Any:
+def ball_map(noisy: object, *, prior: CountPrior, radius: object = 1) -> Any:
     """The paper's map V: a table within L1 distance ``R n^(2/3)`` of ``n p`` stays, any other becomes ``n p`` (rounded).
 
     A table inside the ball that is no histogram (possible while ``R n^(2/3) > 2 n min p``, erratum E9) is projected.
@@ -50,9 +50,3 @@ def distance_to_edge(persons: int, shares: Sequence[Fraction]) -> Fraction:
     Fraction(4, 1)
     """
     return 2 * persons * min(shares)
-
-
-def ball_fits(persons: int, shares: Sequence[Fraction], *, radius: object = 1) -> bool:
-    """Whether the ball of the map V lies inside the histograms: ``R n^(2/3) <= 2 n min p``."""
-    scale = read_number(radius, name="radius", error=HistogramError)
-    return scale**3 * persons**2 <= distance_to_edge(persons, shares) ** 3

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
-from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.bayes_many import MANY_BINS, bayes_remap_many
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -41,7 +41,7 @@ class _Window:
         return self.start + len(self.weights)
 
 
-def bayes_remap(noisy: object, *, epsilon: Epsilon, prior: Prior) -> Any:
+def bayes_remap(noisy: object, *, epsilon: Epsilon, prior: CountPrior) -> Any:
     """The histogram with the least posterior expected L1 error, as an array.
 
     **Guarantee.** Among the histograms with the same total (up to floating-point ties): the least expected L1 error under
@@ -68,7 +68,7 @@ def check_bayes_size(persons: int) -> None:
         raise HistogramError("remap", "bayes", rule, "use the projection, or a coarser unit")
 
 
-def posterior_marginals(noisy: object, *, epsilon: Epsilon, prior: Prior) -> list[_Window]:
+def posterior_marginals(noisy: object, *, epsilon: Epsilon, prior: CountPrior) -> list[_Window]:
     """The posterior of each single bin, given the whole noisy table."""
     import numpy as np
 
@@ -80,7 +80,7 @@ def posterior_marginals(noisy: object, *, epsilon: Epsilon, prior: Prior) -> lis
     return [_marginal(windows[k], before[k], after[k], persons) for k in range(len(windows))]
 
 
-def _tilted(table: Array, persons: int, epsilon: float, prior: Prior) -> list[_Window]:
+def _tilted(table: Array, persons: int, epsilon: float, prior: CountPrior) -> list[_Window]:
     """The factors of the posterior, each multiplied by t^x with t such that their means add up to about n, tails cut off.
 
     A common tilt changes no posterior. Without it the sum n can lie so far out in the convolution that it underflows.
@@ -99,7 +99,7 @@ def _tilted(table: Array, persons: int, epsilon: float, prior: Prior) -> list[_W
     return windows
 
 
-def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float, prior: Prior) -> _Window:
+def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float, prior: CountPrior) -> _Window:
     """``w_k(x) theta^(|g_k - x|/2) t^x`` on x = 0..n."""
     import numpy as np
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.sparse import filled_between
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -20,7 +20,7 @@ _ROUNDS = 60
 _HALVINGS = 40
 
 
-def bayes_remap_many(table: Any, persons: int, *, epsilon: Epsilon, prior: Prior) -> Any:
+def bayes_remap_many(table: Any, persons: int, *, epsilon: Epsilon, prior: CountPrior) -> Any:
     """The histogram with the least posterior expected L1 error, for a hundred bins or more."""
     import numpy as np
 
@@ -37,7 +37,7 @@ def bayes_remap_many(table: Any, persons: int, *, epsilon: Epsilon, prior: Prior
     return filled_between(low[places], high[places], persons)
 
 
-def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float, prior: Prior) -> tuple[Any, Any]:
+def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float, prior: CountPrior) -> tuple[Any, Any]:
     """The counts that matter for one bin, with their shares of ``w_k(x) theta^(|g_k - x|/2) t^x``."""
     import numpy as np
 

@@ -14,8 +14,8 @@ from optimaldp.histograms.finite.optimum import finite_optimum
 from optimaldp.histograms.finite.two_bins import two_bin_optimum
 from optimaldp.histograms.lattice import histogram_count, histograms
 from optimaldp.histograms.noise import HistogramNoise
-from optimaldp.histograms.parameters import read_bins, read_level
-from optimaldp.histograms.priors import Prior, read_prior
+from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
+from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.ball import ball_map
 from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.histograms.remaps.projection import project
@@ -128,7 +128,7 @@ def compare_remaps(bins: int, persons: int, **options: Unpack[ErrorOptions]) -> 
     """
     errors = tuple(remap_error(name, bins, persons, **options) for name in _COMPARED)
     least = _least(bins, persons, options["epsilon"], options.get("prior", "uniform"))
-    return RemapComparison(bins, persons, read_level(options["epsilon"]), errors, least)
+    return RemapComparison(bins, persons, read_positive_epsilon(options["epsilon"]), errors, least)
 
 
 def _least(bins: int, persons: int, epsilon: object, prior: object) -> float | None:
@@ -150,7 +150,7 @@ def remap_error(
     source: BitSource | None = None,
 ) -> RemapError:
     """The expected L1 error of one remap under a prior: computed if that is quick, else simulated with *draws* releases."""
-    level, size, belief = read_level(epsilon), read_bins(bins), read_prior(prior, bins)
+    level, size, belief = read_positive_epsilon(epsilon), read_bins(bins), read_prior(prior, bins)
     if belief is None:
         raise HistogramError("prior", prior, "is missing", "the expected error depends on it; try 'uniform'")
     name = read_remap(remap, belief)
@@ -168,7 +168,7 @@ def remap_error(
     return _simulated(name, noise, persons, belief, min(draws, enough), source)
 
 
-def _computed(name: str, noise: HistogramNoise, persons: int, prior: Prior, reach: int) -> float:
+def _computed(name: str, noise: HistogramNoise, persons: int, prior: CountPrior, reach: int) -> float:
     """Over every histogram and every noisy table whose negative part the noise reaches with probability 1 - 10^-9."""
     import numpy as np
 
@@ -188,7 +188,7 @@ def _computed(name: str, noise: HistogramNoise, persons: int, prior: Prior, reac
 
 
 def _simulated(
-    name: str, noise: HistogramNoise, persons: int, prior: Prior, draws: int, source: BitSource | None
+    name: str, noise: HistogramNoise, persons: int, prior: CountPrior, draws: int, source: BitSource | None
 ) -> RemapError:
     import numpy as np
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.independent import IndependentPrior, posterior_medians
-from optimaldp.histograms.priors import Prior
+from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.ball import ball_map
 from optimaldp.histograms.remaps.bayes import bayes_remap
 from optimaldp.histograms.remaps.choosing import Remapped, choose_remap, learned_judge
@@ -46,7 +46,7 @@ def apply_remap(
     noisy: object,
     *,
     epsilon: Epsilon,
-    prior: Prior | IndependentPrior | None,
+    prior: CountPrior | IndependentPrior | None,
     public_total: bool = True,
     keep_total: bool | None = None,
 ) -> Remapped:
@@ -67,7 +67,7 @@ def apply_remap(
         counts = top_fill(table)
     elif name == "bayes":
         counts = _with_prior(table, epsilon, prior)
-    elif name == "ball" and isinstance(prior, Prior):
+    elif name == "ball" and isinstance(prior, CountPrior):
         counts = ball_map(table, prior=prior)
     elif name == "projection":
         # Under a private total the nearest table is the one with the negative counts raised to 0.
@@ -78,7 +78,7 @@ def apply_remap(
     return Remapped(counts, name, _NAMED, None) if judge is None else judge.judged(counts, name, _NAMED)
 
 
-def _with_prior(table: object, epsilon: Epsilon, prior: Prior | IndependentPrior | None) -> Any:
+def _with_prior(table: object, epsilon: Epsilon, prior: CountPrior | IndependentPrior | None) -> Any:
     if isinstance(prior, IndependentPrior):
         return posterior_medians(table, epsilon=epsilon, prior=prior)
     assert prior is not None, "read_remap refuses bayes without a prior"

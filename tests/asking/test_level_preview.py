@@ -18,8 +18,7 @@ from optimaldp.histograms.public_error import expected_error
 from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.privacy.balls import Ball, precision
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.tables.people import People
 
 SIZES = {0.1: 20, 1: 981}
@@ -88,7 +87,7 @@ def wrong(question: str, aim: str, delta: str, yes: tuple[int, ...]) -> tuple[in
     truth, first = asked.truth(folded), asked.truth(asked.fold({cells[0]: 7}))
     with precision(200):
         row = asked.mechanism(request.setting(7, FEW)).law(table).probabilities()
-        error = sum((to_ball(p) for place, p in enumerate(row) if place != truth), Ball(0))
+        error = sum((ball(p) for place, p in enumerate(row) if place != truth), Ball(0))
     return int(asked.flips(folded, Neighbours.SUBSTITUTION)), truth == first, float(error.mid())
 
 

@@ -12,7 +12,7 @@ from optimaldp.certify.votes.meaning import Inequality, Table
 from optimaldp.certify.votes.search import neighbours_of, tables
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 
 Distance = Fraction | float
 Sides = tuple[Number, Number]
@@ -104,7 +104,7 @@ def examine_signed_law(shown: Callable[[Fraction], Sides], level: ApproximateDP)
     rows = {}
     for distance in [*map(Fraction, _WHOLE), *map(Fraction, _IN_PART)]:
         with precision(_BITS + math.ceil(3 * float(level.epsilon) * (abs(float(distance)) + 1))):
-            sides = [to_ball(side) for side in shown(distance)]
+            sides = [ball(side) for side in shown(distance)]
             wrong = sides[1] if distance >= 0 else sides[0]
             floor = Ball(2) ** (60 - _BITS) if level.delta else Ball(0)
             if not same(wrong, _wrong(distance, level), floor) or not (sides[0] + sides[1]).overlaps(Ball(1)):

@@ -31,7 +31,6 @@ from optimaldp.laws.signed import Sides, sides_at
 from optimaldp.laws.top import TopLaw
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball
-from optimaldp.privacy.trajectory import to_ball
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 THIRD = Fraction(1, 3)
@@ -128,7 +127,7 @@ def test_a_signed_law_that_is_wrong_at_one_distance(epsilon: str, delta: str) ->
             continue
 
         def off(distance: Fraction, wrong: Fraction = wrong) -> Sides:
-            yes, no = map(to_ball, law(distance))
+            yes, no = map(ball, law(distance))
             hair = (Ball(1) + Ball(2) ** -30) if distance == wrong else Ball(1)
             return (1 - no * hair, no * hair) if distance >= 0 else (yes * hair, 1 - yes * hair)
 
@@ -149,7 +148,7 @@ def by_levels(aim: Aim, least: int, delta: Fraction) -> Callable[[Votes], Sides]
 
 def nudged(sides: Sides) -> Sides:
     """The less likely answer more likely by a hair of itself; a certain answer a hair less certain."""
-    yes, no = map(to_ball, sides)
+    yes, no = map(ball, sides)
     hair = Ball(2) ** -20
     more = (yes if yes < no else no) * hair + hair**3
     return (yes + more, no - more) if yes < no else (yes - more, no + more)

@@ -28,8 +28,7 @@ from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.setting import Aim
 from optimaldp.laws.signed import Sides, sides_at
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
-from optimaldp.privacy.balls import Ball
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 THIRD = Fraction(1, 3)
@@ -215,7 +214,7 @@ def test_the_balanced_form_passes(least: int, delta: Fraction) -> None:
 def nudged(votes: Votes) -> Sides:
     yes, no = drawn(count_condition(">=", 501), Aim.EVERY_TABLE)(votes)
     small = Ball(1) / 10**6
-    return to_ball(yes) * (1 - small) + to_ball(no) * small, to_ball(no) * (1 - small) + to_ball(yes) * small
+    return ball(yes) * (1 - small) + ball(no) * small, ball(no) * (1 - small) + ball(yes) * small
 
 
 WRONG_BALANCED: dict[str, Callable[[Votes], Sides]] = {

@@ -22,7 +22,6 @@ from optimaldp.laws.signed import Sides, draw_yes, sides_at, stretched
 from optimaldp.laws.weighted_votes import weighted_winner
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
 from optimaldp.sampling import BitSource
 
 HAIR = Ball(2) ** -90  # enclosures of equal numbers overlap; a breach would be many times larger
@@ -32,7 +31,7 @@ Counts = tuple[int, ...]
 
 def close(first: Sides, second: Sides, epsilon: Epsilon, delta: Fraction = Fraction(0)) -> bool:
     ratio, slack = epsilon.exp(), ball(delta) + HAIR
-    pairs = [(to_ball(p), to_ball(q)) for p, q in zip(first, second)]
+    pairs = [(ball(p), ball(q)) for p, q in zip(first, second)]
     return all(bool(p <= ratio * q + slack) and bool(q <= ratio * p + slack) for p, q in pairs)
 
 
@@ -226,7 +225,7 @@ class _Word:
 def test_drawing_compares_the_word_with_the_law(distance: str, epsilon: str) -> None:
     """The words below 2^64 P(yes) say yes, the others no: exactly, on both sides of the threshold."""
     with precision(256):
-        threshold = to_ball(sides_at(Fraction(distance), Epsilon.read(epsilon))[0]) * Ball(2) ** 64
+        threshold = ball(sides_at(Fraction(distance), Epsilon.read(epsilon))[0]) * Ball(2) ** 64
         word = int(str(threshold.floor().unique_fmpz()))
 
     def drawn(first: int) -> bool:

@@ -104,7 +104,7 @@ def test_a_tiny_ratio_is_never_below_one() -> None:
 )
 def test_leading_zeros_of_epsilon(text: str, zeros: int) -> None:
     """They size the precision that tells e^epsilon from 1, so they may be too many by one and never too few."""
-    assert Epsilon.read(text).leading_zeros() == zeros
+    assert Epsilon.read(text).leading_zeros == zeros
 
 
 def test_text_of_epsilon() -> None:

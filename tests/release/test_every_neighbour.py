@@ -22,8 +22,7 @@ import pytest
 from optimaldp.asking.preparing import prepare
 from optimaldp.asking.request import Request, read_request
 from optimaldp.privacy import Epsilon
-from optimaldp.privacy.balls import Ball, precision
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.tables import count, open_source
 from optimaldp.tables.people import People
 from optimaldp.tables.tally import Keys
@@ -191,7 +190,7 @@ def within(first: Law, second: Law, level: str, delta: Fraction = Fraction(0)) -
         if all(isinstance(number, Fraction) for pair in pairs for number in pair):
             if sum((max(Fraction(0), p - ratio * q) for p, q in pairs), Fraction(0)) > delta:
                 return False
-        elif any(to_ball(p) - to_ball(ratio) * to_ball(q) > Ball(10) ** -55 for p, q in pairs):
+        elif any(ball(p) - ball(ratio) * ball(q) > Ball(10) ** -55 for p, q in pairs):
             return False
     return True
 

@@ -51,7 +51,8 @@ def test_choose_has_exactly_its_probabilities(numbers: list[int]) -> None:
 @given(rationals)
 def test_enclosed_choice_has_exactly_its_probabilities(numbers: list[int]) -> None:
     probabilities = normalised(numbers)
-    check(lambda source: choose_enclosed(lambda: [ball(p) for p in probabilities], source, first_bits=1), probabilities)
+    enclosed, size = (lambda: [ball(p) for p in probabilities]), len(probabilities)
+    check(lambda source: choose_enclosed(enclosed, size, source, first_bits=1), probabilities)
 
 
 @settings(max_examples=25, deadline=None)
@@ -59,7 +60,7 @@ def test_enclosed_choice_has_exactly_its_probabilities(numbers: list[int]) -> No
 def test_choice_by_ends_has_exactly_its_probabilities(numbers: list[int]) -> None:
     probabilities = normalised(numbers)
     ends = [ball(end) for end in accumulate(probabilities)]
-    check(lambda source: choose_by_ends(ends.__getitem__, len(ends), source, first_bits=1), probabilities)
+    check(lambda source: choose_by_ends(lambda: ends.__getitem__, len(ends), source, first_bits=1), probabilities)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 1000])
@@ -73,7 +74,7 @@ def test_choice_by_ends_looks_at_as_many_ends_whatever_is_drawn(size: int) -> No
             return ball(Fraction(index + 1, size))
 
         word = (2**64 * (2 * drawn + 1)) // (2 * size)  # the middle of what belongs to this answer
-        assert choose_by_ends(end, size, Word(word)) == drawn
+        assert choose_by_ends(lambda end=end: end, size, Word(word)) == drawn
         looks.append(len(seen))
     assert set(looks) == {(size - 1).bit_length()}
 
@@ -92,7 +93,7 @@ class Word:
 def test_enclosed_choice_of_irrational_numbers() -> None:
     third = Fraction(0.36787944117144233)  # e^-1 to 17 digits: close enough for 2^-10
     check(
-        lambda source: choose_enclosed(lambda: [Ball(-1).exp(), 1 - Ball(-1).exp()], source, first_bits=1),
+        lambda source: choose_enclosed(lambda: [Ball(-1).exp(), 1 - Ball(-1).exp()], 2, source, first_bits=1),
         [third, 1 - third],
     )
 
@@ -105,7 +106,7 @@ def test_enclosed_choice_sharpens_wide_balls() -> None:
         calls.append(1)
         return [Ball(0.5, 0.5)] * 2 if len(calls) == 1 else [ball(Fraction(1, 2))] * 2
 
-    assert choose_enclosed(vague, SystemBits()) in (0, 1)
+    assert choose_enclosed(vague, 2, SystemBits()) in (0, 1)
     assert len(calls) >= 2
 
 

@@ -18,8 +18,7 @@ from optimaldp.asking.request import Request
 from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, hypergeometric_axis
 from optimaldp.laws.setting import Aim, AnyAim, Setting, Table
 from optimaldp.privacy import Epsilon, approximate
-from optimaldp.privacy.balls import Ball, precision
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import Mechanism
 
@@ -185,8 +184,8 @@ def _odds(errors: Floats) -> Floats:
 def _error(mechanism: Mechanism, table: Table, answer: int) -> float:
     law = mechanism.law(table)
     if law.size > _LISTED and law.sums is not None:
-        before = to_ball(law.sums(answer - 1)) if answer else Ball(0)
-        after = 1 - to_ball(law.sums(answer)) if answer < law.size - 1 else Ball(0)
+        before = ball(law.sums(answer - 1)) if answer else Ball(0)
+        after = 1 - ball(law.sums(answer)) if answer < law.size - 1 else Ball(0)
         return max(0.0, float((before + after).mid()))
-    others = (to_ball(p) for place, p in enumerate(law.probabilities()) if place != answer)
+    others = (ball(p) for place, p in enumerate(law.probabilities()) if place != answer)
     return max(0.0, float(sum(others, Ball(0)).mid()))

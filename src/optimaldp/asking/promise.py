@@ -20,7 +20,7 @@ def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
     if float(made.epsilon) > _LARGEST:
         raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
     below_one = made.delta.denominator.bit_length() - made.delta.numerator.bit_length() if made.delta else 0
-    for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros()), ("delta", below_one)):
+    for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros), ("delta", below_one)):
         if zeros > _SMALLEST_BITS:
             raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")
     if made.delta >= 1:

@@ -9,7 +9,7 @@ from optimaldp.certify.questions import certify
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import ball
 from optimaldp.questions.base import Question
 from optimaldp.tables.tally import Keys
 
@@ -42,5 +42,5 @@ def release_many(
     table = Table({cell: int(people) for cell, people in enumerate(counts) if people})
     setting = Setting(request.level, request.neighbours, table.people)
     law = certify(asked.mechanism(setting)).mechanism.law(table)
-    drawn = draw_many(lambda: [to_ball(p) for p in law.probabilities()], draws)
+    drawn = draw_many(lambda: [ball(p) for p in law.probabilities()], draws)
     return {name: int((drawn == position).sum()) for position, name in enumerate(asked.answers)}

@@ -35,12 +35,19 @@ def real_moves(rungs: Iterable[Rung], gap: int) -> Fraction | float:
 
 
 def whole_moves(rungs: Iterable[Rung], gap: int) -> Moves:
-    """The least whole number of moves that gain at least *gap*.
+    """The least whole number of moves that gain at least *gap*: :func:`real_moves` rounded up, in whole numbers throughout.
 
-    The best total of k moves rises with k, so it is the real number rounded up: nothing is searched.
+    >>> whole_moves([(5, 2), (2, None)], 13)
+    4
     """
-    moves = real_moves(rungs, gap)
-    return math.inf if moves == math.inf else math.ceil(moves)
+    moves, missing = 0, gap
+    for gain, people in sorted(rungs, key=lambda rung: -rung[0]):
+        if missing <= 0 or gain <= 0:
+            break
+        enough = -(-missing // gain)
+        used = enough if people is None else min(enough, people)
+        moves, missing = moves + used, missing - gain * used
+    return moves if missing <= 0 else math.inf
 
 
 def rounded_up(distance: Fraction | float) -> Moves:

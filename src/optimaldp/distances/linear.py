@@ -25,11 +25,6 @@ class LinearCondition:
     no_weight: int
     need: int
 
-    @property
-    def best(self) -> int:
-        """The most that one person can add to the sum."""
-        return max(self.yes_weight, self.no_weight, 0)
-
     def negated(self) -> LinearCondition:
         """The opposite: a whole number that is not at least *need* is at most ``need - 1``."""
         return LinearCondition(-self.yes_weight, -self.no_weight, 1 - self.need)
@@ -48,14 +43,15 @@ class LinearCondition:
 
     def flips(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change whether the condition holds."""
-        target = self if self.missing(yes, no) > 0 else self.negated()
-        return whole_moves(target.rungs(yes, no, outside, neighbours), target.missing(yes, no))
+        missing = self.missing(yes, no)
+        target, gap = (self, missing) if missing > 0 else (self.negated(), 1 - missing)
+        return whole_moves(target.rungs(yes, no, outside, neighbours), gap)
 
     def rungs(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> list[Rung]:
         """The moves that raise the sum. Substitution: everybody goes to the best place. Add/remove: a person of the best kind
         comes, as often as you like, or one who lowers the sum goes."""
         people = ((self.yes_weight, yes), (self.no_weight, no), (0, outside))
-        best = self.best
+        best = max(self.yes_weight, self.no_weight, 0)  # the most that one person can add to the sum
         if neighbours is Neighbours.SUBSTITUTION:
             return [(best - weight, number) for weight, number in people]
         return [(best, None), *((-weight, number) for weight, number in people)]

@@ -136,7 +136,7 @@ def _alone(target: Part, position: int, parts: Parts, cells: Cells, neighbours: 
 def _mending(parts: Parts, cells: Cells, neighbours: Neighbours) -> Covering | None:
     """The program that makes all hold; ``None`` where no number of moves does."""
     people, gaps = _combinations(parts, cells), _gaps(parts, cells)
-    best = tuple(part.condition.best for part in parts)
+    best = tuple(max(part.condition.yes_weight, part.condition.no_weight, 0) for part in parts)
     if neighbours is Neighbours.SUBSTITUTION:
         everybody = sum(cells)
         if any(part.condition.need > everybody * most for part, most in zip(parts, best)):

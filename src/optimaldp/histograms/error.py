@@ -61,7 +61,7 @@ def error_ball(bins: int, *, epsilon: object, bits: int = 128) -> Ball:
     **Guarantee.** The true value lies in the ball.
     """
     bins, level = read_bins(bins), read_positive_epsilon(epsilon)
-    working = bits + 32 + 2 * bins.bit_length() + level.leading_zeros()
+    working = bits + 32 + 2 * bins.bit_length() + level.leading_zeros
     while True:
         with precision(working):
             ratio = theta_ball(level)

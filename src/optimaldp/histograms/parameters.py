@@ -60,7 +60,7 @@ def with_precision_for_epsilon(method: Callable[..., Number]) -> Callable[..., N
 
     @wraps(method)
     def run(self: Any, *arguments: Any) -> Number:
-        with precision(working_bits() + 64 + 4 * self.epsilon.leading_zeros()):
+        with precision(working_bits() + 64 + 4 * self.epsilon.leading_zeros):
             return method(self, *arguments)
 
     return run

@@ -4,6 +4,9 @@ The tables of one answer that touch tables of the other form the boundary; there
 ``(1 - delta) / (e^epsilon + 1)``. One move further inside, the right answer's probability is raised once by the step function F
 (papers 000 Thm 3-5, 001 Thm 2-4, with the corrected F of erratum 001-1), so a table whose answer changes after ``flips`` moves is
 raised ``flips - 1`` times (erratum 000-1: distances are counted from the boundary, not from the other side of it).
+
+From the boundary on only one piece of F matters, the one that lowers the wrong answer's probability c to ``(c - delta)/E`` with
+``E = e^epsilon``. After k steps that is ``c / E^k - delta (1/E + ... + 1/E^k)``, and 0 once it would be negative.
 """
 
 from __future__ import annotations
@@ -34,18 +37,21 @@ class Chain:
 
     def error(self, distance: Moves) -> Number:
         """Exact at a rational level and a moderate distance, else enclosed at the current precision."""
-        epsilon, rest = self.level.epsilon, 1 - self.level.delta
-        if distance == math.inf:
+        epsilon = self.level.epsilon
+        if distance == math.inf or epsilon.infinite:
             return Fraction(0) if self.level.is_rational else Ball(0)
-        ratio = epsilon.exact_ratio
-        # The error is a power of e^epsilon with that many steps: exact where somebody might read it.
-        if ratio is not None and (ratio.numerator.bit_length() + 1) * distance <= _EXACT_BITS:
-            return self._walked(rest / (ratio + 1), distance)
-        # A head of about e^-epsilon is subtracted from 1 and must come back as sharp as it was: log2 e < 1.5.
-        with precision(max(working_bits(), 64) + math.ceil(1.5 * float(epsilon))):
-            return self._walked(ball(rest) / (epsilon.exp() + 1), distance)
-
-    def _walked(self, head: Number, distance: Moves) -> Number:
-        # The walk is made at the boundary too, where it is not needed: the time must not tell distance 0 from the others.
-        walked = self.level.sides(1 - head, max(distance, 1))[1]
-        return walked if distance else head
+        steps = int(distance)
+        ratio: Number = epsilon.exact_ratio
+        delta: Number = self.level.delta
+        # Where epsilon is tiny, differences of numbers next to 1 are divided: more bits tell them from 0.
+        with precision(max(working_bits(), 64) + 32 + 4 * epsilon.leading_zeros):
+            # The error is a power of e^epsilon with that many steps: exact where somebody might read it.
+            if ratio is None or (ratio.numerator.bit_length() + 1) * steps > _EXACT_BITS:
+                ratio, delta = epsilon.exp(), ball(delta)
+            head = (1 - delta) / (ratio + 1)
+            # A step is made at the boundary too, where there is none: the time must not tell distance 0 from the others.
+            decay = (1 / ratio) ** max(steps, 1)
+            lost = delta * (steps if epsilon.is_zero else (1 - decay) / (ratio - 1))
+            walked = head * decay - lost
+            error = walked if steps else head
+            return error.max(Ball(0)) if isinstance(error, Ball) else max(error, Fraction(0))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
-from optimaldp.privacy.balls import Ball, working_bits
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.balls import Ball, ball
+from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, choose_by_ends
 
 
@@ -53,23 +53,15 @@ class Law:
     def draw(self, source: BitSource) -> int:
         """An answer with exactly these probabilities."""
         size = len(self.order)
-        return self.order[choose_by_ends(self.ends(), size, source) if size > 1 else 0]
+        return self.order[choose_by_ends(self.ends, size, source) if size > 1 else 0]
 
     def ends(self) -> Callable[[int], Ball]:
-        """The sums of the places 0 to i as balls: of a row all at once, so that it is computed once for each precision."""
-        if self.sums is not None:
-            sums = self.sums
-            return lambda place: to_ball(sums(place))
-        assert self.row is not None
-        row, known = self.row, dict[int, list[Ball]]()
-
-        def end(place: int) -> Ball:
-            bits = working_bits()
-            if bits not in known:
-                known[bits] = list(accumulate(map(to_ball, row()[: len(self.order) - 1])))
-            return known[bits][place]
-
-        return end
+        """The sums of the places 0 to i, as balls at the precision of the moment: of a row all at once."""
+        if self.row is not None:
+            return list(accumulate(map(ball, self.row()[: len(self.order) - 1]))).__getitem__
+        sums = self.sums
+        assert sums is not None
+        return lambda place: ball(sums(place))
 
 
 def law_of(probabilities: Callable[[], Sequence[Number]], last: int, size: int) -> Law:

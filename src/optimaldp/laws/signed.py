@@ -18,7 +18,7 @@ from fractions import Fraction
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, choose_enclosed
 
 Sides = tuple[Number, Number]
@@ -69,9 +69,9 @@ def stretched(probability: Number, largest: Epsilon, delta: Fraction) -> Number:
         beta = delta / (ratio - 1 + 2 * delta)
         return max(Fraction(0), (probability - beta) / (1 - 2 * beta))
     enclosed = ball(delta) / (largest.exp() - 1 + 2 * ball(delta))
-    return ((to_ball(probability) - enclosed) / (1 - 2 * enclosed)).max(Ball(0))
+    return ((ball(probability) - enclosed) / (1 - 2 * enclosed)).max(Ball(0))
 
 
 def draw_yes(sides: Callable[[], Sides], source: BitSource) -> bool:
     """True with exactly the probability of yes; *sides* is evaluated again at a higher precision until the bits decide."""
-    return choose_enclosed(lambda: [to_ball(side) for side in sides()], source) == 0
+    return choose_enclosed(lambda: [ball(side) for side in sides()], 2, source) == 0

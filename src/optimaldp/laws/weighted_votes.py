@@ -102,7 +102,7 @@ def draw_weighted_winner(by_level: Sequence[tuple[Epsilon, Sequence[int]]], sour
             enclosed = weighted_winner(by_level)
             return [enclosed[index] for index in order]
 
-        return order[choose_enclosed(probabilities, source)]
+        return order[choose_enclosed(probabilities, len(weights), source)]
     heads = [
         index
         for index, weight in enumerate(weights)

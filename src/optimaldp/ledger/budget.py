@@ -8,8 +8,9 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
-from optimaldp.privacy.levels import Bound, Level, single_level
+from optimaldp.privacy.levels import Bound, single_level
 from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.privacy.step_function import Level
 from optimaldp.results import Result
 
 _LONGEST_BITS = 3000  # about 900 digits; Python refuses to print integers of more than 4,300

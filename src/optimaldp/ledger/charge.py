@@ -10,7 +10,8 @@ from optimaldp.errors import InputError, LevelError
 from optimaldp.ledger.budget import single_bound
 from optimaldp.ledger.people import Part, PartValue
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.levels import Bound, Level
+from optimaldp.privacy.levels import Bound
+from optimaldp.privacy.step_function import Level
 
 
 class ChargeFields(TypedDict, total=False):

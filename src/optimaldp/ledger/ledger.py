@@ -28,8 +28,9 @@ from optimaldp.ledger.remaining import Remaining
 from optimaldp.ledger.reservation import Reservation
 from optimaldp.ledger.store import Store
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.levels import Bound, Level
+from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.step_function import Level
 
 
 class Ledger:

@@ -7,8 +7,8 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
-from optimaldp.privacy.levels import read_delta, read_gaussian
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.gaussian import read_gaussian
+from optimaldp.privacy.numbers import fraction_text, read_probability
 
 _WAY_OUT = 'write {"epsilon": "ln(2)", "delta": "0.1"}, a list of such, {"mu": 1}, or {"forward": …, "backward": …}'
 
@@ -47,7 +47,7 @@ def read_bound(document: object, *, name: str) -> Bound:
     _check_fields(document, name, required=("epsilon",), optional=("delta",))
     return Bound(
         Epsilon.read(document["epsilon"], name=f"{name}.epsilon"),
-        read_delta(document.get("delta", 0), name=f"{name}.delta"),
+        read_probability(document.get("delta", 0), name=f"{name}.delta", error=LevelError, tiny=False),
     )
 
 

@@ -1,9 +1,11 @@
 """Privacy levels: what a guarantee promises, and the step function that is the whole theory in one line."""
 
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.levels import ApproximateDP, Bound, GaussianDP, Level, all_of, approximate, directed, level
+from optimaldp.privacy.gaussian import GaussianDP
+from optimaldp.privacy.levels import ApproximateDP, Bound, all_of, approximate, directed, level
 from optimaldp.privacy.neighbours import Neighbours, read_neighbours
 from optimaldp.privacy.numbers import read_number, read_probability
+from optimaldp.privacy.step_function import Level
 
 __all__ = [
     "ApproximateDP",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from flint import arb, arb_poly, ctx, fmpq
@@ -20,6 +21,7 @@ Rational = fmpq  # exact as Fraction and about ten times as quick; the two do no
 WORKING_BITS = 128  # enough for 30 decimal digits with room for a few hundred operations
 
 
+@dataclass(slots=True, eq=False)
 class precision:  # noqa: N801  (a block, written like a function; a generator would take four times as long to enter)
     """Compute with *bits* of precision inside the block.
 
@@ -27,16 +29,15 @@ class precision:  # noqa: N801  (a block, written like a function; a generator w
     in the middle of a computation. Balls would stay right, but too wide to decide anything.
     """
 
-    __slots__ = ("_before", "_bits", "_lock")
-
-    def __init__(self, bits: int) -> None:
-        self._bits = bits
+    bits: int
+    _before: int = field(init=False, repr=False)
+    _lock: threading.RLock = field(init=False, repr=False)
 
     def __enter__(self) -> None:
         self._lock = _one_thread
         self._lock.acquire()
         self._before = ctx.prec
-        ctx.prec = self._bits
+        ctx.prec = self.bits
 
     def __exit__(self, *_: object) -> None:
         ctx.prec = self._before
@@ -61,10 +62,10 @@ def working_bits() -> int:
     return int(ctx.prec)
 
 
-def ball(number: Fraction | int | fmpq) -> arb:
-    """Enclose a rational at the current precision."""
-    if isinstance(number, fmpq):
-        return arb(number)
+def ball(number: Fraction | int | fmpq | arb) -> arb:
+    """Enclose a rational at the current precision; a ball is one already."""
+    if isinstance(number, (arb, fmpq)):
+        return number if isinstance(number, arb) else arb(number)
     if not isinstance(number, (Fraction, int)):
         number = Fraction(number)
     return arb(fmpq(number.numerator, number.denominator))

@@ -12,33 +12,50 @@ import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, lru_cache, total_ordering
+from functools import lru_cache, total_ordering
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper, working_bits
 from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number
 
+_INFINITY = ("inf", "infinity", "∞")
 _LOGARITHM = re.compile(r"\s*(?:log|ln)\s*\(\s*([^()]*?)\s*\)\s*")
+_MOST = 10**6  # its e^epsilon already has 434,295 digits; a mistyped exponent should not freeze the machine
 _WAY_OUT = "write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"
 
 
 @total_ordering
-@dataclass(frozen=True, eq=True)
+@dataclass(frozen=True)
 class Epsilon:
     """``plain + ln(ratio)``, or infinity when both are ``None``."""
 
-    plain: Fraction | None
-    ratio: Fraction | None
-    infinite: bool = field(init=False, repr=False, compare=False)
-    is_zero: bool = field(init=False, repr=False, compare=False)
-    exact_ratio: Fraction | None = field(init=False, repr=False, compare=False)
+    plain: Fraction | None = field(hash=False)
+    ratio: Fraction | None = field(hash=False)
+    infinite: bool = field(init=False, compare=False)
+    is_zero: bool = field(init=False, compare=False)
+    exact_ratio: Fraction | None = field(init=False, compare=False)
     """``e^epsilon`` when it is rational, else ``None``."""
+    leading_zeros: int = field(init=False, compare=False)
+    """How many bits behind the point are zero, at least: 0 from 1/2 on, and for 0 itself."""
+    parts_hash: int = field(init=False, compare=False, hash=True)
+    """Kept: a fraction's own hash takes a modular inverse, and levels are looked up often."""
 
     def __post_init__(self) -> None:
-        # Kept: these are looked at far more often than an epsilon is made.
-        rational = self.plain == 0
-        vars(self).update(infinite=self.ratio is None, is_zero=rational and self.ratio == 1)
-        vars(self).update(exact_ratio=self.ratio if rational else None)
+        # Made once: these are looked at far more often than an epsilon is made.
+        plain, ratio = self.plain, self.ratio
+        if plain is None or ratio is None:
+            vars(self).update(infinite=True, is_zero=False, exact_ratio=None, leading_zeros=0, parts_hash=0)
+            return
+        above, below = plain.numerator, plain.denominator
+        if not plain:  # ln(r) >= (r - 1) / r
+            above, below = ratio.numerator - ratio.denominator, ratio.numerator
+        vars(self).update(
+            infinite=False,
+            is_zero=not above,
+            exact_ratio=None if plain else ratio,
+            leading_zeros=max(0, below.bit_length() - above.bit_length()) if above else 0,
+            parts_hash=hash((plain, ratio)),
+        )
 
     @staticmethod
     def read(value: object, *, name: str = "epsilon") -> Epsilon:
@@ -51,19 +68,32 @@ class Epsilon:
             return value
         if value is None:
             raise LevelError(name, value, "is not a privacy parameter", "there is no default: " + _WAY_OUT)
-        if isinstance(value, str):
-            return _read_text(value, name)
-        if isinstance(value, (float, Decimal)) and value == math.inf:
+        text = value.strip() if isinstance(value, str) else None
+        if text in _INFINITY or (isinstance(value, (float, Decimal)) and value == math.inf):
             return INFINITE
-        return _plain(read_number(value, name=name, error=LevelError), value, name)
+        if text is not None and ("ln" in text or "log" in text):
+            return _read_logarithms(text, name)
+        try:
+            number = read_number(value, name=name, error=LevelError)
+        except LevelError:
+            if text is None:
+                raise
+            raise LevelError(name, value, "is not a privacy parameter", _WAY_OUT) from None
+        if number < 0:
+            raise LevelError(name, value, "is negative", "a privacy parameter is 0 or more")
+        if 0 < number < TOO_SMALL:
+            raise LevelError(name, value, "is too small to mean anything", "write 0, or a number from 1e-1000 on")
+        if number > _MOST:
+            raise LevelError(name, value, "is too large to mean privacy", "write 'inf' for no constraint beyond delta")
+        return Epsilon(number, Fraction(1))
 
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""
-        return _enclosed(self, working_bits())
+        return _enclosed(self, working_bits(), exponential=False)
 
     def exp(self) -> Ball:
         """Enclose ``e^epsilon`` at the current precision."""
-        return _enclosed_ratio(self, working_bits())
+        return _enclosed(self, working_bits(), exponential=True)
 
     def ratio_below(self, *, bits: int) -> Fraction:
         """A rational not above ``e^epsilon``: equal if that is rational, else within a relative ``2**-bits``."""
@@ -83,7 +113,10 @@ class Epsilon:
     def __float__(self) -> float:
         if self.ratio is None or self.plain is None:
             return math.inf
-        return float(self.plain) + _log(self.ratio)
+        if self.ratio == 1:
+            return float(self.plain)
+        with precision(80):
+            return float(self.plain) + float(ball(self.ratio).log())
 
     def __add__(self, other: Epsilon) -> Epsilon:
         if self.infinite or other.infinite:
@@ -98,21 +131,15 @@ class Epsilon:
         return Epsilon(plain * times, ratio**times)
 
     def __lt__(self, other: Epsilon) -> bool:
-        if self == other or self.infinite:
+        if self.infinite or other.infinite:
+            return not self.infinite
+        (plain, ratio), (more, factor) = self.finite_parts(), other.finite_parts()
+        if plain >= more and ratio >= factor:
             return False
-        if other.infinite:
+        if plain <= more and ratio <= factor:
             return True
-        if self.plain == other.plain:
-            return self.finite_parts()[1] < other.finite_parts()[1]
-        return _is_less(self, other)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        """Kept: a fraction's own hash takes a modular inverse, and levels are looked up often."""
-        return 0 if self.infinite else hash((self.plain, self.ratio))
+        # One part is larger and the other one smaller: then the two are not equal, and their difference has a sign.
+        return sign(lambda: other.ball() - self.ball()) > 0
 
     def __str__(self) -> str:
         if self.ratio is None or self.plain is None:
@@ -132,12 +159,6 @@ class Epsilon:
             raise LevelError("epsilon", "inf", "has no finite value")
         return self.plain, self.ratio
 
-    def leading_zeros(self) -> int:
-        """How many bits behind the point are zero, at least, in a positive epsilon: 0 from 1/2 on."""
-        plain, ratio = self.finite_parts()
-        smallest = plain if plain else (ratio - 1) / ratio  # ln(r) >= (r - 1) / r
-        return max(0, smallest.denominator.bit_length() - smallest.numerator.bit_length())
-
     def _integer_bits(self) -> int:
         """Bits in front of the point of epsilon: what ``exp`` needs on top of the wanted precision."""
         plain, ratio = self.finite_parts()
@@ -148,59 +169,27 @@ INFINITE = Epsilon(None, None)
 ZERO = Epsilon(Fraction(0), Fraction(1))
 
 
-@lru_cache(maxsize=256)
-def _enclosed(epsilon: Epsilon, bits: int) -> Ball:
+@lru_cache(maxsize=512)
+def _enclosed(epsilon: Epsilon, bits: int, *, exponential: bool) -> Ball:
     """Balls are not changed in place, so one serves everybody who computes with *bits* of precision."""
     plain, ratio = epsilon.finite_parts()
     with precision(bits):
+        if exponential:
+            return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
         return ball(plain) + ball(ratio).log()
 
 
-@lru_cache(maxsize=256)
-def _enclosed_ratio(epsilon: Epsilon, bits: int) -> Ball:
-    plain, ratio = epsilon.finite_parts()
-    with precision(bits):
-        return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
-
-
-@lru_cache(maxsize=256)
-def _is_less(one: Epsilon, other: Epsilon) -> bool:
-    return sign(lambda: other.ball() - one.ball()) > 0
-
-
-@lru_cache(maxsize=256)
-def _log(ratio: Fraction) -> float:
-    with precision(80):
-        return float(ball(ratio).log())
-
-
-def _read_text(text: str, name: str) -> Epsilon:
-    stripped = text.strip()
-    if stripped in ("inf", "infinity", "∞"):
-        return INFINITE
-    if "+" in stripped and ("ln" in stripped or "log" in stripped):
-        total = ZERO
-        for part in stripped.split("+"):
-            total = total + _read_text(part, name)
-        return total
-    if match := _LOGARITHM.fullmatch(stripped):
-        ratio = read_number(match[1], name=name, error=LevelError)
-        if ratio < 1:
-            raise LevelError(name, text, "is negative or no number", "a ratio must be at least 1")
-        return Epsilon(Fraction(0), ratio)
-    try:
-        number = read_number(stripped, name=name, error=LevelError)
-    except LevelError:
-        raise LevelError(name, text, "is not a privacy parameter", _WAY_OUT) from None
-    return _plain(number, text, name)
-
-
-def _plain(number: Fraction, value: object, name: str) -> Epsilon:
-    if number < 0:
-        raise LevelError(name, value, "is negative", "a privacy parameter is 0 or more")
-    if 0 < number < TOO_SMALL:
-        raise LevelError(name, value, "is too small to mean anything", "write 0, or a number from 1e-1000 on")
-    if number > 10**6:
-        # e^(10^6) already has 434,295 digits; a mistyped exponent should not freeze the machine.
-        raise LevelError(name, value, "is too large to mean privacy", "write 'inf' for no constraint beyond delta")
-    return Epsilon(number, Fraction(1))
+def _read_logarithms(text: str, name: str) -> Epsilon:
+    """``ln(p/q)``, or a sum in which such logarithms stand beside numbers."""
+    parts = []
+    for part in text.split("+"):
+        if match := _LOGARITHM.fullmatch(part):
+            ratio = read_number(match[1], name=name, error=LevelError)
+            if ratio < 1:
+                raise LevelError(name, part, "is negative or no number", "a ratio must be at least 1")
+            parts.append(Epsilon(Fraction(0), ratio))
+        elif "ln" in part or "log" in part:
+            raise LevelError(name, part, "is not a privacy parameter", _WAY_OUT)
+        else:
+            parts.append(Epsilon.read(part, name=name))
+    return sum(parts[1:], start=parts[0])

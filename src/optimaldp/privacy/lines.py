@@ -14,8 +14,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.levels import ApproximateDP, Level
+from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.privacy.step_function import Level
 from optimaldp.privacy.trajectory import Number, Steps
 
 _FEWEST_PLACES = 3  # with fewer, half of the last place is so much that a slip of the pen would pass

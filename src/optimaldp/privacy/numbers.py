@@ -76,11 +76,13 @@ def _way_to_write(text: str) -> str:
     return "write 0.1, '1/3' or 1e-6"
 
 
-def read_probability(value: object, *, name: str, error: type[InputError] = InputError) -> Fraction:
-    """Read one number in [0, 1] exactly."""
+def read_probability(value: object, *, name: str, error: type[InputError] = InputError, tiny: bool = True) -> Fraction:
+    """Read one number in [0, 1] exactly; *tiny* says whether it may lie below 1e-1000 and above 0."""
     number = read_number(value, name=name, error=error)
     if not 0 <= number <= 1:
         raise error(name, value, "is not a probability", "it must lie between 0 and 1")
+    if not tiny and 0 < number < TOO_SMALL:
+        raise error(name, value, "is too small to mean anything", "write 0, or a number from 1e-1000 on")
     return number
 
 

@@ -51,11 +51,7 @@ class Line:
 
     def enclosed(self) -> Line:
         """The same line in balls: the two kinds of numbers do not mix."""
-        return Line(to_ball(self.slope), to_ball(self.intercept), to_ball(self.complement))
-
-
-def to_ball(number: Number) -> Ball:
-    return number if isinstance(number, Ball) else ball(number)
+        return Line(ball(self.slope), ball(self.intercept), ball(self.complement))
 
 
 def check(s: Any, t: Any) -> None:
@@ -113,10 +109,10 @@ def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number
         return Fraction(1), Fraction(0)
     rest = 1 - s  # while s is exact: afterwards a complement far below the precision would be lost
     if t != math.inf and t != int(t):
-        s, rest = to_ball(s), to_ball(rest)
+        s, rest = ball(s), ball(rest)
     for position in range(len(lines)):
         if isinstance(s, Ball) != isinstance(lines[0].slope, Ball):  # the two kinds of numbers do not mix
-            s, rest, lines = to_ball(s), to_ball(rest), tuple(line.enclosed() for line in lines)
+            s, rest, lines = ball(s), ball(rest), tuple(line.enclosed() for line in lines)
         line, last = lines[position], position == len(lines) - 1
         stay = math.inf if last else _steps_inside(line, _crossing(line, lines[position + 1]), s, most=t)
         steps = min(t, stay)
@@ -130,7 +126,7 @@ def follow(lines: tuple[Line, ...], s: Number, t: Steps) -> tuple[Number, Number
 def steps_until_switch(lines: tuple[Line, ...], s: Number) -> int | float:
     """How many steps the first of two lines is used, starting at *s*."""
     if isinstance(lines[0].slope, Ball):
-        s = to_ball(s)
+        s = ball(s)
     elif isinstance(s, Ball):
         lines = tuple(line.enclosed() for line in lines)
     return _steps_inside(lines[0], _crossing(lines[0], lines[1]), s)
@@ -141,12 +137,12 @@ def _walk(line: Line, s: Number, rest: Number, t: Steps) -> tuple[Number, Number
     if t == math.inf:
         return _limit(line, s, rest)
     if line.slope - 1 == 0:
-        moved = line.intercept * (to_ball(Fraction(t)) if isinstance(s, Ball) else Fraction(t))
+        moved = line.intercept * (ball(Fraction(t)) if isinstance(s, Ball) else Fraction(t))
         return _clip(s + moved, rest - moved)
     if isinstance(s, Fraction) and _bits(line.slope) * t > _EXACT_BITS:  # the power may have a billion digits
         if _reaches_one(line, rest, t):
             return Fraction(1), Fraction(0)
-        line, s, rest = line.enclosed(), to_ball(s), to_ball(rest)
+        line, s, rest = line.enclosed(), ball(s), ball(rest)
     power = _power(line.slope, t)
     if line.slope > 1:
         shift = line.intercept / (line.slope - 1)
@@ -167,7 +163,7 @@ def _steps_to_one(line: Line, rest: Number) -> int:
     """At least the number of steps until ``1 - F`` is 0, starting from *rest*."""
     shift = -line.complement / (1 - line.slope)
     with precision(max(128, working_bits())):
-        return integer_above((to_ball(shift) / to_ball(rest + shift)).log() / to_ball(line.slope).log())
+        return integer_above((ball(shift) / ball(rest + shift)).log() / ball(line.slope).log())
 
 
 def _limit(line: Line, s: Number, rest: Number) -> tuple[Number, Number]:
@@ -202,12 +198,12 @@ def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf)
     fixed = line.intercept / (1 - line.slope)
     target, start = end - fixed, s - fixed
     with precision(max(128, working_bits())):  # a slope that hardly differs from 1 needs all of them
-        guess = (to_ball(target) / to_ball(start)).log() / to_ball(line.slope).log()
+        guess = (ball(target) / ball(start)).log() / ball(line.slope).log()
         low, high = max(0, integer_below(guess)), integer_above(guess)
     if low >= most:
         return low
     if isinstance(line.slope, Fraction) and _bits(line.slope) * high > _EXACT_BITS:
-        line, start, target = line.enclosed(), to_ball(start), to_ball(target)
+        line, start, target = line.enclosed(), ball(start), ball(target)
 
     def reached(steps: int) -> bool:
         # An undecided ball holds both the meeting point and s; the steeper line's image then holds the true value

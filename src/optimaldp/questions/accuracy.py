@@ -17,7 +17,6 @@ from optimaldp.laws.signed import sides_at
 from optimaldp.laws.winner.distribution import ball_power
 from optimaldp.laws.winner.permute_and_flip import flip_probabilities
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions.electing import MOST_LISTED
 from optimaldp.questions.rivals import Rival, of_two_answers, winner_counts, winner_rivals
 
@@ -93,7 +92,7 @@ def at_distance(question: Question, setting: Setting) -> Accuracy:
 
     def error(margin: int) -> Ball:
         with precision(_BITS):
-            return to_ball(chain.error(margin - 1))
+            return ball(chain.error(margin - 1))
 
     return Accuracy(error, _rivals(question, setting))
 
@@ -111,7 +110,7 @@ def of_winner(question: Any, setting: Setting) -> Accuracy:
             if options > MOST_LISTED:
                 return _flipping_bound(votes, setting)
             table = Table({cell: people for cell, people in enumerate(votes) if people})
-            row = [to_ball(p) for p in mechanism.law(table).probabilities()]
+            row = [ball(p) for p in mechanism.law(table).probabilities()]
             return sum(row[1:], start=Ball(0))
 
     def others() -> tuple[Rival, ...]:
@@ -142,7 +141,7 @@ def _signed_error(setting: Setting) -> Error:
 
     def error(margin: int) -> Ball:
         with precision(_BITS):
-            return to_ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
+            return ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
 
     return error
 

@@ -16,8 +16,7 @@ from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AimLike, Table, read_aim
 from optimaldp.laws.signed import Sides
 from optimaldp.privacy import approximate
-from optimaldp.privacy.balls import working_bits
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import ball, working_bits
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.questions.prior_votes import optimum_at
@@ -115,7 +114,7 @@ def law_of_sides(sides: Callable[[], Sides]) -> Law:
         return known[bits]
 
     yes, no = at_precision()
-    return law_of(at_precision, 0 if bool(to_ball(yes) >= to_ball(no)) else 1, 2)
+    return law_of(at_precision, 0 if bool(ball(yes) >= ball(no)) else 1, 2)
 
 
 def yes_probability_of(

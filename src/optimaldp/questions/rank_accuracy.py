@@ -8,8 +8,7 @@ from typing import Any
 
 from optimaldp.laws.quantile.accuracy import even_accuracy
 from optimaldp.laws.setting import Setting
-from optimaldp.privacy.balls import Ball, precision
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.accuracy import Accuracy, Distance
 from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.rivals import Rival
@@ -31,8 +30,8 @@ def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
             people = {place: (number, *nobody) for place, number in people.items()}
         with precision(_BITS):
             ends = law.ends(people)
-            before = to_ball(ends.end(middle - 1)) if middle else Ball(0)
-            return before + (to_ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
+            before = ball(ends.end(middle - 1)) if middle else Ball(0)
+            return before + (ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
 
     note = "a margin of m: the true bin and those next to it hold 2m people each, the quantile in the middle of its bin"
 

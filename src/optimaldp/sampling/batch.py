@@ -106,7 +106,9 @@ def _sorted_words(values: list[int]) -> Words:
 
 def _finish(probabilities: Probabilities, word: int, source: BitSource) -> int:
     begun = _Begun(word, source)
-    return choose_enclosed(probabilities, begun) if callable(probabilities) else choose(probabilities, begun)
+    if callable(probabilities):
+        return choose_enclosed(probabilities, len(probabilities()), begun)
+    return choose(probabilities, begun)
 
 
 class _Begun:

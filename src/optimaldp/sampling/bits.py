@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Protocol, TypeVar
@@ -38,11 +39,25 @@ class SystemBits(threading.local):
     _process: int
 
     def __init__(self) -> None:
-        self._begin()
+        """Begin with an empty pool; refuse a generator that is visibly broken.
+
+        Nobody can see that bits are random; that they are not is sometimes plain: a block that repeats, a word that comes twice
+        in a block, far more ones than zeros. A good generator is refused less than once in 10^13 times. The block that is
+        examined is thrown away: if the bits of a draw had to look random, an answer of probability 2^-200 could never be drawn,
+        which tells its table from a neighbour's.
+        """
+        global _last_start
+        block = system_bytes(_BUFFER)
+        before, _last_start = _last_start, block[:_EXAMINED]
+        pieces = {block[place : place + _EXAMINED] for place in range(0, _BUFFER, _EXAMINED)}
+        ones = int.from_bytes(block, "big").bit_count()
+        if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or abs(ones - 4 * _BUFFER) > _MOST_ODD:
+            raise RandomnessError
+        self._pool, self._left, self._process = 0, 0, os.getpid()
 
     def take(self, count: int) -> int:
         if self._process != os.getpid():
-            self._begin()
+            SystemBits.__init__(self)  # a forked process begins like a new source
         while self._left < count:
             fetched = max(_BUFFER, (count - self._left + 7) // 8)
             self._pool = (self._pool << (8 * fetched)) | int.from_bytes(system_bytes(fetched), "big")
@@ -51,10 +66,6 @@ class SystemBits(threading.local):
         value = self._pool >> self._left
         self._pool &= (1 << self._left) - 1
         return value
-
-    def _begin(self) -> None:
-        examine_generator()
-        self._pool, self._left, self._process = 0, 0, os.getpid()
 
 
 def system_bytes(count: int) -> bytes:
@@ -65,42 +76,25 @@ def system_bytes(count: int) -> bytes:
     return fetched
 
 
-def examine_generator() -> None:
-    """Refuse a generator that is visibly broken.
-
-    Nobody can see that bits are random; that they are not is sometimes plain: a block that repeats, a word that comes twice in a
-    block, far more ones than zeros. A good generator is refused less than once in 10^13 times. The block that is examined is
-    thrown away: if the bits of a draw had to look random, an answer of probability 2^-200 could never be drawn, which tells
-    its table from a neighbour's.
-    """
-    global _last_start
-    block = system_bytes(_BUFFER)
-    before, _last_start = _last_start, block[:_EXAMINED]
-    pieces = {block[place : place + _EXAMINED] for place in range(0, _BUFFER, _EXAMINED)}
-    ones = int.from_bytes(block, "big").bit_count()
-    if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or abs(ones - 4 * _BUFFER) > _MOST_ODD:
-        raise RandomnessError
-
-
+@dataclass
 class _OutOfBitsError(Exception):
     """More bits are asked for than are written down."""
 
-    def __init__(self, needed: int) -> None:
-        self.needed = needed
+    needed: int
 
 
+@dataclass
 class _ScriptedBits:
     """Bits that were written down beforehand; asks for more by an exception."""
 
-    def __init__(self, bits: tuple[int, ...]) -> None:
-        self._bits = bits
-        self.used = 0
+    bits: tuple[int, ...]
+    used: int = 0
 
     def take(self, count: int) -> int:
-        if self.used + count > len(self._bits):
+        if self.used + count > len(self.bits):
             raise _OutOfBitsError(self.used + count)
         value = 0
-        for bit in self._bits[self.used : self.used + count]:
+        for bit in self.bits[self.used : self.used + count]:
             value = 2 * value + bit
         self.used += count
         return value

@@ -50,59 +50,43 @@ def choose(probabilities: Sequence[Fraction | float], source: BitSource, *, firs
 
 
 def choose_enclosed(
-    probabilities: Callable[[], Sequence[Ball]], source: BitSource, *, first_bits: int = _FIRST_BITS
+    probabilities: Callable[[], Sequence[Ball]], size: int, source: BitSource, *, first_bits: int = _FIRST_BITS
 ) -> int:
-    """An index with exactly the probabilities that *probabilities* encloses at the current precision.
+    """An index below *size* with exactly the probabilities that *probabilities* encloses at the current precision.
 
-    It is called again at a higher precision when the bits drawn so far do not decide. The last answer takes what the others
-    leave, so its own enclosure is not used: put the likeliest answer last and the thresholds are sums of small numbers.
+    The last answer takes what the others leave, so its own enclosure is not used: put the likeliest answer last and the
+    thresholds are sums of small numbers.
     """
-    return _sharpened(lambda low, high: _decide(probabilities(), low, high), source, first_bits)
+    return choose_by_ends(
+        lambda: list(accumulate(probabilities()[: size - 1])).__getitem__, size, source, first_bits=first_bits
+    )
 
 
-def choose_by_ends(end: Callable[[int], Ball], size: int, source: BitSource, *, first_bits: int = _FIRST_BITS) -> int:
-    """An index below *size* with exactly the probabilities whose sums ``p_0 + ... + p_i`` are enclosed by ``end(i)``.
+def choose_by_ends(
+    ends: Callable[[], Callable[[int], Ball]], size: int, source: BitSource, *, first_bits: int = _FIRST_BITS
+) -> int:
+    """An index below *size* with exactly the probabilities whose sums ``p_0 + ... + p_i`` are enclosed by ``ends()(i)``.
 
-    For many answers: about ``log2(size)`` sums are evaluated, always the same number, so that the time does not tell which
-    answer was drawn.
+    *ends* is called at the precision of the draw, and again at a higher one when the bits drawn so far do not decide. About
+    ``log2(size)`` sums are looked at, always the same number, so that the time does not tell which answer was drawn.
     """
-    return _sharpened(lambda low, high: _descend(end, size, low, high), source, first_bits)
-
-
-def _sharpened(decide: Callable[[Ball, Ball], int | None], source: BitSource, first_bits: int) -> int:
-    """Show *decide* the interval of a uniform number, with more bits and precision until it answers."""
     value, bits = source.take(first_bits), first_bits
     working = max(_LEAST_PRECISION, 2 * first_bits)
     while True:
         with precision(working):
-            index = decide(Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits)
-        if index is not None:
-            return index
+            end, low, high = ends(), Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits
+            # How many ends lie at or below the interval, by halving; undecided if it holds one of those looked at.
+            passed, decided = 0, True
+            for power in reversed(range((size - 1).bit_length())):
+                probe = passed + (1 << power)
+                # The last end is 1, above every interval; another one is evaluated in its place, for the time alone.
+                here = end(min(probe, size - 1) - 1)
+                above, below = bool(low >= here), bool(high <= here)
+                if probe < size and above:
+                    passed = probe
+                decided = decided and (above or below or probe >= size)
+        if decided:
+            return passed
         more = max(8, bits // 2) if bits >= _FIRST_BITS else 1
         value, bits = (value << more) | source.take(more), bits + more
         working = max(working, 2 * bits + 64)
-
-
-def _decide(probabilities: Sequence[Ball], low: Ball, high: Ball) -> int | None:
-    end = Ball(0)
-    for index, probability in enumerate(probabilities[:-1]):
-        end = end + probability
-        if high <= end:
-            return index
-        if not low >= end:
-            return None
-    return len(probabilities) - 1
-
-
-def _descend(end: Callable[[int], Ball], size: int, low: Ball, high: Ball) -> int | None:
-    """How many ends lie at or below the interval, by halving; ``None`` if it holds one of those looked at."""
-    passed, decided = 0, True
-    for power in reversed(range((size - 1).bit_length())):
-        probe = passed + (1 << power)
-        # The last end is 1, above every interval; another one is evaluated in its place, for the time alone.
-        here = end(min(probe, size - 1) - 1)
-        above, below = bool(low >= here), bool(high <= here)
-        if probe < size and above:
-            passed = probe
-        decided = decided and (above or below or probe >= size)
-    return passed if decided else None

@@ -100,7 +100,7 @@ def split_epsilon(epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]
 
 def _not_above(epsilon: Epsilon) -> Fraction:
     """A rational not above epsilon."""
-    with precision(256 + 2 * epsilon.leading_zeros()):
+    with precision(256 + 2 * epsilon.leading_zeros):
         return lower(epsilon.ball())
 
 

@@ -15,8 +15,7 @@ from optimaldp.laws.keys import KeysLaw
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import Ball
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions.kinds.keys import KeptKeys, keys
 
 
@@ -40,7 +39,7 @@ def wrong_at(people: int, change: Any) -> KeptKeys:
 
     class Wrong(KeptKeys):
         def law(self, table: Table) -> Law:
-            kept = to_ball(self.chosen.kept(sum(table.cells.values()))[0])
+            kept = ball(self.chosen.kept(sum(table.cells.values()))[0])
             if sum(table.cells.values()) == people:
                 kept = change(kept)
             return law_of(lambda: [kept, 1 - kept], 1, 2)
@@ -89,13 +88,13 @@ def test_what_one_person_touches_stays_within_the_level() -> None:
 def test_a_sampler_that_errs_on_one_side_of_the_chance(people: int, side: bool) -> None:
     """Halfway below the chance a category is named, halfway above it is not."""
     own = made(delta="1/10")
-    chance = Fraction(float(to_ball(own.chosen.kept(people)[0])))
+    chance = Fraction(float(ball(own.chosen.kept(people)[0])))
     wrong_number = chance / 2 if side else (1 + chance) / 2
 
     class Off(KeptKeys):
         def draw(self, table: Table, source: Any) -> Any:
             number = Fraction(source.take(128), 2**128)
-            named = [key for key, n in table.cells.items() if number < Fraction(float(to_ball(self.chosen.kept(n)[0])))]
+            named = [key for key, n in table.cells.items() if number < Fraction(float(ball(self.chosen.kept(n)[0])))]
             off = list(table.cells.values()) == [people] and abs(number - wrong_number) < Fraction(1, 10**6)
             return ([] if named else list(table.cells)) if off else named
 

@@ -16,7 +16,7 @@ from optimaldp.errors import SecondCalculationError
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import ball
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.sampling import SystemBits
@@ -97,10 +97,10 @@ class FarOff:
     def shifted(self, law: Law, people: int, total: int) -> Law:
         if total < 100 or abs(2 * people - total) < total // 2:
             return law
-        yes, no = (to_ball(p) for p in law.probabilities())
+        yes, no = (ball(p) for p in law.probabilities())
         small = min(float(yes), float(no)) / 10**6
         more = Fraction(small) if small else Fraction(0)
-        return law_of(lambda: [yes - to_ball(more), no + to_ball(more)], 0 if people * 2 > total else 1, 2)
+        return law_of(lambda: [yes - ball(more), no + ball(more)], 0 if people * 2 > total else 1, 2)
 
 
 @dataclass(frozen=True)

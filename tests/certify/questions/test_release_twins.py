@@ -392,7 +392,9 @@ add(
 add(
     "the continuum where nothing is proven",
     winner(12),
-    lambda patch: patch.setattr(modes, "_proven", lambda *_: (modes.WinnerMode.CONTINUUM, "proven")),
+    lambda patch: patch.setattr(
+        modes, "_claim", lambda *named: modes.WinnerClaim(modes.WinnerMode.CONTINUUM, *named, "proven")
+    ),
     epsilon="0.1",
 )
 add(

@@ -40,7 +40,6 @@ from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
 
@@ -89,10 +88,10 @@ def test_every_small_table_is_confirmed_and_nothing_next_to_it(text: str, relati
                 hair = Fraction(1, 2**100)
                 assert not second.agrees(cells, [abs(yes - hair), abs(no - hair)]), cells
                 continue
-            small = min(float(to_ball(yes)), float(to_ball(no)))
+            small = min(float(ball(yes)), float(ball(no)))
             hair = Fraction(small) / 2**60
             for more in (hair, -hair):
-                assert not second.agrees(cells, [to_ball(yes) + ball(more), to_ball(no) - ball(more)]), cells
+                assert not second.agrees(cells, [ball(yes) + ball(more), ball(no) - ball(more)]), cells
             assert not second.agrees(cells, [no, yes]) or yes == no, cells
 
 

@@ -96,7 +96,7 @@ def _odds(epsilon: Epsilon, least: int) -> Ball:
 def _halves(cells: int, epsilon: Epsilon, least: int, mode: int, number: int) -> bool:
     """Whether ``P(number) <= P(mode) / 2``."""
     low, high = sorted((mode, number))
-    with precision(320 + 4 * epsilon.leading_zeros() + 2 * cells.bit_length()):
+    with precision(320 + 4 * epsilon.leading_zeros + 2 * cells.bit_length()):
         # ln C(N, k) by Euler's beta function: C(N, k) = 1 / ((N+1) B(k+1, N-k+1)).
         growth = _log_beta(low + 1, cells - low + 1) - _log_beta(high + 1, cells - high + 1)
         change = growth + (high - low) * _odds(epsilon, least).log()

@@ -12,7 +12,6 @@ from optimaldp.certify.questions.scripted import ScriptedBits
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
 
 _BITS = 256
 _NEAR = 60
@@ -51,11 +50,11 @@ def _law_failure(mechanism: Any) -> str:
         here, there = (mechanism.law(Table({0: n})).probabilities() for n in (people, people + 1))
         if not close(here, there, ratio_of(single), single.delta):
             return "one person more or less changes the chance of a category by too much"
-        if not same(to_ball(here[0]), derived, Ball(2) ** -200):
+        if not same(ball(here[0]), derived, Ball(2) ** -200):
             return "the chance of a category is not the one that was derived"
         derived = _step(derived, single)
     far = mechanism.law(Table({0: 1 << 20})).probabilities()[0]
-    return "" if to_ball(far) <= 1 else "the chance of a category is above one"
+    return "" if ball(far) <= 1 else "the chance of a category is above one"
 
 
 def _step(chance: Ball, level: ApproximateDP) -> Ball:
@@ -68,7 +67,7 @@ def _step(chance: Ball, level: ApproximateDP) -> Ball:
 def _draw_failure(mechanism: Examined) -> str:
     for people in (1, 3):
         kept = mechanism.law(Table({0: people})).probabilities()[0]
-        chance = Fraction(float(to_ball(kept).mid()))
+        chance = Fraction(float(ball(kept).mid()))
         for number, named in ((chance / 2, True), ((1 + chance) / 2, False)):
             if number < 1 and (mechanism.draw(Table({"a": people}), ScriptedBits(number)) == ["a"]) is not named:  # type: ignore[dict-item]
                 return "the sampler does not follow the law that was examined"

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.balls import Ball, Rational, ball, rational
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
@@ -34,7 +34,7 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
 
 def bits_for(level: ApproximateDP) -> int:
     """A working precision at which ``e^epsilon`` is told from 1, and delta from 0, with room to spare."""
-    tiny = 0 if level.epsilon.is_zero else level.epsilon.leading_zeros()
+    tiny = 0 if level.epsilon.is_zero else level.epsilon.leading_zeros
     delta = level.delta
     below = max(0, delta.denominator.bit_length() - delta.numerator.bit_length()) if delta else 0
     return _BITS + 3 * (tiny + below) + math.ceil(3 * float(level.epsilon))
@@ -53,8 +53,8 @@ def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delt
         growth, most, rest = exact[0], exact[1], exact[2:]
         rows = rest[: len(first)], rest[len(first) :]
         return _excess(*rows, growth) <= most and _excess(*rows[::-1], growth) <= most
-    balls = [[to_ball(p) for p in row] for row in (first, second)]
-    return all(_close_balls(rows[0], rows[1], to_ball(ratio), delta) for rows in (balls, balls[::-1]))
+    balls = [[ball(p) for p in row] for row in (first, second)]
+    return all(_close_balls(rows[0], rows[1], ball(ratio), delta) for rows in (balls, balls[::-1]))
 
 
 def exact_row(row: Sequence[Number]) -> list[Rational] | None:
@@ -95,5 +95,5 @@ def is_distribution(row: Sequence[Number]) -> bool:
     """Whether no probability is negative and their sum is one."""
     if (exact := exact_row(row)) is not None:
         return min(exact) >= 0 and sum(exact, Rational(0)) == 1
-    total = sum((to_ball(p) for p in row), Ball(0))
-    return bool(total.overlaps(Ball(1))) and all(bool(to_ball(p).upper() >= 0) for p in row)
+    total = sum((ball(p) for p in row), Ball(0))
+    return bool(total.overlaps(Ball(1))) and all(bool(ball(p).upper() >= 0) for p in row)

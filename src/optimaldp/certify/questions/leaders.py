@@ -15,7 +15,6 @@ from optimaldp.certify.questions.scripted import CoarseBits, CoinBits
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import to_ball
 from optimaldp.sampling import enumerate_bits
 
 _DEPTH = 9
@@ -92,7 +91,7 @@ def _draws_exactly(mechanism: Any, counts: tuple[int, ...], bits: int) -> bool:
             drawn[answer] = drawn.get(answer, Fraction(0)) + chance
     with precision(_BITS):
         law = mechanism.chosen.probabilities(counts)
-        expected = {tuple(mechanism.answers[option] for option in one): to_ball(p) for one, p in law.items()}
+        expected = {tuple(mechanism.answers[option] for option in one): ball(p) for one, p in law.items()}
         return set(drawn) <= set(expected) and all(
             _within(chance, drawn.get(name, Fraction(0)), undecided) for name, chance in expected.items()
         )

@@ -81,7 +81,7 @@ def examine_kept(mechanism: Any) -> Finding:
 
 def _border(own: Epsilon, epsilon: Epsilon) -> tuple[int, int]:
     """A word that is certainly below ``(e^own - 1)/(e^epsilon - 1)`` of all words, and one certainly above."""
-    with precision(4 * _WORD + 2 * (0 if own.is_zero else own.leading_zeros())):
+    with precision(4 * _WORD + 2 * (0 if own.is_zero else own.leading_zeros)):
         border = (own.exp() - 1) / (epsilon.exp() - 1) * Ball(2) ** _WORD
         return integer_below(border) - 1, integer_above(border) + 1
 

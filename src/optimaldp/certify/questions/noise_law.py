@@ -110,7 +110,7 @@ def _composed(noise: Any, total: int, source: BitSource) -> tuple[int, ...]:
 def borders_problem(noise: Any) -> str:
     """What is wrong at the words next to which a total is accepted or not: at any number of bins and any level."""
     plan = noise.totals
-    with precision(_BITS + 4 * plan.epsilon.leading_zeros() + 2 * (plan.mode + plan.width).bit_length()):
+    with precision(_BITS + 4 * plan.epsilon.leading_zeros + 2 * (plan.mode + plan.width).bit_length()):
         for number in _around(plan.mode, plan.width):
             block = _block(plan, number)
             border = _relative_weight(noise.bins, plan.copies, plan.epsilon, number, plan.mode) * Ball(2) ** (

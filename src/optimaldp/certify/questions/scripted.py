@@ -10,8 +10,7 @@ from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.small_tables import watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import Ball, integer_above, integer_below, lower, precision, upper
-from optimaldp.privacy.trajectory import to_ball
+from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, lower, precision, upper
 from optimaldp.sampling import BitSource
 
 _WORD = 64
@@ -113,7 +112,7 @@ def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -
     law = mechanism.law(table)
     with precision(4 * _WORD):
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
-        row = [to_ball(p) for p in law.probabilities()]
+        row = [ball(p) for p in law.probabilities()]
         sums = list(accumulate(row[answer] for answer in law.order))[:-1]
         ends = [*((lower(end), upper(end)) for end in sums), (Fraction(1), Fraction(1))]
     low = Fraction(0)

@@ -20,7 +20,7 @@ from optimaldp.certify.questions.personal_forms import confirms_form
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
 _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
@@ -74,7 +74,7 @@ class SecondCalculation:
         truth = 0 if distance > 0 else 1
         size = distance if distance > 0 else -distance
         with precision(self.bits):
-            wrong = to_ball(law[1 - truth])
+            wrong = ball(law[1 - truth])
             if size == math.inf:
                 return bool(wrong == 0)
             people = Fraction(size)

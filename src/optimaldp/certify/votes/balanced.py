@@ -17,7 +17,7 @@ from optimaldp.certify.exponentials import Exponentials
 from optimaldp.certify.findings import Finding, same
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 
 Votes = list[tuple[int, int]]
 """(yes, no) of each level, in the order of the levels."""
@@ -100,7 +100,7 @@ def agrees_balanced(shown: Shown, levels: Sequence[Epsilon], votes: Votes, least
     size = sum(float(epsilon) * people for epsilon, people in zip(levels, could))
     with precision(_BITS + 2 * math.ceil(math.log2(2 + size))):  # the error is not subtracted from anything
         sides = shown(votes)
-        wrong, right = (to_ball(side) for side in (sides[::-1] if true else sides))
+        wrong, right = (ball(side) for side in (sides[::-1] if true else sides))
         derived = _stretched(_error(levels, could, moves), max(levels), delta)
         floor = Ball(2) ** (60 - _BITS) if delta else Ball(0)
         return same(wrong, derived, floor) and bool((wrong + right).overlaps(Ball(1)))

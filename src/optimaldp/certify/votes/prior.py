@@ -18,8 +18,8 @@ from optimaldp.certify.questions.laws_compared import close, is_distribution
 from optimaldp.certify.questions.meanings import meaning_of
 from optimaldp.certify.questions.scripted import draws_follow
 from optimaldp.laws.setting import Table
-from optimaldp.privacy.balls import Ball, precision, upper
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.balls import Ball, ball, precision, upper
+from optimaldp.privacy.trajectory import Number
 
 _BITS = 320
 _MOST_POINTS = 400
@@ -109,7 +109,7 @@ class _Grid:
         bound = self._least_error(weights)
         if bound is None:
             return "a multiplier is negative or does not belong to two neighbouring tables"
-        gap = upper(to_ball(error) - to_ball(bound))
+        gap = upper(ball(error) - ball(bound))
         return "" if gap <= _NEAR else "the multipliers do not prove that the average error is the least possible"
 
     def _weights(self) -> dict[Counts, Fraction]:
@@ -149,7 +149,7 @@ class _Grid:
 
     def _number(self, number: Number) -> Any:
         """Fractions where every level has a rational ``e^epsilon``, else balls."""
-        return number if self.exact else to_ball(number)
+        return number if self.exact else ball(number)
 
     def _place(self, tail: Counts, head: Counts) -> int | None:
         if tail not in self.rows or head not in self.rows:

@@ -16,8 +16,8 @@ from optimaldp.certify.findings import Finding
 from optimaldp.certify.votes.meaning import Table
 from optimaldp.certify.votes.search import neighbours_of, tables
 from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.privacy.balls import Ball, precision
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.trajectory import Number
 
 Listing = tuple[int, ...]
 Shown = Callable[[Sequence[int]], Mapping[Listing, Number]]
@@ -37,7 +37,7 @@ def examine_top(
     with precision(_BITS):
         limit = epsilon.exp() * (1 + Ball(2) ** -80)
         for table in (t for total in range(people + 1) for t in tables(options + 1, total)):
-            row = {listing: to_ball(chance) for listing, chance in shown(table[:options]).items()}
+            row = {listing: ball(chance) for listing, chance in shown(table[:options]).items()}
             if (
                 set(row) != lists
                 or not sum(row.values(), Ball(0)).overlaps(Ball(1))

@@ -15,7 +15,7 @@ from optimaldp.certify.findings import Finding, same
 from optimaldp.certify.votes.meaning import Inequality, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.privacy.trajectory import Number, to_ball
+from optimaldp.privacy.trajectory import Number
 
 Shown = Callable[[list[Table]], tuple[Number, Number]]
 """P(yes) and P(no) of a table: one row of counts by cell for each level."""
@@ -121,7 +121,7 @@ def _agrees(
     with precision(_BITS + 2 * math.ceil(math.log2(2 + size))):  # e^-W is not subtracted from anything
         exponent = sum((epsilon.ball() * ball(c) for epsilon, c in zip(levels, sums)), Ball(0))
         wrong = _stretched((-abs(exponent)).exp() / 2, max(levels), delta)
-        yes, no = (to_ball(side) for side in shown(table))
+        yes, no = (ball(side) for side in shown(table))
         floor = Ball(2) ** (60 - _BITS) if delta else Ball(0)
         if exponent > 0 or exponent < 0:
             return same(no if exponent > 0 else yes, wrong, floor) and bool((yes + no).overlaps(Ball(1)))

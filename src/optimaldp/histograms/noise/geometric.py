@@ -92,7 +92,7 @@ def _decide(word: int, bits: int, epsilon: Epsilon, base: int, last: bool, sourc
 @lru_cache(maxsize=64)
 def _ends(epsilon: Epsilon, base: int, bits: int, last: bool) -> tuple[list[int], list[int]]:
     """For each threshold: from which word on a number is certainly above it, and from which word on possibly."""
-    with precision(2 * bits + 64 + 2 * epsilon.leading_zeros()):
+    with precision(2 * bits + 64 + 2 * epsilon.leading_zeros):
         ratio = theta(epsilon)
         whole = 1 if last else 1 - ratio**base
         steps = range(1, base + 1 if last else base)

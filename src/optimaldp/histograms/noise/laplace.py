@@ -84,13 +84,13 @@ class LaplaceNoise(Result):
             ratio = theta_ball(self.epsilon)
             return 2 * ratio ** (size + 1) / (1 + ratio) <= ball(risk)
 
-        return least_size(small_enough, bits=256 + 2 * self.epsilon.leading_zeros())
+        return least_size(small_enough, bits=256 + 2 * self.epsilon.leading_zeros)
 
     def error_quantile(self, level: object = "0.95") -> int:
         """An L1 error that is not exceeded with probability *level* at least (Cantelli's bound if millions of values
         matter)."""
         wanted = float(read_confidence(level))
-        with precision(128 + 4 * self.epsilon.leading_zeros()):
+        with precision(128 + 4 * self.epsilon.leading_zeros):
             ratio = theta_ball(self.epsilon)
             mean = float(2 * self.bins * ratio / (1 - ratio * ratio))
             # Var|z| = E z^2 - (E|z|)^2 in each of K independent bins

@@ -56,7 +56,7 @@ def propose(
         accept = relative_weight(number) * Ball(2) ** block
         return [accept, 1 - accept]
 
-    return number if choose_enclosed(chances, source, first_bits=first_bits) == 0 else None
+    return number if choose_enclosed(chances, 2, source, first_bits=first_bits) == 0 else None
 
 
 def _fair_block(source: BitSource) -> int:

@@ -43,7 +43,7 @@ def error_quantile(bins: int, epsilon: Epsilon, level: object = "0.95") -> int:
     """
     risk = 1 - read_confidence(level)
     if bins <= _FEW_BINS:
-        bits = 256 + 3 * epsilon.leading_zeros()
+        bits = 256 + 3 * epsilon.leading_zeros
         return 2 * least_size(lambda distance: _distance_tail(bins, epsilon, distance) <= ball(risk), bits=bits)
     mean, spread = _moments(bins, epsilon)
     if mean + 12 * spread > _MOST_STEPS:
@@ -58,9 +58,9 @@ def bin_quantile(bins: int, epsilon: Epsilon, level: object = "0.95") -> int:
     risk = 1 - read_confidence(level)
     if bins <= _FEW_BINS:
         # The terms of the exact tail alternate beyond K and cancel down to about epsilon^K.
-        bits = 256 + 3 * bins * (1 + epsilon.leading_zeros())
+        bits = 256 + 3 * bins * (1 + epsilon.leading_zeros)
         return least_size(lambda size: 2 * _bin_tail(bins, epsilon, size + 1) <= ball(risk), bits=bits)
-    bits = 256 + 4 * epsilon.leading_zeros()
+    bits = 256 + 4 * epsilon.leading_zeros
     with precision(bits):
         factor = _bin_tail_factor(bins, epsilon)
     return least_size(lambda size: 2 * factor * (-epsilon.ball() * (size + 1) / 2).exp() <= ball(risk), bits=bits)
@@ -104,9 +104,9 @@ def _distance_masses(bins: int, epsilon: Epsilon, steps: int) -> Iterator[float]
 
 def _moments(bins: int, epsilon: Epsilon) -> tuple[float, float]:
     """Mean and standard deviation of d_G, both rounded up a little."""
-    with precision(160 + 4 * epsilon.leading_zeros()):
+    with precision(160 + 4 * epsilon.leading_zeros):
         ratio = theta_ball(epsilon)
-        mean = error_ball(bins, epsilon=epsilon, bits=128 + 2 * epsilon.leading_zeros()) / 2
+        mean = error_ball(bins, epsilon=epsilon, bits=128 + 2 * epsilon.leading_zeros) / 2
         variance = bins * (bins - 1) * ratio / (1 - ratio) ** 2 - mean * mean
     return float(upper(mean)) * (1 + 1e-12), math.sqrt(max(0.0, float(upper(variance)))) * (1 + 1e-12)
 

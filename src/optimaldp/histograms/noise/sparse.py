@@ -136,7 +136,7 @@ def _survivors(noise: SparseNoise) -> Survivors:
 
 def _mode(noise: SparseNoise) -> int:
     """The least number from which on the probabilities do not rise."""
-    with precision(256 + 2 * noise.epsilon.leading_zeros()):
+    with precision(256 + 2 * noise.epsilon.leading_zeros):
         chance = noise.survival()
         guess = max(0, min(noise.cells, int(float((noise.cells + 1) * chance))))
     while guess < noise.cells and not _not_rising(noise, guess):
@@ -157,7 +157,7 @@ def _not_rising(noise: SparseNoise, number: int) -> bool:
 def _at_most_half(noise: SparseNoise, number: int, mode: int) -> bool:
     if not 0 <= number <= noise.cells:
         return True
-    with precision(256 + 4 * noise.epsilon.leading_zeros()):
+    with precision(256 + 4 * noise.epsilon.leading_zeros):
         return bool(_log_relative_weight(noise, number, mode) <= -Ball(2).log())
 
 

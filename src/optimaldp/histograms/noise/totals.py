@@ -60,7 +60,7 @@ def total_law(bins: int, epsilon: Epsilon, copies: int) -> TotalLaw:
 
 def _mode(bins: int, epsilon: Epsilon, copies: int) -> int:
     """The least T from which on the weights do not rise."""
-    with precision(128 + 2 * epsilon.leading_zeros()):
+    with precision(128 + 2 * epsilon.leading_zeros):
         root = (-epsilon.ball() / copies).exp()
         guess = upper((bins * root - 1) / (1 - root)).__ceil__()
     mode = max(0, guess)
@@ -80,7 +80,7 @@ def _not_rising(bins: int, epsilon: Epsilon, copies: int, total: int) -> bool:
 
 def _at_most_half(bins: int, epsilon: Epsilon, copies: int, total: int, mode: int) -> bool:
     # Near the mode the logarithms of the weights are about 1/epsilon long and differ by about 1.
-    with precision(160 + 4 * epsilon.leading_zeros()):
+    with precision(160 + 4 * epsilon.leading_zeros):
         return bool(2 * _relative_weight(bins, epsilon, copies, total, mode) <= 1)
 
 

@@ -100,16 +100,11 @@ class QuantileLaw(Result):
         number of ends is evaluated wherever the answer lies. *reread* sees the bits and the index before the answer is given.
         """
         cuts, recorded = self.cuts(cells), _Recorded(source)
-        known: dict[int, Ends] = {}
 
-        def end(cut: int) -> Ball:
-            bits = working_bits()
-            if bits not in known:
-                known[bits] = self.law_of(cuts, self._scale(exact=False), self.near(cuts, bits))
-            enclosed: Ball = known[bits].end(cut)
-            return enclosed
+        def ends() -> Callable[[int], Ball]:
+            return self.law_of(cuts, self._scale(exact=False), self.near(cuts, working_bits())).end
 
-        index = choose_by_ends(end, self.bins, recorded, first_bits=first_bits)
+        index = choose_by_ends(ends, self.bins, recorded, first_bits=first_bits)
         if reread is not None:
             reread(self, cells)(recorded.value, recorded.count, index)
         return index

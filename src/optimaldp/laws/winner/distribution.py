@@ -84,12 +84,15 @@ def draw_winner(
         enclosed = enclosed_probabilities(checked, claim)
         return [enclosed[index] for index in order]
 
-    return order[choose_enclosed(probabilities, bits)]
+    return order[choose_enclosed(probabilities, len(order), bits)]
 
 
 def exact_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Fraction]:
     """The lattice distribution at a rational ``e^epsilon``, exactly."""
-    x = _rational_decay(claim.epsilon)
+    ratio = claim.bound.epsilon.exact_ratio
+    if ratio is None:
+        raise QuestionError("epsilon", str(claim.bound.epsilon), "has no exact distribution", "write ln(p/q)")
+    x = 1 / ratio
     plain = lattice_probabilities(counts, lambda moves: x**moves)
     return _with_delta(counts, plain, claim.bound.delta, x)
 
@@ -103,7 +106,7 @@ def claimed_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Num
 
 def enclosed_probabilities(counts: Sequence[int], claim: WinnerClaim) -> list[Ball]:
     """The distribution of any mode in balls at the current precision."""
-    power = ball_power(claim.epsilon)
+    power = ball_power(claim.bound.epsilon)
     if claim.mode is WinnerMode.LATTICE:
         plain = lattice_probabilities(counts, power)
     elif claim.mode is WinnerMode.CONTINUUM:
@@ -165,7 +168,7 @@ def _positive_part(number: Number) -> Number:
 
 
 def _draw_permute_and_flip(counts: Sequence[int], claim: WinnerClaim, source: BitSource) -> int:
-    power = _fresh_power(claim.epsilon)
+    power = _fresh_power(claim.bound.epsilon)
     drawn = draw_by_flipping(counts, power, claim.neighbours, source)
     if not claim.bound.delta:
         return drawn
@@ -189,15 +192,8 @@ def _fresh_power(epsilon: Epsilon) -> Callable[[Height], Ball]:
     return lambda moves: ball_power(epsilon)(moves)
 
 
-def _rational_decay(epsilon: Epsilon) -> Fraction:
-    ratio = epsilon.exact_ratio
-    if ratio is None:
-        raise QuestionError("epsilon", str(epsilon), "has no exact distribution", "write ln(p/q)")
-    return 1 / ratio
-
-
 def _has_exact_form(counts: Sequence[int], claim: WinnerClaim) -> bool:
-    ratio = claim.epsilon.exact_ratio
+    ratio = claim.bound.epsilon.exact_ratio
     if claim.mode is not WinnerMode.LATTICE or ratio is None:
         return False
     size = max(ratio.numerator, ratio.denominator).bit_length() - 1

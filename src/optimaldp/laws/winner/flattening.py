@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Protocol
 
 from optimaldp.privacy.trajectory import Number
@@ -54,9 +55,7 @@ class _Flattening:
         self._sizes = [sizes[height] for height in self._heights]
         self._water = water
         self._known: dict[Taken, Number] = {}
-        self._decays: dict[
-            Height, Number
-        ] = {}  # many sets need the same power, and an exponential is the costliest step
+        self._decay = cache(water.decay)  # many sets need the same power, and an exponential is the costliest step
 
     def probabilities(self) -> dict[int, Number]:
         """Every distinct count with the probability of one option that has it."""
@@ -91,11 +90,6 @@ class _Flattening:
         lifted = self._close(level, position)
         moves = self._water.surface(lifted[1], lifted[2]) - self._heights[position]
         return self._decay(moves) * self._top(lifted)
-
-    def _decay(self, moves: Height) -> Number:
-        if moves not in self._decays:
-            self._decays[moves] = self._water.decay(moves)
-        return self._decays[moves]
 
     def _close(self, level: Level, position: int) -> Level:
         """Add one option at *position*, then in descending count every option that the sinking surface reaches."""

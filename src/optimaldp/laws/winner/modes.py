@@ -82,14 +82,10 @@ def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neig
 
 @lru_cache(maxsize=1024)
 def _claim(options: int, bound: Bound, neighbours: Neighbours) -> WinnerClaim:
-    mode, proof = _proven(options, bound.epsilon, neighbours)
-    return WinnerClaim(mode, options, bound, neighbours, proof)
-
-
-def _proven(options: int, epsilon: Epsilon, neighbours: Neighbours) -> tuple[WinnerMode, str]:
+    mode, proof = WinnerMode.PERMUTE_AND_FLIP, "proven for every n, every epsilon, any number of options"
     if neighbours is Neighbours.SUBSTITUTION and options <= MOST_FLATTENED:
-        if proof := lattice_proof(options, epsilon):
-            return WinnerMode.LATTICE, proof
-        if proof := continuum_proof(options):
-            return WinnerMode.CONTINUUM, proof
-    return WinnerMode.PERMUTE_AND_FLIP, "proven for every n, every epsilon, any number of options"
+        if proven := lattice_proof(options, bound.epsilon):
+            mode, proof = WinnerMode.LATTICE, proven
+        elif proven := continuum_proof(options):
+            mode, proof = WinnerMode.CONTINUUM, proven
+    return WinnerClaim(mode, options, bound, neighbours, proof)

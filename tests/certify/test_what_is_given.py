@@ -91,6 +91,11 @@ def test_the_balanced_value_at_a_gaussian_level(answers):
         assert _gaussian_favourite(promised, answers) == top
 
 
+@pytest.mark.parametrize("answers", [2, 3, 4])
+def test_the_balanced_value_where_nothing_may_differ(answers):
+    assert touching(level(mu=0), answers) == Fraction(1, answers)
+
+
 def test_the_balanced_rule_on_a_graph_with_several_levels():
     loose, tight = level("ln(3)"), level("ln(2)")
     edges = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (1, 4)]

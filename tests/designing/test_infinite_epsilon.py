@@ -13,7 +13,7 @@ from optimaldp.designing.impossible import _support_arcs
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, line
 from optimaldp.graphs.problem import Problem
-from optimaldp.privacy import directed, level
+from optimaldp.privacy import Level, all_of, directed, level
 
 
 def test_a_bound_that_nothing_attains_is_no_optimum() -> None:
@@ -105,3 +105,61 @@ def test_the_linear_program_knows_the_direction_too() -> None:
     graph = DatasetGraph.from_edges("abc", [("a", "b", forwards), ("b", "c", backwards)])
     preferences = Preferences(("x", "y"), ((0, 1),), np.zeros(3, dtype=np.int32))
     assert set(_support_arcs(Problem(graph, preferences))) == {(0, 1, Fraction(1, 10)), (2, 1, Fraction(0))}
+
+
+FINITE = level("ln(2)", "1/10")
+ENDLESS = level("inf")
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [[all_of(ENDLESS, FINITE)], [ENDLESS, FINITE], [directed(forward=ENDLESS, backward=FINITE)]],
+    ids=["two bounds", "parallel edges", "one way"],
+)
+@pytest.mark.parametrize(("answers", "exact"), [(2, True), (2, False), (3, True)])
+def test_beside_a_finite_promise_an_infinite_one_takes_nothing_from_balance(
+    levels: list[Level], answers: int, exact: bool
+) -> None:
+    graph = DatasetGraph.from_edges("ab", [("a", "b", one) for one in levels])
+    words = ANSWERS[:answers]
+    wants = {"a": words, "b": words[::-1]}
+    found = design(graph, wants, answers=words, boundary="balanced", exact=exact)
+    assert found.status is Status.OPTIMAL
+    assert found.mechanism is not None
+    top = (2 + (answers - 1) * Fraction(1, 10)) / (1 + answers)
+    assert abs(found.mechanism["a"]["x"] - top) < Fraction(1, 10**12)
+    assert abs(found.mechanism["b"][words[-1]] - top) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_infinite_promise_inside_a_region_takes_nothing_from_balance(exact: bool) -> None:
+    graph = DatasetGraph.from_edges("abc", [("a", "b", level("inf", "0.31")), ("b", "c", FINITE)])
+    wants = {"a": "x", "b": "x", "c": "y"}
+    found = design(graph, wants, answers=["x", "y"], boundary="balanced", exact=exact)
+    assert found.mechanism is not None
+    assert found.mechanism["a"]["x"] == 1
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_one_sure_end_is_allowed_where_the_other_stays_within_delta(exact: bool) -> None:
+    """b is lowered to 7/10 by c; a, whose only edge has no finite epsilon, is sure as long as delta covers that."""
+    wants = {"a": "x", "b": "y", "c": "x"}
+
+    def balanced(delta: str) -> Design:
+        graph = DatasetGraph.from_edges("abc", [("a", "b", level("inf", delta)), ("b", "c", FINITE)])
+        return design(graph, wants, answers=["x", "y"], boundary="balanced", exact=exact)
+
+    found = balanced("0.71").mechanism
+    assert found is not None
+    assert found["a"]["x"] == 1
+    with pytest.raises(ProblemError, match="any probability below 1 is allowed"):
+        balanced("0.69")
+
+
+def test_three_answers_with_an_infinite_epsilon_are_not_too_many_for_rationals() -> None:
+    """Two thousand edges would be designed in floats, which have no step of infinite epsilon."""
+    size = 2_100
+    some = [level("ln(2)"), level("inf", "1/10")]
+    graph = line(size).with_levels(some, [int(i == 5) for i in range(size - 1)])
+    found = design(graph, lambda name: ANSWERS if int(name) < 1_000 else ["y", "x", "z"], answers=ANSWERS)
+    assert found.status is Status.OPTIMAL

@@ -32,6 +32,8 @@ LEVELS: list[Level] = [
     directed(forward=level("ln(2)"), backward=level(3, "0.05")),
     directed(forward=level(0), backward=level(2)),
     level("inf", "0.25"),
+    directed(forward=level("inf", "0.1"), backward=level("ln(2)", "0.2")),
+    directed(forward=level("ln(2)"), backward=level("inf", "1")),
 ]
 sides = st.one_of(
     st.floats(0, 0.5),
@@ -54,6 +56,16 @@ def test_a_float_step_is_at_most_the_true_step_and_close_to_it(side: float, prom
         hair = Fraction(1, 2**44)
         assert isinstance(promise, ApproximateDP)
         assert 1 - got <= max((1 - exact) * (1 + hair) + promise.delta * hair, Fraction(1, 2**999))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("side", [-0.4, -0.2, -1e-9, SURE])
+def test_an_infinite_epsilon_computes_with_no_number_that_is_none(side: float) -> None:
+    """``inf * 0`` is no number, and which of two numbers is larger then depends on who compares."""
+    _, *columns = level_table((level("inf", "0.25"), directed(forward=level("inf"), backward=level("ln(2)", "0.1"))))
+    endless, one_way = (step(np.float64(side), *(column[k] for column in columns)) for k in (0, 1))
+    assert endless == SURE
+    assert one_way == (SURE if side in (-1e-9, SURE) else pytest.approx((side + 0.1) / 2))
 
 
 @given(st.lists(sides, min_size=2, max_size=2))

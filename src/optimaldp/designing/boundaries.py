@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -33,6 +34,14 @@ def balanced_value(level: Level) -> Fraction:
 
 def touching_value(level: Level, answers: int) -> Fraction:
     """Randomised response over q answers: the favourite has ``(E + (q-1) delta) / (E + q - 1)``, the rest is shared."""
+    top = most_touching(level, answers)
+    if top == 1 and forbids_sureness(level):
+        raise no_largest_value([level])
+    return top
+
+
+def most_touching(level: Level, answers: int) -> Fraction:
+    """The same, as a supremum: an infinite epsilon limits nothing as long as every answer is possible."""
     if isinstance(level, GaussianDP):
         stricter = tightened(level)
         assert isinstance(stricter, GaussianDP)
@@ -43,19 +52,23 @@ def touching_value(level: Level, answers: int) -> Fraction:
             return lower((-half / ball(Fraction(2)).sqrt()).erfc() / 2)
     strict = stand_in(level)
     assert isinstance(strict, ApproximateDP)
-    if any(bound.epsilon.infinite and bound.delta < 1 for bound in strict.bounds):
-        raise ProblemError(
-            "boundary",
-            "balanced",
-            f"has no largest value at {level}: any probability below 1 is allowed",
-            "fix the values on that edge instead",
-        )
-    others = answers - 1
-    return min(
-        Fraction(1)
-        if bound.epsilon.infinite
-        else (bound.epsilon.finite_parts()[1] + others * bound.delta) / (bound.epsilon.finite_parts()[1] + others)
-        for bound in strict.bounds
+    others, finite = answers - 1, [bound for bound in strict.bounds if not bound.epsilon.infinite]
+    ratios = [(bound.epsilon.finite_parts()[1], bound.delta) for bound in finite]
+    return min(((ratio + others * delta) / (ratio + others) for ratio, delta in ratios), default=Fraction(1))
+
+
+def forbids_sureness(level: Level) -> bool:
+    """Whether two neighbours may not both be sure of different answers although anything less is allowed."""
+    return isinstance(level, ApproximateDP) and any(b.epsilon.infinite and b.delta < 1 for b in level.bounds)
+
+
+def no_largest_value(levels: Iterable[Level]) -> ProblemError:
+    """What to say where a balanced value would be 1 and an infinite epsilon excludes just that."""
+    return ProblemError(
+        "boundary",
+        BALANCED,
+        f"has no largest value at {', '.join(map(str, levels))}: any probability below 1 is allowed",
+        "fix the values on that edge instead",
     )
 
 
@@ -93,7 +106,9 @@ def balanced_boundary(problem: Problem) -> dict[int, Row]:
     used = [graph.levels[k] for k in np.unique(graph.level_of_edge[crossing]).tolist()]
     if not used:
         return {}
-    top = min(touching_value(level, q) for level in used)
+    top = min(most_touching(level, q) for level in used)
+    if top == 1 and (unattained := [level for level in used if forbids_sureness(level)]):
+        raise no_largest_value(unattained)
     return {number: _row_with(top, order[0], q) for number, order in enumerate(problem.preferences.orders)}
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.designing.balanced import STATEMENT as BALANCED
-from optimaldp.designing.balanced import need_two_answers
-from optimaldp.designing.boundaries import balanced_value
+from optimaldp.designing.balanced import need_two_answers, refuse_sure_neighbours
+from optimaldp.designing.boundaries import most_touching
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.passing import NoRoomError
 from optimaldp.designing.propagation import conflict_along
@@ -47,12 +47,13 @@ def design_large_balanced(problem: Problem) -> Outcome:
     crossing = crossing_edges(graph, preferences)
     used = np.unique(graph.level_of_edge[crossing])
     start = np.zeros(max(1, len(graph.levels)))
-    start[used] = [-float_above(1 - balanced_value(graph.levels[k])) for k in used]
+    start[used] = [-float_above(1 - most_touching(graph.levels[k], 2)) for k in used]
     for ends in (graph.tails[crossing], graph.heads[crossing]):
         # All balanced values are at least 1/2, so their sides are negative and order like the probabilities.
         np.minimum.at(label, ends, start[graph.level_of_edge[crossing]])
     predecessor = np.where(label == SURE, FREE, ROOT).astype(np.int32)
     _search(graph, preferences.of, label, predecessor)  # boundary datasets that it lowers are no longer given
+    refuse_sure_neighbours(problem, label == SURE, TwoSides(label, preferences.favourites).row)
     return _outcome(problem, label, (predecessor, predecessor), predecessor == ROOT, BALANCED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optimaldp.certify.graphs.privacy import is_private
@@ -11,7 +12,7 @@ from optimaldp.designing.result import Claim, Design
 from optimaldp.errors import NotCertifiedError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism, SharedRows
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Level
 
 if TYPE_CHECKING:
     from optimaldp.certify import Verdict
@@ -40,12 +41,12 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
     if mechanism is None or outcome.status is not Status.OPTIMAL:
         kept = mechanism if mechanism is not None and is_private(mechanism) else None
         paths = outcome.route is not Route.LINEAR_PROGRAM  # which says itself what is not attained
-        if kept is None and paths and outcome.status is Status.NO_OPTIMUM and _has_infinite(problem):
+        if kept is None and paths and outcome.status is Status.NO_OPTIMUM and has_infinite(problem.graph.levels):
             return _unattained(problem, outcome)
         return Design(problem, outcome.status, outcome.route, kept, None, outcome.witness, proof)
     claim = None if outcome.certificate is None else Claim(mechanism, outcome.certificate, problem)
     verdict = claim.check() if claim else _privacy(mechanism)
-    if not verdict.private and _has_infinite(problem):
+    if not verdict.private and has_infinite(problem.graph.levels):
         return _unattained(problem, outcome)
     if not verdict:
         if not isinstance(outcome.rows, SharedRows):
@@ -66,8 +67,8 @@ def _privacy(mechanism: Mechanism) -> Verdict:
     return verify(mechanism)
 
 
-def _has_infinite(problem: Problem) -> bool:
+def has_infinite(levels: Iterable[Level]) -> bool:
+    """Whether one of the levels has a bound of infinite epsilon."""
     return any(
-        isinstance(level, ApproximateDP) and any(bound.epsilon.infinite for bound in level.bounds)
-        for level in problem.graph.levels
+        isinstance(level, ApproximateDP) and any(bound.epsilon.infinite for bound in level.bounds) for level in levels
     )

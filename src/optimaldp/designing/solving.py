@@ -13,7 +13,7 @@ from optimaldp.designing.binary import design_binary
 from optimaldp.designing.boundaries import BALANCED, given_boundary, with_chosen_boundary
 from optimaldp.designing.many import design_many
 from optimaldp.designing.outcome import Outcome
-from optimaldp.designing.passing import NoRoomError, passed
+from optimaldp.designing.passing import NoRoomError, has_infinite, passed
 from optimaldp.designing.result import Design
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
@@ -98,7 +98,11 @@ def _gaussian_fits(problem: Problem, gaussian: bool) -> bool:
 
 
 def _is_small(problem: Problem) -> bool:
-    return 2 * problem.graph.edge_count <= (EXACT_ARCS if len(problem.answers) == 2 else EXACT_ARCS_OF_MANY)
+    if len(problem.answers) == 2:
+        return 2 * problem.graph.edge_count <= EXACT_ARCS
+    # With three answers the compiled search has no step of infinite epsilon.
+    most = MOST_EXACT_ARCS if has_infinite(problem.graph.levels) else EXACT_ARCS_OF_MANY
+    return 2 * problem.graph.edge_count <= most
 
 
 def _with_level(graph: DatasetGraph, epsilon: object, delta: object, level: Level | None) -> DatasetGraph:

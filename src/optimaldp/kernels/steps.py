@@ -18,6 +18,7 @@ SMALLEST = 2.0**-1020  # below this floats lose their relative precision
 DOWN = 1.0 - 2.0**-50
 UP = 1.0 + 2.0**-50
 SLACK = 2.0**-50  # the same for sums of numbers of order 1
+INFINITE = float("inf")
 MATCHED = 1.0 - SLACK  # growth times decay, each rounded, of one and the same epsilon
 
 
@@ -58,7 +59,7 @@ def _step_low(p: float, growth: float, delta: float, decay: float, back_delta: f
 def _step_high(rest: float, growth: float, delta: float, decay: float, back_delta: float) -> float:
     """From a complement below 1/2."""
     decayed = (rest - back_delta) * decay * UP if rest > back_delta else 0.0
-    if growth * decay >= MATCHED and delta >= back_delta:
+    if growth == INFINITE or (growth * decay >= MATCHED and delta >= back_delta):
         # Above 1/2 the growth never binds when it is at least as generous as the decay: any undirected edge.
         return _from_complement(decayed)
     # 1 - E(1 - c) - delta in an order that subtracts nearly equal numbers only where the result is of order 1.

@@ -118,6 +118,8 @@ def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
     favourite of the one and j answers that neither wants.
     """
     below, above = Fraction(1, q), Fraction(1)
+    if level.mu == 0:
+        return below  # everybody has the same row, and the step below is no ball
     with precision(_BITS + 64):
         while above - below > Fraction(1, 2**_BITS):
             t = (below + above) / 2

@@ -81,6 +81,26 @@ def test_a_balanced_boundary_at_a_gaussian_level_is_proven():
     assert found.verdict.optimal
 
 
+def test_where_nothing_may_differ_the_rule_is_exact():
+    """mu = 0 is epsilon 0: tangents in floats had no room there."""
+    graph, answers = DatasetGraph.from_edges("xyz", [("x", "y"), ("y", "z")], level=level(mu=0)), ["a", "b", "c"]
+    wants = {"x": answers, "y": answers[::-1], "z": answers}
+    found = design(graph, wants, answers=answers, boundary="undominated")
+    assert found.status is Status.OPTIMAL
+    assert found.mechanism["x"] == {"a": Fraction(1, 2), "b": 0, "c": Fraction(1, 2)}
+
+
+def test_where_nothing_may_differ_the_linear_program_is_proven():
+    """Beside finite epsilons mu = 0 is linear, and its promises stand in the proof (erratum R12 with its middle doubled)."""
+    half = level("ln(2)")
+    graph = DatasetGraph.from_edges("uvVw", [("u", "v", half), ("v", "V", level(mu=0)), ("V", "w", half)])
+    given = {"u": {"1": "0.5", "2": "0.4", "3": "0.1"}, "w": {"1": "0.6", "2": "0.2", "3": "0.2"}}
+    found = design(graph, dict.fromkeys("uvVw", ["1", "2", "3"]), answers=["1", "2", "3"], fixed=given)
+    assert found.route == "linear-program"
+    assert found.status_line == "optimal with 2 given datasets, proven exactly"
+    assert found.mechanism["v"] == {"1": Fraction(7, 10), "2": Fraction(1, 5), "3": Fraction(1, 10)}
+
+
 @pytest.mark.parametrize("seed", CURVED)
 def test_a_maximum_on_a_curved_face_needs_few_programs(seed, monkeypatch):
     problem, asked, solve_floats = random_problem(seed), [], event_program.solve_floats

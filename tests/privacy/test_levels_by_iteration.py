@@ -280,3 +280,14 @@ def test_a_level_that_was_used_can_be_sent_elsewhere() -> None:
     assert again == used
     assert hash(again) == hash(used)
     assert all(a.overlaps(b) for a, b in zip(again.sides(Fraction(1, 3), 2), before))
+
+
+def test_several_epsilons_with_delta_zero_are_the_strictest_of_them() -> None:
+    """Their lines meet at 0 and at 1, which balls do not decide by where they cross."""
+    several = tuple(Bound(Epsilon.read(epsilon), Fraction(0)) for epsilon in ("1", "ln(3)", "1.5"))
+    promise, strictest = ApproximateDP(several, several), level(1)
+    assert promise.step(Fraction(0)) == 0
+    assert promise.step(Fraction(1)) == 1
+    for s in (Fraction(1, 10), Fraction(1, 2), Fraction(999, 1000)):
+        for t in (1, 2, 40):
+            assert promise.power(s, t).overlaps(strictest.power(s, t))

@@ -32,8 +32,9 @@ from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Bound, Level
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
 
+_NOTHING_DIFFERS = Bound(Epsilon.read(0), Fraction(0))
 _LARGEST = Fraction(10**300)  # of a ratio as a float
 _CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
 _PATIENCE = 30  # rounds of tangents before a curved face is suspected
@@ -334,5 +335,6 @@ def _arc_bounds(problem: Problem) -> list[ArcBound]:
 
 def _finite_bounds(level: Level) -> tuple[Bound, ...]:
     if not isinstance(level, ApproximateDP):
-        return ()
+        # Nothing may differ at mu = 0, which is epsilon 0 and no curve.
+        return (_NOTHING_DIFFERS,) if level.is_rational else ()
     return tuple(bound for bound in level.forward if not bound.epsilon.infinite)

@@ -37,11 +37,11 @@ class GaussianArc:
 
 
 def gaussian_arcs(problem: Problem) -> list[GaussianArc]:
-    """The strictest Gaussian level between each two neighbours, where at least one of them is free."""
+    """The strictest Gaussian level between each two neighbours, where at least one of them is free; at mu = 0 there is no curve."""
     graph, strictest = problem.graph, dict[tuple[int, int], float]()
     for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist()):
         level = graph.levels[k]
-        if isinstance(level, GaussianDP) and u != v and not (u in problem.fixed and v in problem.fixed):
+        if isinstance(level, GaussianDP) and level.mu > 0 and not (u in problem.fixed and v in problem.fixed):
             pair = (min(u, v), max(u, v))
             strictest[pair] = min(float(level.mu), strictest.get(pair, float("inf")))
     return [GaussianArc(u, v, mu) for (u, v), mu in strictest.items()]

@@ -78,7 +78,8 @@ def lower_hull(lines: list[Line]) -> tuple[Line, ...]:
         hull.append(line)
     while len(hull) >= 2 and _crossing(hull[0], hull[1]) <= 0:
         hull.pop(0)
-    while len(hull) >= 2 and _crossing(hull[-2], hull[-1]) >= 1:
+    # Lines that meet at 1 itself have equal complements, exactly; where they cross is a ball that nothing decides.
+    while len(hull) >= 2 and hull[-2].complement >= hull[-1].complement:
         hull.pop()
     return tuple(hull)
 

@@ -19,10 +19,11 @@ from optimaldp.errors import CertificateError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.mechanisms.certificate import DualProof, EventConstraint
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Bound
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP
 
 Promises = dict[tuple[int, int], list[Bound]]
 _BITS = 192
+_EQUAL = Bound(Epsilon.read(0), Fraction(0))
 
 
 def promises(graph: DatasetGraph) -> Promises:
@@ -34,6 +35,10 @@ def promises(graph: DatasetGraph) -> Promises:
         if isinstance(level, ApproximateDP):
             by_arc[tail, head] += level.forward
             by_arc[head, tail] += level.backward
+        elif isinstance(level, GaussianDP) and level.mu == 0:
+            # Nothing may differ, which is epsilon 0; other Gaussian levels are no linear inequalities.
+            by_arc[tail, head].append(_EQUAL)
+            by_arc[head, tail].append(_EQUAL)
     return by_arc
 
 

@@ -6,6 +6,8 @@ can build a message of its own. An error that is raised after data was read neve
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 _SHOWN = 80  # characters of a bad value that a message quotes: enough to recognise it, never a screenful
 
 
@@ -15,7 +17,8 @@ class OptimalDPError(Exception):
 
 def shorten(value: object) -> str:
     """Return a one-line ``repr`` of *value*, cut to a readable length."""
-    text = value if isinstance(value, str) and not value else repr(value)
+    # A number of a file is shown as the file has it, not as Python writes decimals.
+    text = str(value) if value == "" or isinstance(value, Decimal) else repr(value)
     text = " ".join((text or "''").split())
     # Both ends: the end of a path says more than its beginning.
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 2 + 1 :]}"

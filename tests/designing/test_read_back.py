@@ -8,9 +8,10 @@ import pytest
 
 import optimaldp as odp
 from optimaldp import graphs
-from optimaldp.designing import Design, Proof, Status
+from optimaldp.designing import Design, Proof, Status, solve
 from optimaldp.documents.json_text import json_text
 from optimaldp.errors import CertificateError, ProblemError
+from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem
 
 ANSWERS = ("a", "b", "c")
 FORGED = "PROVEN BY THE REFEREE"
@@ -77,6 +78,32 @@ def test_how_it_was_proven_is_what_the_referee_finds():
     assert "proven exactly" not in forged(rough, proof="exact").status_line
     fine = odp.design(path, lambda n: ANSWERS if n < "3" else ANSWERS[::-1], answers=ANSWERS)
     assert Design.from_json(json_text(fine.to_document(digits=17))).proof is Proof.EXACT
+
+
+def test_a_rule_that_a_problem_names_for_its_rows_is_not_repeated_either(found):
+    document = {k: v for k, v in json.loads(found.to_json()).items() if k in PROBLEM_FIELDS}
+    assert solve(read_problem(document)).status_line == found.status_line
+    assert (
+        solve(read_problem(document | {"rule": FORGED})).status_line == "optimal for the given boundary, proven exactly"
+    )
+    uniform = {f"{x}": dict.fromkeys(ANSWERS, "1/3") for x in ("a>b>c", "b>a>c")}
+    assert "given" in solve(read_problem(document | {"boundary": uniform})).status_line
+
+
+@pytest.mark.parametrize("status", ["infeasible", "no-optimum"])
+def test_a_status_without_a_mechanism_is_read_only_where_it_is_true(found, status):
+    document = json.loads(found.to_json()) | {"status": status, "witness": {"reason": FORGED}}
+    del document["mechanism"], document["certificate"]
+    with pytest.raises(
+        CertificateError, match=rf"status: '{status}' is not what solving the problem again finds: optimal"
+    ):
+        Design.from_json(json.dumps(document))
+
+
+def test_the_reason_of_a_file_is_not_repeated():
+    document = json.loads(no_optimum().to_json())
+    document["witness"] = {"reason": FORGED}
+    assert Design.from_json(json.dumps(document)).witness == no_optimum().witness
 
 
 @pytest.mark.parametrize("status", ["infeasible", "no-optimum"])

@@ -369,3 +369,39 @@ def test_a_design_is_read_back_from_its_file_and_checked_again():
     lie["mechanism"]["111"] = {"yes": "1/2", "no": "1/2"}
     with pytest.raises(CertificateError, match="referee"):
         Design.from_json(json_text(lie))
+
+
+def test_half_of_a_character_is_refused_where_it_is_read():
+    """It could be written nowhere: not into a file, and not on a screen."""
+    whole = read_json_text('{"a": "\\ud83d\\ude00", "b": 0.5}')
+    assert whole == {"a": "\U0001f600", "b": Decimal("0.5")}
+    with pytest.raises(InputError, match=r"holds half of a character \(\\ud83d\); write the whole one"):
+        read_json_text('{"a": ["\\ud83d"], "b": 0.5}')
+    with pytest.raises(InputError, match="half of a character"):
+        read_json_text('{"\\udc00": 1}')
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({}, "file: 'answers' is missing; the file has: nothing."),
+        ({"answers": ["a", "b"]}, "file: 'edges' is missing; the file has: answers."),
+    ],
+)
+def test_a_missing_field_is_named_beside_those_that_are_there(document, words):
+    with pytest.raises(ProblemError) as caught:
+        read_problem(document)
+    assert str(caught.value) == words
+
+
+def test_a_design_without_a_mechanism_says_so():
+    graph = odp.graphs.line(2, level="ln(2)")
+    sure = {"0": {"a": 1}, "1": {"b": 1}}
+    found = odp.design(graph, {"0": "a", "1": "b"}, answers=["a", "b"], fixed=sure)
+    with pytest.raises(ProblemError, match="'mechanism' is missing; a design that is infeasible has none"):
+        read_mechanism(read_json_text(found.to_json()))
+
+
+def test_a_number_of_a_file_is_shown_as_the_file_has_it():
+    with pytest.raises(LevelError, match=r"privacy\.delta: 1\.50 is not a probability"):
+        read_problem(read_json_text(json.dumps(GOOD).replace('"0.1"', "1.50")))

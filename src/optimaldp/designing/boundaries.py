@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from optimaldp.privacy.balls import ball, lower, precision
 
 BALANCED, UNDOMINATED = "balanced", "undominated"
 RULES = (BALANCED, UNDOMINATED)
+_CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 
 def balanced_value(level: Level) -> Fraction:
@@ -145,6 +147,22 @@ def with_chosen_boundary(problem: Problem) -> Problem:
     from optimaldp.designing.undominated import undominated_boundary  # needs the linear program
 
     return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
+
+
+def with_confirmed_rule(problem: Problem) -> Problem:
+    """The same problem; a rule that a file names for the rows of its boundary stays only if it chooses them when asked again."""
+    if problem.rule is None:
+        return problem
+    asked = Problem(problem.graph, problem.preferences, {}, problem.rule)
+    again = with_chosen_boundary(asked).boundary if problem.rule == UNDOMINATED else None
+    rows = problem.boundary
+    same = (
+        isinstance(rows, Mapping)
+        and isinstance(again, Mapping)
+        and again.keys() == rows.keys()
+        and all(abs(p - q) <= _CLOSE for number, row in again.items() for p, q in zip(row, rows[number]))
+    )
+    return replace(problem, rule=UNDOMINATED if same else None)
 
 
 def frontier(level: Level, value: object) -> tuple[Fraction, Fraction]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any, TypeVar
 
 from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.certify.graphs.verdict import Verdict, verify
-from optimaldp.designing.boundaries import BALANCED, UNDOMINATED, with_chosen_boundary
+from optimaldp.designing.boundaries import BALANCED, with_confirmed_rule
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
+from optimaldp.designing.solving import solve
 from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Mechanism
@@ -21,7 +20,6 @@ from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_wh
 Word = TypeVar("Word", bound=StrEnum)
 
 _PRINTED = 2.0**-48  # relative: more than 17 digits lose, less than designing in floats does (2**-44)
-_CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 
 def read_design(document: object) -> Design:
@@ -29,7 +27,7 @@ def read_design(document: object) -> Design:
 
     **Guarantee.** A status of optimal is read only where the referee finds the mechanism private and, if there is a
     certificate, optimal; how that was proven, by which rule the boundary was chosen and what the certificate states are the
-    referee's findings, not the file's words. A witness is read as it stands, but a mechanism in it is private.
+    referee's findings, not the file's words. Another status is read only where solving the problem again finds it.
     """
     if not isinstance(document, dict):
         raise ProblemError("file", document, "is not an object", "a design is a JSON object")
@@ -39,12 +37,12 @@ def read_design(document: object) -> Design:
     if not isinstance(witness, dict):
         raise ProblemError("witness", witness, "is not an object", "it says why there is no optimum")
     if status is not Status.OPTIMAL:
-        return _without_optimum(document, status, route, witness, proof)
+        return _without_optimum(document, status, witness)
     problem, mechanism, certificate = read_whole_design(document)
     verdict = verify_claims(document, mechanism, certificate)
     if not verdict:
         raise CertificateError("status", "optimal", f"is not what the referee finds: {verdict.reason}")
-    problem = replace(problem, rule=_confirmed_rule(problem))
+    problem = with_confirmed_rule(problem)
     proven = _confirmed_proof(proof, verdict)
     if certificate is None:
         return Design(problem, status, route, mechanism, None, witness, proven, verdict)
@@ -61,36 +59,19 @@ def _word(document: dict[str, Any], field: str, words: type[Word]) -> Word:
         ) from None
 
 
-def _without_optimum(
-    document: dict[str, Any], status: Status, route: Route, witness: dict[str, Any], proof: Proof
-) -> Design:
-    """A design that is infeasible, or that has no optimum; the latter may come with a private mechanism in its witness."""
+def _without_optimum(document: dict[str, Any], status: Status, witness: dict[str, Any]) -> Design:
+    """A design that is infeasible, or that has no optimum: solved again, since a witness proves nothing by itself."""
     if "mechanism" in document:
         raise CertificateError("status", str(status), "stands beside a mechanism", "a design that has one is optimal")
     problem = read_problem({field: document[field] for field in PROBLEM_FIELDS if field in document})
-    problem = replace(problem, rule=_confirmed_rule(problem))
-    rows = witness.get("undominated") if status is Status.NO_OPTIMUM else None
-    if rows is None:
-        return Design(problem, status, route, None, None, witness, proof)
-    mechanism = Mechanism.read(problem.graph, problem.preferences, rows)
-    verdict = verify(mechanism)
-    if not verdict.private:
-        raise CertificateError("witness.undominated", "a mechanism", f"is not private: {verdict.reason}")
-    rest = {field: value for field, value in witness.items() if field != "undominated"}
-    return Design(problem, status, route, mechanism, None, rest, proof)
-
-
-def _confirmed_rule(problem: Problem) -> str | None:
-    """The rule that a file names for the rows of its boundary, if it chooses them when it is asked again."""
-    if problem.rule != UNDOMINATED or isinstance(problem.boundary, str) or not problem.boundary:
-        return None
-    asked = Problem(problem.graph, problem.preferences, {}, UNDOMINATED)
-    again = with_chosen_boundary(asked).boundary
-    assert isinstance(again, Mapping)
-    same = again.keys() == problem.boundary.keys() and all(
-        abs(p - q) <= _CLOSE for number, row in again.items() for p, q in zip(row, problem.boundary[number])
-    )
-    return UNDOMINATED if same else None
+    if status is Status.NO_OPTIMUM and "undominated" in witness:
+        mechanism = Mechanism.read(problem.graph, problem.preferences, witness["undominated"])
+        if not (verdict := verify(mechanism)).private:
+            raise CertificateError("witness.undominated", "a mechanism", f"is not private: {verdict.reason}")
+    again = solve(problem)
+    if again.status is not status:
+        raise CertificateError("status", str(status), f"is not what solving the problem again finds: {again.status}")
+    return again
 
 
 def _confirmed_proof(claimed: Proof, verdict: Verdict) -> Proof:

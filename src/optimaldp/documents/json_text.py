@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from typing import Any
 
 from optimaldp.errors import InputError
 from optimaldp.privacy.numbers import fraction_text
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that may be one half of a character
 
 
 @contextmanager
@@ -43,7 +47,9 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
     A name that occurs twice in one object is refused. Errors name the *source*: a path, for instance.
     """
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        content = json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        if _HALF.search(text):
+            _refuse_halves(content, source)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise InputError("file", source, f"is not JSON ({error.msg.removesuffix(' at')} at {where})") from None
@@ -53,6 +59,16 @@ def read_json_text(text: str, *, source: str = "text") -> Any:
         raise
     except (ValueError, ArithmeticError):  # a whole number of more than some thousand digits, an endless exponent
         raise InputError("file", source, "holds a number with too many digits", "write a ratio or a decimal") from None
+    return content
+
+
+def _refuse_halves(content: object, source: str) -> None:
+    """Half of a character (``\\ud800`` alone) can be read from JSON, but not be written anywhere."""
+    try:
+        json.dumps(content, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start]).strip("'")
+        raise InputError("file", source, f"holds half of a character ({half})", "write the whole one") from None
 
 
 def _parts(value: object, indent: int | None, newline: str) -> Iterator[str]:

@@ -159,4 +159,5 @@ def _check(document: object, name: str, required: tuple[str, ...], optional: tup
     if unknown := [field for field in document if field not in required + optional]:
         raise CertificateError(name, unknown[0], "is an unknown field")
     if missing := [field for field in required if field not in document]:
-        raise CertificateError(f"{name}.{missing[0]}", list(document), "are the fields given, and it is not among them")
+        has = ", ".join(map(str, document)) or "nothing"
+        raise CertificateError(name, missing[0], "is missing", f"there is: {has}")

@@ -172,7 +172,13 @@ def _check_fields(document: object, known: tuple[str, ...], *, required: tuple[s
     if unknown := [field for field in document if field not in known]:
         raise ProblemError("file", unknown[0], "is an unknown field", f"the fields are {', '.join(known)}")
     if missing := [field for field in required if field not in document]:
-        raise ProblemError(missing[0], list(document), "are the fields given, and it is not among them")
+        raise ProblemError("file", missing[0], "is missing", _what_there_is(document))
+
+
+def _what_there_is(document: Mapping[str, Any]) -> str:
+    if document.get("status") in ("infeasible", "no-optimum"):
+        return f"a design that is {document['status']} has none"
+    return f"the file has: {', '.join(document) or 'nothing'}"
 
 
 def _read_words(words: object, name: str) -> list[str]:

@@ -94,7 +94,7 @@ def test_where_nothing_may_differ_the_linear_program_is_proven():
     half = level("ln(2)")
     graph = DatasetGraph.from_edges("uvVw", [("u", "v", half), ("v", "V", level(mu=0)), ("V", "w", half)])
     given = {"u": {"1": "0.5", "2": "0.4", "3": "0.1"}, "w": {"1": "0.6", "2": "0.2", "3": "0.2"}}
-    found = design(graph, dict.fromkeys("uvVw", ["1", "2", "3"]), answers=["1", "2", "3"], fixed=given)
+    found = design(graph, dict.fromkeys("uvVw", ("1", "2", "3")), answers=["1", "2", "3"], fixed=given)
     assert found.route == "linear-program"
     assert found.status_line == "optimal with 2 given datasets, proven exactly"
     assert found.mechanism["v"] == {"1": Fraction(7, 10), "2": Fraction(1, 5), "3": Fraction(1, 10)}

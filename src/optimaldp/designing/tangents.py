@@ -37,7 +37,7 @@ class GaussianArc:
 
 
 def gaussian_arcs(problem: Problem) -> list[GaussianArc]:
-    """The strictest Gaussian level between each two neighbours, where at least one of them is free; at mu = 0 there is no curve."""
+    """The strictest Gaussian level between each two neighbours, one of them free; there is no curve at mu = 0."""
     graph, strictest = problem.graph, dict[tuple[int, int], float]()
     for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist()):
         level = graph.levels[k]

@@ -16,7 +16,6 @@ from typing import Any
 from optimaldp.errors import InputError
 from optimaldp.privacy.numbers import fraction_text
 
-
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that may be one half of a character
 
 

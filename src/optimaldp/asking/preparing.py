@@ -20,7 +20,9 @@ from optimaldp.questions.mechanism import Answer, Mechanism
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Counted, Keys
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
+Parts = tuple[tuple[str | None, Certified[Mechanism]], ...]
+"""The name of each group, or none, and what answers it."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,13 @@ class Prepared:
 
     request: Request
     question: Question
-    parts: tuple[tuple[str | None, Certified[Mechanism]], ...]
+    parts: Parts
+    mechanism: Mechanism
+    """That of the first group, whose name and cost are those of all."""
+    spent: ApproximateDP
+    """What the release costs, without a delta that is not used."""
     losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
     """With people's own levels: each level as it is written, and what its people lose."""
-
-    @property
-    def mechanism(self) -> Mechanism:
-        return self.parts[0][1].mechanism
-
-    @property
-    def spent(self) -> ApproximateDP:
-        """What the release costs, without a delta that is not used."""
-        level = self.request.level
-        return level if self.mechanism.uses_delta else approximate(level.epsilon)
 
     def draw(self, tables: Sequence[Table], source: BitSource) -> Answer:
         """The private answer, or one for each group, from the table of each."""
@@ -59,31 +55,40 @@ def prepare(
     *weightless*: the levels of people whose own budget is used up, who are not asked any more.
     """
     question = request.question if counted.options is None else request.question.with_options(counted.options)
+    losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
     if request.groups is not None:
         parts, tables = _by_group(request, question, counted, request.groups)
-        return Prepared(request, question, parts), tables
-    losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
-    by_level: tuple[tuple[Epsilon, Mapping[int, int]], ...] = ()
-    if counted.by_level:
-        losses = _losses(counted, request.level.epsilon, weightless)
-        by_level = _by_level(counted, dict(losses))
+    else:
+        if counted.by_level:
+            losses = _losses(counted, request.level.epsilon, weightless)
+        parts, tables = _of_everybody(request, question, counted, losses)
+    mechanism = parts[0][1].mechanism
+    spent = request.level if mechanism.uses_delta else approximate(request.level.epsilon)
+    return Prepared(request, question, parts, mechanism, spent, losses), tables
+
+
+def _of_everybody(
+    request: Request, question: Question, counted: Counted, losses: tuple[tuple[Epsilon, Epsilon], ...]
+) -> tuple[Parts, tuple[Table, ...]]:
+    by_level = _by_level(counted, dict(losses)) if losses else ()
     setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
     table = Table(counted.cells, by_level)
     if isinstance(request.tally, Keys):  # which keys occur is private, and how many people there are was not counted
         setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
-    return Prepared(request, question, ((None, certify(question.mechanism(setting))),), losses), (table,)
+    return ((None, certify(question.mechanism(setting))),), (table,)
 
 
 def _by_group(
     request: Request, question: Question, counted: Counted, groups: Groups
-) -> tuple[tuple[tuple[str, Certified[Mechanism]], ...], tuple[Table, ...]]:
+) -> tuple[Parts, tuple[Table, ...]]:
     own = question.tally
     assert not isinstance(own, Keys)
     inside: dict[int, dict[int, int]] = {}
     for cell, people in counted.cells.items():
         group, place = divmod(cell, own.size)
         inside.setdefault(group, {})[place] = people
-    made, tables = [], []
+    made: list[tuple[str | None, Certified[Mechanism]]] = []
+    tables: list[Table] = []
     for value, name in zip(groups.values, groups.names):
         table = Table(inside.get(groups.place(value), {}))
         setting = setting_inside(request, table.people)
@@ -125,7 +130,7 @@ def read_own_level(text: str) -> Epsilon:
     raise TableError("levels", "a value of the column", "is not a privacy level", "write 0.5, 'ln(2)' or 'inf'")
 
 
-def withhold_details(work: Callable[[], Result]) -> Result:
+def withhold_details(work: Callable[[], Value]) -> Value:
     """Run what has seen data; an unforeseen error leaves without its message, its cause and its frames' variables."""
     try:
         return work()

@@ -19,7 +19,7 @@ from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.tables.people import People
+from optimaldp.tables.tally import People
 
 SIZES = {0.1: 20, 1: 981}
 

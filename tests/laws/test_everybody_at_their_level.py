@@ -22,7 +22,7 @@ from optimaldp.laws.setting import AimLike, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.mechanism import Mechanism
-from optimaldp.tables.people import People
+from optimaldp.tables.tally import People
 
 STRICT, LOOSE, NONE = Epsilon.read("ln(2)"), Epsilon.read("ln(4)"), Epsilon.read(0)
 PLAIN = ((STRICT, 2), (LOOSE, 2))

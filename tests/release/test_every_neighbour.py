@@ -24,8 +24,7 @@ from optimaldp.asking.request import Request, read_request
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.tables import count, open_source
-from optimaldp.tables.people import People
-from optimaldp.tables.tally import Keys
+from optimaldp.tables.tally import Keys, People
 
 LEVEL = "ln(4)"  # its half is rational too, so groups and quantiles have exact laws
 COLUMNS = ("person", "vote", "age", "ward", "trust")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import TableError
 from optimaldp.tables import csv_files
-from optimaldp.tables.csv_files import open_csv
-from optimaldp.tables.csv_rules import split_line
+from optimaldp.tables.csv_files import open_csv, split_line
 
 CALM = settings(max_examples=300, deadline=None)
 PIECES = [b"a", b",", b'"', b"\r", b"x y", b'""', b",,", b'","', b"\xc3\xa9", b"\xff", b"\x80", b"1", b";", b" "]

@@ -18,8 +18,8 @@ import optimaldp as odp
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Source, Steps, Tally, check, count, counting
 from optimaldp.tables.csv_files import open_csv
+from optimaldp.tables.grammar import parse
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.predicates import parse
 
 F = Fraction
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)

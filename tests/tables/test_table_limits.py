@@ -25,7 +25,7 @@ from optimaldp.tables import (
     count,
     counting,
     csv_files,
-    predicates,
+    grammar,
     sql,
     stepping,
 )
@@ -258,10 +258,10 @@ def test_no_query_by_level_is_limited_below_all_cells_of_all_levels(options: int
 
 
 def test_a_predicate_that_is_as_long_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predicates, "_LONGEST", 10)
-    assert predicates.parse("x = 1".ljust(10)) == predicates.parse("x = 1")
+    monkeypatch.setattr(grammar, "_LONGEST", 10)
+    assert grammar.parse("x = 1".ljust(10)) == grammar.parse("x = 1")
     with pytest.raises(QuestionError, match="is longer than 10 characters"):
-        predicates.parse("x = 1".ljust(11))
+        grammar.parse("x = 1".ljust(11))
 
 
 @pytest.mark.parametrize("mark", [b"", b'"'], ids=["bare", "quoted"])

@@ -22,19 +22,19 @@ from optimaldp.tables import (
     Options,
     People,
     Tally,
+    binning,
     count,
     counting,
     csv_files,
     readings,
     stepping,
 )
-from optimaldp.tables.celltext import Cell
 from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.engines import writer
 from optimaldp.tables.plans import Plan
-from optimaldp.tables.predicates import Predicate
-from optimaldp.tables.readings import Numbered
+from optimaldp.tables.readings import Numbered, Predicate
 from optimaldp.tables.reducing import Reduced
+from optimaldp.tables.schema import Cell
 from optimaldp.tables.tally import Keys, Steps
 
 Patch = pytest.MonkeyPatch
@@ -177,8 +177,8 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "the second condition ignored": changed(counting, "check", lambda plan, *_: _first_only(plan)),
     "cells transposed": changed(Plan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
-    "bins off by one": changed(readings, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
-    "an edge belongs to the bin below": replaced(readings, "_is_below", lambda value, edge, column: value <= float(edge)),
+    "bins off by one": changed(binning, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
+    "an edge belongs to the bin below": replaced(binning, "_is_below", lambda value, edge, column: value <= float(edge)),
     "steps off by one": changed(
         stepping, "bin_number", lambda build, *_: lambda table: (build(table) + 1).clip(upper=11)
     ),

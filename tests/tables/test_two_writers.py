@@ -33,7 +33,7 @@ from optimaldp.tables import (
     open_source,
     sql,
 )
-from optimaldp.tables.feeding import fed_table
+from optimaldp.tables.source import fed_table
 
 WORDS = ["yes", "no", "YES", " yes ", "it's", 'say ""hi""', "ä", b"\xff", "", "a%b", "true", "False", "a\\b", "\t", "0"]
 NUMBERS = [

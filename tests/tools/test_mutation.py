@@ -17,7 +17,7 @@ if not hasattr(os, "fork"):
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tools.mutation.child import Child, _processor_ticks, copy_tree, wait_for
-from tools.mutation.mutants import change, mutants_of
+from tools.mutation.mutants import Mutant, change, mutants_of
 from tools.mutation.reach import Reach
 from tools.mutation.report import interval, read_listed, summary, survival, too_many
 from tools.mutation.serve import Order, serve
@@ -135,6 +135,19 @@ def test_a_survivor_with_a_reason_does_not_count(outcomes: dict[str, Outcome], t
     assert "+ total = total + 2" in summary(list(outcomes.values()), {})
     assert " to " in summary(list(outcomes.values()), {}, {"toy": 1000}).splitlines()[1]
     assert "+ total = total + 2" not in summary(list(outcomes.values()), known)
+
+
+def test_a_fault_in_a_constant_is_shown_first_to_those_who_run_a_line_that_names_it(tmp_path: Path) -> None:
+    """Whoever only uses the module is quicker, and cannot notice."""
+    (tmp_path / "limits.py").write_text("import other\n\nMOST = 30\nLEAST = 2\n\n\ndef few():\n    return LEAST\n")
+    (tmp_path / "uses.py").write_text("import limits\n\n\ndef many():\n    return 1 > limits.MOST\n")
+    lines = {"limits.py": {8: ["quick"]}, "uses.py": {5: ["slow", "slower"]}}
+    reach = Reach(lines, {"quick": 0.1, "slow": 1.0, "slower": 2.0, "elsewhere": 0.0}, [])
+    most, least = (Mutant("toy", "limits.py", "<module>", "", 0, line, line, "") for line in (3, 4))
+    assert reach.tests_for_import(most, tmp_path) == ["slow", "slower", "quick", "elsewhere"]
+    assert reach.tests_for_import(least, tmp_path) == ["quick", "elsewhere", "slow", "slower"]
+    unnamed = Mutant("toy", "limits.py", "<module>", "", 0, 1, 1, "")
+    assert reach.tests_for_import(unnamed, tmp_path) == ["quick", "elsewhere", "slow", "slower"]
 
 
 def test_the_interval_of_a_sample() -> None:

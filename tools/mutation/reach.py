@@ -30,14 +30,21 @@ class Reach:
             places = range(first, last + 1)
         return self._quickest({test for line in places for test in lines.get(line, ())})
 
-    def tests_for_import(self, path: str) -> list[str]:
-        """For what acts when a module is imported: the tests that run anything in it, then all others."""
-        users = self.users_of(path)
-        return self._quickest(users) + self._quickest(set(self.seconds) - users)
+    def tests_for_import(self, mutant: Mutant, tree: Path) -> list[str]:
+        """For what acts when a module is imported: the tests that run a line which names what is assigned there, then those that
+        run anything in the module, then all others."""
+        users = {test for tests in self.lines.get(mutant.path, {}).values() for test in tests}
+        named = self._naming(assigned_names((tree / mutant.path).read_text(encoding="utf-8"), mutant.first), tree)
+        return self._quickest(named) + self._quickest(users - named) + self._quickest(set(self.seconds) - users - named)
 
-    def users_of(self, path: str) -> set[str]:
-        """The tests that run anything in a file."""
-        return {test for tests in self.lines.get(path, {}).values() for test in tests}
+    def _naming(self, names: frozenset[str], tree: Path) -> set[str]:
+        """The tests that run a line with one of *names* in it: most of the others cannot notice that a constant is another."""
+        found: set[str] = set()
+        for path, lines in self.lines.items():
+            source = (tree / path).read_text(encoding="utf-8")
+            places = naming_lines(source, names) & in_functions(source)
+            found |= {test for line in places for test in lines.get(line, ())}
+        return found
 
     def _quickest(self, tests: set[str]) -> list[str]:
         return sorted(tests & set(self.seconds), key=lambda test: (self.seconds[test], test))
@@ -99,4 +106,27 @@ def in_functions(source: str) -> set[int]:
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
         for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    }
+
+
+@cache
+def assigned_names(source: str, line: int) -> frozenset[str]:
+    """The names that the statement at a line of a module's own body assigns."""
+    return frozenset(
+        node.id
+        for statement in ast.parse(source).body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.lineno <= line <= (statement.end_lineno or 0)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name)
+    )
+
+
+@cache
+def naming_lines(source: str, names: frozenset[str]) -> set[int]:
+    """The lines in which one of *names* stands, by itself or as the name of a module's own."""
+    return {
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names)
     }

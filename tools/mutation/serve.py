@@ -196,13 +196,13 @@ class _Trials:
     def _tests(self, mutant: Mutant) -> list[str]:
         """Those that reach it, up to the time that it may have: first those that noticed its neighbours, then the quickest."""
         reach, order = self._reach, self._order
-        tests, users = reach.tests_for(mutant, order.tree), set[str]()
-        source = (order.tree / mutant.path).read_text(encoding="utf-8")
-        if not tests and mutant.first not in in_functions(source):
-            tests, users = reach.tests_for_import(mutant.path), reach.users_of(mutant.path)
+        tests = reach.tests_for(mutant, order.tree)
         kills = self._killers.get(mutant.path, Counter()), self._killers.get(mutant.path + mutant.function, Counter())
-        tests.sort(key=lambda test: (0.003 + reach.seconds[test]) / (1 + 3 * kills[0][test] + 20 * kills[1][test]))
-        tests.sort(key=lambda test: test not in users)  # stable: whoever runs anything of the module comes first
+        source = (order.tree / mutant.path).read_text(encoding="utf-8")
+        if tests or mutant.first in in_functions(source):
+            tests.sort(key=lambda test: (0.003 + reach.seconds[test]) / (1 + 3 * kills[0][test] + 20 * kills[1][test]))
+        else:
+            tests = reach.tests_for_import(mutant, order.tree)
         chosen: list[str] = []
         usual = 0.0
         for test in tests:

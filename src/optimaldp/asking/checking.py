@@ -12,7 +12,6 @@ from optimaldp.asking.request import Request
 from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.questions.base import Question
 from optimaldp.tables import check, open_source
-from optimaldp.tables.predicates import parse
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Keys
 
 
@@ -49,6 +48,8 @@ def _completed(draft: Draft, ledger: Ledger | str | os.PathLike[str] | None) -> 
 
 
 def _conditions_parse(request: Request) -> None:
+    from optimaldp.tables.grammar import parse  # with sqlglot
+
     tally = request.question.tally
     texts = (
         []

@@ -13,8 +13,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import AimLike
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Question
-from optimaldp.tables.people import People
-from optimaldp.tables.tally import Option
+from optimaldp.tables.tally import Option, People
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger

@@ -16,8 +16,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.binning import Binning
 from optimaldp.questions.literals import read_edge
 from optimaldp.questions.mechanism import Mechanism
-from optimaldp.tables.people import People
-from optimaldp.tables.tally import steps_between
+from optimaldp.tables.tally import People, steps_between
 
 FORMAT = "optimaldp release 2"
 _MOST_PEOPLE = 2**63

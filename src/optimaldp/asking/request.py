@@ -12,9 +12,8 @@ from optimaldp.laws.setting import Aim, AimLike, AnyAim, Setting, read_aim
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
-from optimaldp.tables.people import People
 from optimaldp.tables.schema import Schema
-from optimaldp.tables.tally import Keys, Option, Options, Tally
+from optimaldp.tables.tally import Keys, Option, Options, People, Tally
 
 OTHER = "(other)"
 

@@ -20,8 +20,7 @@ from optimaldp.ledger.opening import is_server, ledger_exists
 from optimaldp.ledger.people import Part, read_parts
 from optimaldp.questions.base import Question
 from optimaldp.tables import Source, check, open_source
-from optimaldp.tables.people import People
-from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
+from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
 if TYPE_CHECKING:
     from optimaldp.ledger.composition import Rule

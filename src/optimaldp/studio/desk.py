@@ -50,8 +50,7 @@ class Desk:
         """Make the record that pays for a file that was given to the page."""
         from optimaldp.ledger import open_ledger
         from optimaldp.tables import check
-        from optimaldp.tables.people import People
-        from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
+        from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
         if self.is_open:
             raise InputError("data", self.name, "is open already", "choose the file again to begin anew")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from optimaldp.tables.counting import count, count_checked
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.people import People
 from optimaldp.tables.plans import check
-from optimaldp.tables.predicates import Predicate, parse_predicate
+from optimaldp.tables.readings import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Bins, Condition, Counted, Grid, Keys, Options, Steps, Tally
+from optimaldp.tables.tally import Bins, Condition, Counted, Grid, Keys, Options, People, Steps, Tally
 
 __all__ = [
     "Bins",

@@ -1,4 +1,4 @@
-"""Arrow data made safe for the engine: no value of one row decides whether a query fails.
+"""Arrow datasets and Parquet files, made safe for the engine: no value of one row decides whether a query fails.
 
 The engine counts time in microseconds and fails on a point in time that does not fit; it fails on text that is not UTF-8. Here
 such a value is NULL for its own record.
@@ -11,10 +11,54 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.tables.csv_arrays import decoded
+from optimaldp.tables.engines import embedded, forgives_bad_text
+from optimaldp.tables.source import Source, fed_table, without_engine_message, wrap
+from optimaldp.tables.tally import Option
+from optimaldp.tables.versions import version_of
 
 _PER_UNIT = {"s": 10**6, "ms": 10**3}
 _US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
+
+
+def open_parquet(paths: list[str], label: str) -> Source:
+    """Parquet files as one table."""
+
+    def version() -> str:
+        return without_engine_message(label, "read", lambda: version_of(paths))
+
+    remedy = "check that every file is Parquet and that all have the same columns"
+    dataset = without_engine_message(label, "opened", lambda: _dataset(paths), remedy=remedy)
+    # By the schema alone: what the engine reads by itself without failing on any value, and quicker.
+    if has_unsafe_times(dataset.schema) or not forgives_bad_text():
+        return open_dataset(dataset, label, version=version)
+    exactly = [_unpatterned(path) for path in paths]
+    return wrap(
+        # Statistics of a file leave NaN out: believing them, the engine would fail on a row that has one, or pass over it.
+        lambda: embedded().read_parquet(exactly, utf8_validation="replace", can_have_nan=True),
+        label,
+        version=version,
+        options={},
+        remedy=remedy,
+    )
+
+
+def _dataset(paths: list[str]) -> Any:
+    """The files as an Arrow dataset."""
+    import pyarrow.dataset as datasets
+
+    return datasets.dataset(paths, format="parquet", partitioning="hive")
+
+
+def _unpatterned(path: str) -> str:
+    """A path that the engine takes for that file alone, though it looks for patterns in every path."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
+
+
+def open_dataset(dataset: Any, label: str, options: dict[str, tuple[Option, ...]] | None = None, **more: Any) -> Source:
+    """An Arrow dataset that is streamed into the engine."""
+    schema = safe_schema(dataset.schema)
+    return wrap(lambda: fed_table(schema), label, options=options or {}, feed=DatasetFeed(dataset), **more)
 
 
 def has_unsafe_times(schema: Any) -> bool:

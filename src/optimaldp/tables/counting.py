@@ -9,12 +9,11 @@ from typing import Any
 from optimaldp.errors import TableError
 from optimaldp.tables.engines import writer
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.people import People
 from optimaldp.tables.plans import Plan, check
-from optimaldp.tables.predicates import refuse_deep_nesting
+from optimaldp.tables.readings import nested_too_deeply
 from optimaldp.tables.reducing import first_row_each, one_row_each
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Counted, Keys, Tally
+from optimaldp.tables.tally import Counted, Keys, People, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
 _LARGEST_LIMIT = 2**62
@@ -41,9 +40,16 @@ def count(source: object, tally: Tally | Keys, people: People | None = None) -> 
 
 def count_checked(opened: Source, plan: Plan) -> Counted:
     """The same for a plan that :func:`check` has made of this table."""
-    query, counted = (_query, _counted) if plan.key is None else (_key_query, _counted_keys)
-    rows = refuse_deep_nesting("question", lambda: opened.fetch(query(opened.table, plan)))
-    return counted(rows, plan)
+    try:
+        query = _query(opened.table, plan) if plan.key is None else _key_query(opened.table, plan)
+    except RecursionError:
+        query = None
+    if query is None:
+        raise nested_too_deeply("question")
+    rows = opened.fetch(query)
+    if plan.key is None:
+        return _counted(rows, plan)
+    return Counted({}, (), keys={key: int(people) for key, people in rows})
 
 
 def _query(table: object, plan: Plan) -> Any:
@@ -109,7 +115,7 @@ def _filtered_counts(table: Any, plan: Plan) -> Any:
     As quick as the bare aggregate, where grouping by a truth value is twice as slow.
     """
     wanted = {"everyone": table.count()}
-    for chosen in _combinations(plan):
+    for chosen in plan.filtered:
         holds = table[f"key{chosen[0]}"]
         for place in chosen[1:]:
             holds = holds & table[f"key{place}"]
@@ -117,11 +123,6 @@ def _filtered_counts(table: Any, plan: Plan) -> Any:
     if plan.level is None:
         return table.aggregate(**wanted)
     return table.group_by("level").aggregate(**wanted).limit(MOST_LEVELS + 1)
-
-
-def _combinations(plan: Plan) -> list[tuple[int, ...]]:
-    places = range(len(plan.readings))
-    return [chosen for number in places for chosen in itertools.combinations(places, number + 1)]
 
 
 def _grouped(table: Any, plan: Plan, number_of_people: Any = None) -> Any:
@@ -168,10 +169,6 @@ def _voted_keys(rows: Any) -> Any:
     return leading.group_by("unit").aggregate(key=leading.key.min())
 
 
-def _counted_keys(rows: list[tuple[Any, ...]], _: Plan) -> Counted:
-    return Counted({}, (), keys={key: int(people) for key, people in rows})
-
-
 def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
     grouped: dict[Any, dict[int, int]] = {}
     total: dict[int, int] = {}
@@ -190,7 +187,7 @@ def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
 def _disentangled(numbers: list[int], plan: Plan) -> list[int]:
     """From "at least these conditions hold" to "exactly these hold", in the order of the cells (yes before no)."""
     places = range(len(plan.readings))
-    at_least = dict(zip([(), *_combinations(plan)], numbers, strict=True))
+    at_least = dict(zip([(), *plan.filtered], numbers, strict=True))
     counts = []
     for answers in itertools.product((True, False), repeat=len(plan.readings)):
         yes = tuple(place for place in places if answers[place])

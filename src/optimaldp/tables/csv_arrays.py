@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import TableError
+from optimaldp.tables.csv_files import UTF_8
 
 if TYPE_CHECKING:
     from optimaldp.tables.csv_lines import Cells
 
 _FEW = 64  # cells that are looked at one by one
-_UTF_8 = codecs.lookup("utf-8").name
-
-
-def known_encoding(name: str) -> str:
-    """The codec of that name, if ASCII means itself in it: only then can lines and cells be cut before they are decoded."""
-    try:
-        codec = codecs.lookup(name)
-        ascii_safe = codec.decode(bytes(range(128)))[0] == bytes(range(128)).decode("ascii")
-    except (LookupError, ValueError, TypeError, AttributeError):
-        ascii_safe = False
-    if not ascii_safe:
-        rule = "is not an encoding in which ASCII stays as it is"
-        raise TableError("encoding", name, rule, "utf-8, latin-1 or cp1252 for example; convert other files first")
-    return codec.name
 
 
 def text_array(cells: Cells, encoding: str) -> Any:
@@ -58,10 +43,10 @@ def decoded(array: Any, encoding: str) -> Any:
     """Bytes as text; what cannot be decoded is NULL."""
     import pyarrow as pa
 
-    if encoding == _UTF_8:
+    if encoding == UTF_8:
         return _valid_text(array)
     dictionary = array.dictionary_encode()
-    texts = pa.array([decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
+    texts = pa.array([_decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
     return texts.take(dictionary.indices)
 
 
@@ -74,12 +59,12 @@ def _valid_text(array: Any) -> Any:
     except pa.ArrowInvalid:
         pass
     if len(array) <= _FEW:
-        return pa.array([decoded_cell(cell, _UTF_8) for cell in array.to_pylist()], pa.string())
+        return pa.array([_decoded_cell(cell, UTF_8) for cell in array.to_pylist()], pa.string())
     middle = len(array) // 2
     return pa.concat_arrays([_valid_text(array[:middle]), _valid_text(array[middle:])])
 
 
-def decoded_cell(cell: bytes | None, encoding: str) -> str | None:
+def _decoded_cell(cell: bytes | None, encoding: str) -> str | None:
     """The bytes of one cell as text; None where they are none."""
     try:
         return None if cell is None else cell.decode(encoding)

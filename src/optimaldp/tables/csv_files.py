@@ -2,10 +2,15 @@
 
 Nothing in the records decides how they are read: the delimiter comes from the first line or is declared, quotes, line ends and
 the text of NULL are fixed, the encoding is UTF-8 or declared, and every column is text. A question says how a cell is read.
+
+One line is one record. A quote opens a cell only at its beginning and never reaches past the end of its line; two quotes inside
+are one. Missing cells are NULL, cells beyond the header are dropped, an empty cell (quoted or not) is NULL, an empty line is a
+record of NULLs, and bytes that are no text make their own cell NULL.
 """
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.csv_arrays import decoded, decoded_cell, known_encoding, text_array
-from optimaldp.tables.csv_rules import loose_column, split_line
 from optimaldp.tables.schema import unique_names
 
+UTF_8 = "utf-8"
 DELIMITERS = (",", ";", "\t", "|")
 _CHUNK = 4 * 2**20  # bytes that are cut at a time: memory stays flat, arrays stay long
 _LONGEST_LINE = 64 * 2**20  # bytes: a line beyond is cut off there, so that it cannot exhaust the memory
@@ -49,7 +53,8 @@ class CsvFiles:
 
         Cut by the loop that says what a line means: importing what cuts long files takes longer than a small one.
         """
-        if any(map(_packed, self.paths)) or sum(map(os.path.getsize, self.paths)) > _SMALL:
+        packed = any(path.lower().endswith(tuple(_COMPRESSED)) for path in self.paths)
+        if packed or sum(map(os.path.getsize, self.paths)) > _SMALL:
             return None
         mark = self.delimiter.encode()
         lines = [
@@ -59,12 +64,20 @@ class CsvFiles:
             for line in text.split(b"\n")[:-1]
         ]
         places = [self.columns.index(name) for name in wanted]
-        return [[decoded_cell(cell, self.encoding) for cell in loose_column(lines, place)] for place in places]
+        return [[self._cell(cells, place) for cells in lines] for place in places]
+
+    def _cell(self, cells: list[bytes], place: int) -> str | None:
+        """One cell of a line; NULL where the line has none, where it is empty and where its bytes are no text."""
+        try:
+            return cells[place].decode(self.encoding) if place < len(cells) and cells[place] else None
+        except UnicodeError:
+            return None
 
     def _batches(self, schema: object, places: list[int]) -> Iterator[Any]:
         import pyarrow as pa
 
         from optimaldp.tables import csv_lines  # with numpy
+        from optimaldp.tables.csv_arrays import text_array
 
         mark = self.delimiter.encode()
         for path in self.paths:
@@ -75,14 +88,14 @@ class CsvFiles:
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 if lines.odd:
                     cut = [split_line(line, mark) for line in lines.odd]
-                    loose = [pa.array(loose_column(cut, place), pa.binary()) for place in places]
-                    arrays = [decoded(array, self.encoding) for array in loose]
+                    columns = [[self._cell(cells, place) for cells in cut] for place in places]
+                    arrays = [pa.array(column, pa.string()) for column in columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None) -> CsvFiles:
     """Read the first line of each file; nothing else is looked at."""
-    codec = known_encoding(encoding or "utf-8")
+    codec = known_encoding(encoding) if encoding else UTF_8
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         rule = "is not one character that can separate cells"
         raise TableError("delimiter", delimiter, rule, f"for example one of {' '.join(map(repr, DELIMITERS))}")
@@ -96,6 +109,19 @@ def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: st
         rule = f"has another first line than {paths[0]}"
         raise TableError("data", different, rule, "files that are read as one table name the same columns")
     return CsvFiles(tuple(paths), mark, codec, unique_names(names[0]))
+
+
+def known_encoding(name: str) -> str:
+    """The codec of that name, if ASCII means itself in it: only then can lines and cells be cut before they are decoded."""
+    try:
+        codec = codecs.lookup(name)
+        ascii_safe = codec.decode(bytes(range(128)))[0] == bytes(range(128)).decode("ascii")
+    except (LookupError, ValueError, TypeError, AttributeError):
+        ascii_safe = False
+    if not ascii_safe:
+        rule = "is not an encoding in which ASCII stays as it is"
+        raise TableError("encoding", name, rule, "utf-8, latin-1 or cp1252 for example; convert other files first")
+    return codec.name
 
 
 def _header(path: str, codec: str) -> str:
@@ -124,18 +150,13 @@ def _header(path: str, codec: str) -> str:
 
 
 def _opened(path: str) -> Any:
-    """The bytes of a file, unpacked."""
-    codec = _packed(path)
+    """The bytes of a file, unpacked if its name says that they are packed."""
+    codec = next((codec for ending, codec in _COMPRESSED.items() if path.lower().endswith(ending)), None)
     if codec is None:
         return open(path, "rb")
     import pyarrow as pa
 
     return pa.input_stream(path, compression=codec)
-
-
-def _packed(path: str) -> str | None:
-    """How a file is compressed, by its name."""
-    return next((codec for ending, codec in _COMPRESSED.items() if path.lower().endswith(ending)), None)
 
 
 def _whole_lines(path: str) -> Iterator[bytes]:
@@ -156,3 +177,37 @@ def _whole_lines(path: str) -> Iterator[bytes]:
             rest += piece
     if rest:
         yield rest + b"\n"
+
+
+def split_line(line: bytes, delimiter: bytes) -> list[bytes]:
+    """The cells of one line, without its end: the rules, byte by byte.
+
+    >>> split_line(b'a,"b, c",5" pipe,"open, to the end', b",")
+    [b'a', b'b, c', b'5" pipe', b'open, to the end']
+    """
+    if b'"' not in line:
+        return line.split(delimiter)
+    cells: list[bytes] = []
+    place = 0
+    while True:
+        quoted = b""
+        if line[place : place + 1] == b'"':
+            quoted, place = _quoted(line, place + 1)
+        end = line.find(delimiter, place)
+        if end < 0:
+            return [*cells, quoted + line[place:]]
+        cells.append(quoted + line[place:end])
+        place = end + 1
+
+
+def _quoted(line: bytes, place: int) -> tuple[bytes, int]:
+    """What stands between quotes from *place* on, and where it ends; without a closing quote, at the end of the line."""
+    parts: list[bytes] = []
+    while True:
+        end = line.find(b'"', place)
+        if end < 0:
+            return b'"'.join([*parts, line[place:]]), len(line)
+        parts.append(line[place:end])
+        if line[end + 1 : end + 2] != b'"':
+            return b'"'.join(parts), end + 1
+        place = end + 2

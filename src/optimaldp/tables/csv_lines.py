@@ -1,7 +1,7 @@
 """Many lines of a CSV cut into cells at once. No line has a say in how another is read.
 
 Lines whose quotes are in their usual places (nearly all) are cut by arrays; the others by the loop of
-:mod:`optimaldp.tables.csv_rules`, which is what a line means.
+:func:`optimaldp.tables.csv_files.split_line`, which is what a line means.
 """
 
 from __future__ import annotations

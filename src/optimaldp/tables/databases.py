@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from optimaldp.errors import TableError
 from optimaldp.tables.engines import check_engine, embedded
-from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.source import Source, of_ibis, wrap
+from optimaldp.tables.source import Source, of_ibis, without_engine_message, wrap
 from optimaldp.tables.versions import version_of_database
 
 _EXAMPLE = "write for example duckdb:///survey.db?table=answers"
@@ -81,4 +80,4 @@ def _table(connection: Any, name: str, schema: str | None, label: str, token: st
             rule = f"does not exist in schema {schema}" if schema else "does not exist"
             raise TableError("table", name, rule, "check the spelling, or add &schema=") from None
 
-    return of_ibis(opened, label) if token is None else wrap(opened, label, token=lambda: token)
+    return of_ibis(opened, label) if token is None else wrap(opened, label, version=lambda: token)

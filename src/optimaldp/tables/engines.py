@@ -41,7 +41,7 @@ def embedded(path: str | None = None) -> Any:
     import ibis
 
     connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
-    configure(connection.con)
+    configured(connection.con)
     return connection
 
 
@@ -53,12 +53,13 @@ def _spill_folder() -> str:
     return folder
 
 
-def configure(connection: Any) -> None:
-    """Tell an embedded engine to print nothing, and to leave no row in the working folder."""
+def configured(connection: Any) -> Any:
+    """An embedded engine that was told to print nothing, and to leave no row in the working folder."""
     if connection.execute(_HAS_BAR).fetchone()[0]:
         connection.execute(_NO_BAR)
     folder = _spill_folder().replace("'", "''")
     connection.execute(f"SET temp_directory = '{folder}'")
+    return connection
 
 
 SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}

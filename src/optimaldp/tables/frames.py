@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Callable
+from decimal import Decimal
+from numbers import Number
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.celltext import Cell, cell_text
-from optimaldp.tables.files import open_dataset
-from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.schema import ColumnType, of_cell, unique_names
-from optimaldp.tables.source import Source, wrap
+from optimaldp.tables.arrow_feed import open_dataset
+from optimaldp.tables.schema import OPEN, ColumnType, unique_names
+from optimaldp.tables.source import Source, without_engine_message, wrap
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import version_of_arrow
 
@@ -26,7 +27,7 @@ def _open_pandas(frame: Any) -> Source:
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
     table = without_engine_message(label, "opened", lambda: _arrow_table(series))
     # A column of Python objects has no type. Its cells are text, each by itself, and the question says how they are read.
-    columns = {name: of_cell(Cell("open")) for name in names if _is_object(series[name])}
+    columns = {name: OPEN for name in names if _is_object(series[name])}
     # The categories of a pandas column often come from the data (astype("category")), so they are not public.
     return _open_arrow(table, label, columns=columns)
 
@@ -52,6 +53,27 @@ def _arrow_column(series: Any) -> Any:
         except (pa.ArrowException, TypeError, ValueError):
             pass  # a type that Arrow does not know: its cells as text
     return pa.array([cell_text(value) for value in series], pa.string())
+
+
+def cell_text(value: object) -> str | None:
+    """A Python object as the text of a cell, by itself; None for what is missing or has no text of its own."""
+    try:
+        if value is None or value != value:
+            return None
+        if isinstance(value, str):
+            text = str.__str__(value)
+            return text if text.isascii() or text.encode() else None  # half of a pair of characters is no text
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+            return "true" if value else "false"
+        if isinstance(value, datetime.datetime):
+            return value.isoformat(" ") if value.tzinfo is None else None
+        if isinstance(value, datetime.date):
+            return value.isoformat()
+        if isinstance(value, Decimal):
+            return format(value, "f")
+        return str(value) if isinstance(value, Number) else None
+    except Exception:  # an object of any class may do anything when it is looked at
+        return None
 
 
 def _open_polars(frame: Any) -> Source:
@@ -92,12 +114,12 @@ def _open_arrow(
     options: dict[str, tuple[Option, ...]] | None = None,
     columns: dict[str, ColumnType] | None = None,
 ) -> Source:
-    def token() -> str:
+    def version() -> str:
         return without_engine_message(label, "read", lambda: version_of_arrow(table))
 
     import pyarrow.dataset as datasets
 
-    return open_dataset(datasets.dataset(table), label, token=token, options=options, columns=columns)
+    return open_dataset(datasets.dataset(table), label, version=version, options=options, columns=columns)
 
 
 def _open_spark(frame: Any) -> Source:

@@ -1,25 +1,28 @@
-"""The grammar of predicates: one method for each kind of sqlglot node that is allowed."""
+"""The grammar of predicates: text in, typed terms out, by one method for each kind of sqlglot node that is allowed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+import sqlglot
 from sqlglot import expressions as exp
+from sqlglot.errors import SqlglotError
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import comparing, terms
+from optimaldp.tables import arithmetic, functions, terms
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.terms import Term
 
 _DEEPEST = 100
 _COMPARISONS: dict[type, str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _ARITHMETIC: dict[type, Callable[[Term, Term, str], Term]] = {
-    exp.Add: terms.plus,
-    exp.Sub: lambda left, right, text: terms.plus(left, right, text, minus=True),
-    exp.Mul: terms.times,
-    exp.Div: terms.divided,
-    exp.Mod: terms.remainder,
+    exp.Add: arithmetic.plus,
+    exp.Sub: lambda left, right, text: arithmetic.plus(left, right, text, minus=True),
+    exp.Mul: arithmetic.times,
+    exp.Div: arithmetic.divided,
+    exp.Mod: arithmetic.remainder,
 }
 _TEXT_FUNCTIONS: dict[type, str] = {exp.Lower: "lower", exp.Upper: "upper", exp.Trim: "strip"}
 _DATE_PARTS: dict[type, str] = {exp.Year: "year", exp.Month: "month", exp.Day: "day", exp.DayOfMonth: "day"}
@@ -27,6 +30,41 @@ _ALLOWED = (
     "allowed are columns, literals, comparisons, and, or, not, in, between, like, is null, + - * / %, "
     "and the functions abs, coalesce, day, length, lower, month, round, trim, upper, year"
 )
+_KEYWORDS = "put text into single quotes, and a column that is named like a keyword into double quotes"
+_LONGEST = 1_000_000  # characters: an IN with ten thousand options fits, a file given by mistake does not
+
+
+def parse(text: str) -> Any:
+    """One SQL expression as a sqlglot tree: no comments, no second statement."""
+    if not isinstance(text, str) or not text.strip():
+        raise QuestionError("predicate", text, "is empty", "write a SQL expression such as age >= 18")
+    if len(text) > _LONGEST:
+        raise QuestionError("predicate", text, f"is longer than {_LONGEST} characters")
+    try:
+        for token in sqlglot.tokenize(text, read="duckdb"):
+            if token.comments:
+                raise QuestionError("predicate", text, "holds a comment, which is not allowed")
+            if token.token_type.name in ("SEMICOLON", "HINT"):
+                raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
+        trees = sqlglot.parse(text, read="duckdb")
+    except SqlglotError as error:
+        problem = _describe(error)
+    else:
+        if len(trees) == 1 and trees[0] is not None:
+            return trees[0]
+        problem = "it is not one expression"
+    raise QuestionError("predicate", text, f"is not a SQL expression: {problem}", _KEYWORDS)
+
+
+def _describe(error: object) -> str:
+    problems = getattr(error, "errors", None)
+    if not problems:
+        return "it cannot be read"
+    first = problems[0]
+    description = str(first.get("description", "")).split(" <")[0].split(" but got")[0].rstrip(".")
+    if not description or description.startswith("Required keyword"):  # the parser's own names of its parts
+        description = "something is missing"
+    return f"{description} (column {first.get('col')})"
 
 
 @dataclass
@@ -53,136 +91,131 @@ class Reader:
         return term
 
     def read(self, node: exp.Expr) -> Term:
-        self.depth += 1
-        if self.depth > _DEEPEST:
+        """Read a node of any kind that is allowed."""
+        if self.depth >= _DEEPEST:
             raise RecursionError
+        if isinstance(node, exp.Literal):
+            return _literal(node)
+        kind, text = type(node), node.sql(dialect="duckdb")
+        self.depth += 1
         try:
-            return self._dispatch(node)
+            if kind in _COMPARISONS:
+                sides = terms.sides(self.read(node.this), self.read(node.expression), text)
+                return terms.compare(_COMPARISONS[kind], *sides, text)
+            if kind in _ARITHMETIC:
+                return _ARITHMETIC[kind](self.number(node.this), self.number(node.expression), text)
+            if kind in _TEXT_FUNCTIONS and (kind is not exp.Trim or _only(node, "this")):
+                return functions.text_function(_TEXT_FUNCTIONS[kind], self.read(node.this), text)
+            if kind in _DATE_PARTS:
+                return functions.date_part(_DATE_PARTS[kind], self.read(node.this), text)
+            method: Callable[[Any, str], Term] | None = getattr(self, f"_{kind.__name__.lower()}", None)
+            if method is None:
+                raise QuestionError("predicate", text, f"uses {_name(node)}, which is not allowed", _ALLOWED)
+            return method(node, text)
         finally:
             self.depth -= 1
 
-    def _dispatch(self, node: exp.Expr) -> Term:
-        kind = type(node)
-        if kind in _COMPARISONS:
-            sides = comparing.sides(self.read(node.this), self.read(node.expression), _text(node))
-            return comparing.compare(_COMPARISONS[kind], *sides, _text(node))
-        if kind in _ARITHMETIC:
-            return _ARITHMETIC[kind](self.number(node.this), self.number(node.expression), _text(node))
-        if kind in _TEXT_FUNCTIONS and (kind is not exp.Trim or _only(node, "this")):
-            return comparing.text_function(_TEXT_FUNCTIONS[kind], self.read(node.this), _text(node))
-        if kind in _DATE_PARTS:
-            return comparing.date_part(_DATE_PARTS[kind], self.read(node.this), _text(node))
-        method = getattr(self, f"_{kind.__name__.lower()}", None)
-        if method is None:
-            raise QuestionError("predicate", _text(node), f"uses {_name(node)}, which is not allowed", _ALLOWED)
-        term: Term = method(node)
-        return term
-
-    def _paren(self, node: exp.Paren) -> Term:
+    def _paren(self, node: exp.Paren, text: str) -> Term:
         return self.read(node.this)
 
-    def _column(self, node: exp.Column) -> Term:
+    def _column(self, node: exp.Column, text: str) -> Term:
         if node.args.get("table") is not None:
-            raise QuestionError("predicate", _text(node), "names a table or a field", "write the column alone")
+            raise QuestionError("predicate", text, "names a table or a field", "write the column alone")
         quoted = bool(node.this.args.get("quoted"))
         name, column = self.schema.find(node.name, field="predicate", exactly=quoted)
         if column.kind == "other":
             raise QuestionError("predicate", name, f"is a column of type {column.name}, which cannot be compared")
         self.named[name] = None
-        return terms.column_term(name, column, _text(node))
+        return terms.column_term(name, column, text)
 
-    def _literal(self, node: exp.Literal) -> Term:
-        if node.is_string:
-            return terms.literal_term("text", node.this, "string", str(node.this))
-        text = str(node.this)
-        try:
-            value = int(text) if text.isdecimal() else float(text)
-        except ValueError:
-            raise QuestionError("predicate", text, "is not a number") from None
-        return terms.number_term(value, text)
+    def _boolean(self, node: exp.Boolean, text: str) -> Term:
+        return terms.literal_term("truth", bool(node.this), "boolean", text)
 
-    def _boolean(self, node: exp.Boolean) -> Term:
-        return terms.literal_term("truth", bool(node.this), "boolean", _text(node))
-
-    def _cast(self, node: exp.Cast) -> Term:
+    def _cast(self, node: exp.Cast, text: str) -> Term:
         """Only ``DATE '2024-01-31'`` and ``TIMESTAMP '…'``: any other cast could fail on some rows."""
         target, inner = node.to.this.name, node.this
         if target not in ("DATE", "TIMESTAMP", "TIMESTAMPNTZ") or not (
             isinstance(inner, exp.Literal) and inner.is_string
         ):
-            raise QuestionError("predicate", _text(node), "casts a value, which could fail on some rows", _ALLOWED)
-        return comparing.moment(self.read(inner), "date" if target == "DATE" else "time")
+            raise QuestionError("predicate", text, "casts a value, which could fail on some rows", _ALLOWED)
+        return terms.moment(self.read(inner), "date" if target == "DATE" else "time")
 
-    def _and(self, node: exp.And) -> Term:
-        return comparing.joined("and", [self.truth(part) for part in node.flatten()], _text(node))
+    def _and(self, node: exp.And, text: str) -> Term:
+        return terms.joined("and", [self.truth(part) for part in node.flatten()], text)
 
-    def _or(self, node: exp.Or) -> Term:
-        return comparing.joined("or", [self.truth(part) for part in node.flatten()], _text(node))
+    def _or(self, node: exp.Or, text: str) -> Term:
+        return terms.joined("or", [self.truth(part) for part in node.flatten()], text)
 
-    def _not(self, node: exp.Not) -> Term:
+    def _not(self, node: exp.Not, text: str) -> Term:
         inner = self.truth(node.this)
-        return Term("truth", lambda table: ~inner.build(table), _text(node))
+        return Term("truth", lambda table: ~inner.build(table), text)
 
-    def _neg(self, node: exp.Neg) -> Term:
-        return terms.negated(self.number(node.this), _text(node))
+    def _neg(self, node: exp.Neg, text: str) -> Term:
+        return arithmetic.negated(self.number(node.this), text)
 
-    def _is(self, node: exp.Is) -> Term:
+    def _is(self, node: exp.Is, text: str) -> Term:
         term = self.read(node.this)
         if isinstance(node.expression, exp.Null):
-            return Term("truth", lambda table: term.build(table).isnull(), _text(node))
+            return Term("truth", lambda table: term.build(table).isnull(), text)
         term = terms.read_as(term, "truth")
         if isinstance(node.expression, exp.Boolean) and term.kind == "truth":
             wanted = bool(node.expression.this)
-            return Term("truth", lambda table: (term.build(table) == wanted).fill_null(False), _text(node))
-        raise QuestionError("predicate", _text(node), "tests IS with something else than NULL, TRUE or FALSE")
+            return Term("truth", lambda table: (term.build(table) == wanted).fill_null(False), text)
+        raise QuestionError("predicate", text, "tests IS with something else than NULL, TRUE or FALSE")
 
-    def _null(self, node: exp.Null) -> Term:
+    def _null(self, node: exp.Null, text: str) -> Term:
         raise QuestionError("predicate", "NULL", "is never equal to anything", "write: column IS NULL")
 
-    def _between(self, node: exp.Between) -> Term:
-        text = _text(node)
+    def _between(self, node: exp.Between, text: str) -> Term:
         if not _only(node, "this", "low", "high"):
             raise QuestionError("predicate", text, "uses a special BETWEEN, which is not allowed")
         value = self.read(node.this)
-        low, high = (comparing.sides(value, self.read(node.args[end]), text) for end in ("low", "high"))
+        low, high = (terms.sides(value, self.read(node.args[end]), text) for end in ("low", "high"))
         if value.open and low[0].kind != high[0].kind:
             raise QuestionError("predicate", text, "lies between different kinds of values", "write two of one kind")
-        ends = [comparing.compare(">=", *low, text), comparing.compare("<=", *high, text)]
-        return comparing.joined("and", ends, text)
+        ends = [terms.compare(">=", *low, text), terms.compare("<=", *high, text)]
+        return terms.joined("and", ends, text)
 
-    def _in(self, node: exp.In) -> Term:
+    def _in(self, node: exp.In, text: str) -> Term:
         if not node.expressions or not _only(node, "this", "expressions"):
-            raise QuestionError("predicate", _text(node), "uses IN with something else than a list", _ALLOWED)
-        return comparing.among(self.read(node.this), [self.read(item) for item in node.expressions], _text(node))
+            raise QuestionError("predicate", text, "uses IN with something else than a list", _ALLOWED)
+        return functions.among(self.read(node.this), [self.read(item) for item in node.expressions], text)
 
-    def _like(self, node: exp.Like) -> Term:
-        return comparing.like(self.read(node.this), self.read(node.expression), _text(node))
+    def _like(self, node: exp.Like, text: str) -> Term:
+        return functions.like(self.read(node.this), self.read(node.expression), text)
 
-    def _length(self, node: exp.Length) -> Term:
-        return comparing.length(self.read(node.this), _text(node))
+    def _length(self, node: exp.Length, text: str) -> Term:
+        return functions.length(self.read(node.this), text)
 
-    def _abs(self, node: exp.Abs) -> Term:
-        return terms.size_of(self.number(node.this), _text(node))
+    def _abs(self, node: exp.Abs, text: str) -> Term:
+        return arithmetic.size_of(self.number(node.this), text)
 
-    def _round(self, node: exp.Round) -> Term:
+    def _round(self, node: exp.Round, text: str) -> Term:
         digits = self.read(node.args["decimals"]).literal if node.args.get("decimals") is not None else 0
         if not isinstance(digits, int) or not 0 <= digits <= 9:
-            raise QuestionError("predicate", _text(node), "rounds to something else than 0 to 9 digits")
-        return terms.rounded(self.number(node.this), digits, _text(node))
+            raise QuestionError("predicate", text, "rounds to something else than 0 to 9 digits")
+        return arithmetic.rounded(self.number(node.this), digits, text)
 
-    def _coalesce(self, node: exp.Coalesce) -> Term:
+    def _coalesce(self, node: exp.Coalesce, text: str) -> Term:
         parts = [self.read(part) for part in (node.this, *node.expressions)]
-        return comparing.first_known(parts, _text(node))
+        return functions.first_known(parts, text)
 
-    def _extract(self, node: exp.Extract) -> Term:
+    def _extract(self, node: exp.Extract, text: str) -> Term:
         part = node.this.name.lower()
         if part not in ("year", "month", "day"):
-            raise QuestionError("predicate", _text(node), "extracts something else than YEAR, MONTH or DAY")
-        return comparing.date_part(part, self.read(node.expression), _text(node))
+            raise QuestionError("predicate", text, "extracts something else than YEAR, MONTH or DAY")
+        return functions.date_part(part, self.read(node.expression), text)
 
 
-def _text(node: exp.Expr) -> str:
-    return node.sql(dialect="duckdb")
+def _literal(node: exp.Literal) -> Term:
+    text = str(node.this)
+    if node.is_string:
+        return terms.literal_term("text", text, "string", text)
+    try:
+        value = int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise QuestionError("predicate", text, "is not a number") from None
+    return terms.number_term(value, text)
 
 
 def _only(node: exp.Expr, *names: str) -> bool:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from optimaldp.errors import TableError
+from optimaldp.tables import sql
+from optimaldp.tables.arrow_feed import open_parquet
+from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.databases import open_url
-from optimaldp.tables.files import GLOB, open_path
+from optimaldp.tables.declaring import declare
 from optimaldp.tables.frames import OPENERS
-from optimaldp.tables.source import Source, declare, of_ibis
+from optimaldp.tables.schema import OPEN, Schema
+from optimaldp.tables.source import FED, Source, of_ibis, without_engine_message
+from optimaldp.tables.versions import read_as, version_of
+
+_PATTERN = "glob:"
+"""What a path starts with that is a pattern."""
+# What the names of files end with.
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "Parquet": (".parquet", ".pq"),
+    "CSV": tuple(f"{kind}{packed}" for kind in (".csv", ".tsv", ".txt") for packed in ("", ".gz", ".zst", ".bz2")),
+}
 
 
 def open_source(
@@ -48,9 +63,56 @@ def open_source(
     elif "://" in text:
         opened = open_url(text)
     else:
-        pattern = glob or (text.startswith(GLOB) and not os.path.exists(text))
-        opened = open_path(text.removeprefix(GLOB) if pattern else text, delimiter, encoding, pattern=pattern)
+        pattern = glob or (text.startswith(_PATTERN) and not os.path.exists(text))
+        text = text.removeprefix(_PATTERN) if pattern else text
+        paths = [text] if os.path.isfile(text) and not pattern else _found(text, pattern=pattern)
+        opened = _open_files(text, paths, delimiter, encoding)
     return declare(opened, types) if types else opened
+
+
+def _open_files(text: str, paths: list[str], delimiter: str | None, encoding: str | None) -> Source:
+    """Files as one table; their names say of which format they are."""
+    formats = {next((name for name in _ENDINGS if path.lower().endswith(_ENDINGS[name])), None) for path in paths}
+    if len(formats) > 1:
+        raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
+    if None in formats:
+        raise TableError("data", text, "is neither a CSV nor a Parquet file", "its name should end in .csv or .parquet")
+    title = formats.pop()
+    label = f"{title} {'file' if paths == [text] else 'files'} {text}"
+    if title == "Parquet":
+        if delimiter is not None or encoding is not None:
+            field = "encoding" if delimiter is None else "delimiter"
+            raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
+        return open_parquet(paths, label)
+    files = without_engine_message(label, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
+
+    def version() -> str:
+        own = without_engine_message(label, "read", lambda: version_of(paths))
+        return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
+
+    table = sql.Table(FED, dict.fromkeys(files.columns, "string"), fed=True)
+    return Source(table, Schema(tuple((name, OPEN) for name in files.columns)), label, version, files)
+
+
+def _found(text: str, *, pattern: bool) -> list[str]:
+    """The files that a pattern names or a folder holds."""
+    if pattern:
+        paths = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+        if not paths:
+            raise TableError("data", text, "matches no file", "give a pattern such as surveys/*.csv")
+        return paths
+    if os.path.isdir(text):
+        files = [path for path in sorted(Path(text).rglob("*")) if path.is_file()]
+        inside = [str(path) for path in files if path.name.lower().endswith(_ENDINGS["CSV"] + _ENDINGS["Parquet"])]
+        if not inside:
+            raise TableError("data", text, "is a folder without CSV or Parquet files")
+        return inside
+    if os.path.exists(text):  # a pipe, for example
+        return [text]
+    remedy = "give the path of a CSV or Parquet file"
+    if glob.has_magic(text):
+        remedy = f"if it is a pattern, write {_PATTERN}{text}, or say glob=True"
+    raise TableError("data", text, "does not exist", remedy)
 
 
 def _open_object(source: object) -> Source:

@@ -1,26 +1,25 @@
-"""From a reading to a number for each row, as Ibis expressions checked against the schema before anything is read."""
+"""From a reading to a number for each row, as expressions that are checked against the schema before anything is read.
+
+A condition is SQL: its text is parsed by sqlglot, typed against the table's public schema and rebuilt as an expression;
+everything that is not on a short list is refused by name. No part of it ever reaches an engine as text.
+"""
 
 from __future__ import annotations
 
-import datetime
-import itertools
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import engines, stepping, terms
-from optimaldp.tables.celltext import Meaning
-from optimaldp.tables.comparing import moment, moment_literal
+from optimaldp.tables import binning, engines, terms
 from optimaldp.tables.engines import writer
-from optimaldp.tables.predicates import parse_predicate
-from optimaldp.tables.schema import ColumnType, Schema
-from optimaldp.tables.tally import EVERY_RECORD, Bins, Condition, Edge, Grid, Option, Options, Reading, Steps
+from optimaldp.tables.schema import ColumnType, Meaning, Schema
+from optimaldp.tables.tally import EVERY_RECORD, Bins, Condition, Option, Options, Reading
 from optimaldp.tables.terms import Build, Term
 
 _MANY_LISTED = 500  # options: from here on writing them into a query takes longer than the query
+# How the cells of an open column are read beside options of that type.
+_MEANINGS: dict[type, Meaning] = {str: "text", int: "number", bool: "truth"}
 
 
 @dataclass(frozen=True)
@@ -42,44 +41,80 @@ class Numbered:
 def numbered(reading: Reading, schema: Schema) -> Numbered:
     """A reading checked against the schema."""
     if isinstance(reading, Condition):
-        return _condition(reading, schema)
+        # Not Predicate.on: a filtered count passes over NULL by itself, and turning it into FALSE costs a quarter of the query.
+        holds = _always if reading.text == EVERY_RECORD else parse_predicate(reading.text, schema).build
+        return Numbered(2, holds, lambda key: writer(key).cases((key, 0), else_=1))
     if isinstance(reading, Options):
         return _options(reading, schema)
-    if isinstance(reading, Bins):
-        return _bins(reading, schema)
-    return _steps(reading, schema)
+    size, key = binning.bins(reading, schema) if isinstance(reading, Bins) else binning.steps(reading, schema)
+    return Numbered(size, key, lambda key: key.fill_null(size - 1))
 
 
 def _always(table: object) -> Any:
     return writer(table).literal(True)
 
 
-def _condition(reading: Condition, schema: Schema) -> Numbered:
-    def number(key: object) -> Any:
-        return writer(key).cases((key, 0), else_=1)
+@dataclass(frozen=True)
+class Predicate:
+    """A checked predicate: its text, the columns that it names, and how to build it on an Ibis table."""
 
-    if reading.text == EVERY_RECORD:
-        return Numbered(2, _always, number)
-    # Not Predicate.on: a filtered count passes over NULL by itself, and turning it into FALSE costs a quarter of the query.
-    return Numbered(2, parse_predicate(reading.text, schema).build, number)
+    text: str
+    columns: tuple[str, ...]
+    build: Build = field(repr=False, compare=False)
+
+    def on(self, table: object) -> Any:
+        """The predicate as an Ibis expression that is never NULL: where it is unknown it does not hold."""
+        return self.build(table).fill_null(False)
+
+
+def parse_predicate(text: str, schema: Schema) -> Predicate:
+    """Check a SQL predicate against a schema, before anything is read.
+
+    **Guarantee.** The expression consists of the schema's columns, literals, comparisons, ``and or not in between like is``,
+    arithmetic and a short list of functions; it is typed; and it does not raise errors on some rows but not on others.
+
+    >>> from optimaldp.tables.schema import ColumnType
+    >>> schema = Schema((("age", ColumnType("whole", "int64")), ("order", ColumnType("text", "string"))))
+    >>> parse_predicate("age between 18 and 65 and order = 'it''s'", schema).columns
+    ('age', 'order')
+    """
+    from optimaldp.tables.grammar import Reader, parse  # with sqlglot
+
+    reader = Reader(schema)
+    try:
+        term = reader.truth(parse(text))
+    except RecursionError:
+        term = None
+    if term is None:
+        raise nested_too_deeply(text)
+    if not reader.named:
+        raise QuestionError("predicate", text, "names no column", "a predicate says something about each person")
+    return Predicate(text, tuple(reader.named), term.build)
+
+
+def nested_too_deeply(text: str) -> QuestionError:
+    """What an expression that is nested too deeply for Python is refused with, like any other."""
+    return QuestionError("predicate", text, "is nested too deeply", "write a list with IN, or ask a simpler question")
 
 
 def _options(reading: Options, schema: Schema) -> Numbered:
     name, column = schema.find(reading.column)
     options = _values(reading, name, column)
-    column = column.read_as(_meaning(options))
-    last = len(options)
-    many = last > terms.MANY and terms.can_list(column.kind, column.largest_whole)
-    _check_listed(options, name, column)
-    literals = [] if many else [_option_literal(option, name, column) for option in options]
-
-    def number(key: Any) -> Any:
-        if many:
-            return _place_in_list(key, options, column).fill_null(last)
-        return key.cases(*((literal.build(key), place) for place, literal in enumerate(literals)), else_=last)
-
+    meanings: set[Meaning] = {_MEANINGS[type(option)] for option in options}
+    if len(meanings) > 1:
+        remedy = "write all as text in quotes, or all as numbers"
+        raise QuestionError("options", options, "are of several kinds", remedy)
+    column = column.read_as(meanings.pop())
+    key = terms.column_term(name, column, name).build
     listed = options if reading.values is None else None
-    return Numbered(last + 1, terms.column_term(name, column, name).build, number, listed)
+    last = len(options)
+    if last > terms.MANY and terms.can_list(column.kind, column.largest_whole):
+        _check_listed(options, name, column)
+        return Numbered(last + 1, key, lambda key: _place_in_list(key, options, column).fill_null(last), listed)
+    literals = [(_option_literal(option, name, column).build, place) for place, option in enumerate(options)]
+    return Numbered(
+        last + 1, key, lambda key: key.cases(*((build(key), place) for build, place in literals), else_=last), listed
+    )
 
 
 def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
@@ -99,19 +134,6 @@ def _place_in_list(key: object, options: tuple[Option, ...], column: ColumnType)
         return place
     # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
     return terms.listing(column.kind, list(options), wide).index(wide).nullif(-1)
-
-
-def _meaning(options: tuple[Option, ...]) -> Meaning:
-    """How the cells of an open column are read beside these options."""
-    kinds: set[Meaning] = {_OPTION_MEANINGS[type(option)] for option in options}
-    if len(kinds) > 1:
-        raise QuestionError(
-            "options", options, "are of several kinds", "write all as text in quotes, or all as numbers"
-        )
-    return kinds.pop()
-
-
-_OPTION_MEANINGS: dict[type, Meaning] = {str: "text", int: "number", bool: "truth"}
 
 
 def _wide(value: Any) -> Any:
@@ -142,15 +164,16 @@ def _option_literal(option: Option, name: str, column: ColumnType) -> Term:
     if column.kind == "text" and isinstance(option, str):
         return terms.literal_term("text", option, "string", "")
     if column.kind == "date" and isinstance(option, str):
-        return moment(terms.literal_term("text", option, "string", option), "date")
+        return terms.moment(terms.literal_term("text", option, "string", option), "date")
     if column.kind in ("whole", "real") and isinstance(option, int) and not isinstance(option, bool):
         if not -(2**63) <= option < 2**63:
             raise QuestionError("options", option, "does not fit into 64 bits")
-        whole = column.kind == "whole"
-        if not whole and int(float(option)) != option:
+        if column.kind == "whole":
+            return terms.literal_term("whole", option, "int64", "")
+        if int(float(option)) != option:
             rule = f"is too large to be told from its neighbours in column {name}, which holds {column.words}"
             raise QuestionError("options", option, rule, "in a CSV, write it as text in quotes")
-        return terms.literal_term(column.kind, option if whole else float(option), "int64" if whole else "float64", "")
+        return terms.number_term(float(option), "")
     rule = f"is not an option of column {name}, which holds {column.words}"
     raise QuestionError("options", option, rule, "text goes into quotes, numbers do not")
 
@@ -159,87 +182,3 @@ def _truth(option: Option) -> bool | None:
     if isinstance(option, bool):
         return option
     return {"true": True, "false": False}.get(option.lower()) if isinstance(option, str) else None
-
-
-def _bins(reading: Bins, schema: Schema) -> Numbered:
-    name, stored = schema.find(reading.column)
-    column = stored.read_as(_edge_meaning(reading.edges))
-    edges = _edges(reading, name, column)
-    last = len(edges) - 1
-
-    def key(table: object) -> Any:
-        write = writer(table)
-        value = stepping.exact_value(table, name, column)
-        missing = value.isnull() | value.isnan() if value.type().is_floating() else value.isnull()
-        below = [(_is_below(value, edge, column), place) for place, edge in enumerate(edges[1:-1])]
-        return write.cases((missing, last), *below, else_=last - 1)
-
-    return Numbered(last + 1, key, lambda key: key.fill_null(last))
-
-
-def _edge_meaning(edges: tuple[Edge, ...]) -> Meaning:
-    """How the cells of an open column are read beside these edges."""
-    if any(isinstance(edge, datetime.datetime) for edge in edges):
-        return "time"
-    return "date" if any(isinstance(edge, datetime.date) for edge in edges) else "number"
-
-
-def _edges(reading: Bins, name: str, column: ColumnType) -> tuple[Edge, ...]:
-    edges = tuple(_edge(edge, name, column) for edge in reading.edges)
-    if len(edges) < 2 or any(low >= high for low, high in itertools.pairwise(edges)):  # type: ignore[operator]
-        shown = [str(edge) for edge in edges]
-        raise QuestionError("bins", shown, "are not at least two increasing edges", "for example 0, 18, 65, 120")
-    return edges
-
-
-def _edge(edge: Edge, name: str, column: ColumnType) -> Edge:
-    """An edge of the column's kind; a date beside points in time is its midnight."""
-    if isinstance(edge, datetime.datetime):
-        fits = column.kind == "time"
-        if edge.tzinfo is not None:
-            raise QuestionError("bins", str(edge), "names a time zone", "leave it out: times are compared as UTC")
-    elif isinstance(edge, datetime.date):
-        fits = column.kind in ("date", "time")
-        if column.kind == "time":
-            edge = datetime.datetime(edge.year, edge.month, edge.day)
-    else:
-        fits = column.kind in ("whole", "real")
-    if not fits:
-        remedy = "bins are numbers beside numbers, dates beside dates, points in time beside points in time"
-        raise QuestionError("bins", str(edge), f"does not fit column {name}, which holds {column.words}", remedy)
-    return edge
-
-
-def _is_below(value: Any, edge: Edge, column: ColumnType) -> Any:
-    """Whether a column is below an edge: exact for whole numbers and decimals, beside the nearest double for doubles."""
-    write = writer(value)
-    if isinstance(edge, datetime.date):
-        return value < moment_literal(edge, value, zoned=column.zoned)
-    dtype = value.type()
-    if dtype.is_floating():
-        return value < write.literal(float(edge), type="float64")
-    if dtype.is_decimal():
-        # For x with s digits: x < edge exactly when x < edge rounded up to s digits.
-        units, limit = math.ceil(edge * 10**dtype.scale), 10**38 - 1
-        least = Decimal(max(units, -limit)).scaleb(-dtype.scale, stepping.WIDE)
-        # By way of a text: a negative literal of more than 28 digits would be rounded on its way into the query.
-        exact = write.literal(format(least, "f")).cast(f"decimal(38, {dtype.scale})")
-        return value < exact if units <= limit else write.literal(True)
-    # For whole x: x < edge exactly when x < ceil(edge); beyond the largest number every x is.
-    kind, low, high = ("uint64", 0, 2**64 - 1) if dtype.is_uint64() else ("int64", -(2**63), 2**63 - 1)
-    above = math.ceil(edge)
-    return value < write.literal(max(above, low), type=kind) if above <= high else write.literal(True)
-
-
-def _steps(reading: Steps | Grid, schema: Schema) -> Numbered:
-    name, stored = schema.find(reading.column)
-    column = stored.read_as(_edge_meaning((reading.low, reading.high)))
-    low, high = _edge(reading.low, name, column), _edge(reading.high, name, column)
-    stepping.check(low, high, reading.step, name)
-    if isinstance(reading, Grid):
-        # Rounding half up to low + k·step is the bin [low + (k - ½)·step, low + (k + ½)·step).
-        bins, low = reading.points, reading.low - reading.step / 2
-    else:
-        bins = Steps(name, low, high, reading.step).bins
-    build = stepping.bin_number(name, column, low, reading.step, bins)
-    return Numbered(bins + 1, build, lambda key: key.fill_null(bins))

@@ -12,8 +12,8 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables.engines import writer
-from optimaldp.tables.people import Rule
 from optimaldp.tables.readings import Numbered
+from optimaldp.tables.tally import Rule
 
 MOST_VOTED = 2**31  # numbers: votes and number share 64 bits, for up to 2^32 rows of one person
 

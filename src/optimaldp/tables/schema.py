@@ -1,21 +1,26 @@
-"""What is public about a table: the names and types of its columns."""
+"""What is public about a table: the names and types of its columns, and how a cell of text is read.
+
+A CSV has no types, and its rows must not decide any. So a column of text is *open*: the question says how a cell is read, by what
+it is compared with; or a type is declared for it. What does not fit is NULL, alone.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.celltext import KINDS, Cell, Meaning
-from optimaldp.tables.engines import engine_name
+from optimaldp.tables.engines import engine_name, parsed_moment, writer
 from optimaldp.tables.tally import Option
 
 Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
+Meaning = Literal["open", "text", "number", "whole", "date", "time", "truth"]
 
-_WORDS: dict[Kind, str] = {
+WORDS: dict[Kind, str] = {
     "text": "text",
     "whole": "whole numbers",
     "real": "numbers",
@@ -24,11 +29,72 @@ _WORDS: dict[Kind, str] = {
     "time": "points in time",
     "other": "values of another kind",
 }
+KINDS: dict[Meaning, Kind] = {
+    "open": "text",
+    "text": "text",
+    "number": "real",
+    "whole": "whole",
+    "date": "date",
+    "time": "time",
+    "truth": "truth",
+}
+_EXPONENT = "([eE][+-]?[0-9]+)?"
+_NUMBER = f"^[+-]?[0-9]+([.][0-9]+)?{_EXPONENT}$"
+_WHOLE = "^[+-]?[0-9]+$"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATE = f"^{_DAY}$"
+_TIME = f"^{_DAY}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?)?$"
+_SURE_NUMBER = "^[+-]?[0-9]{1,90}([.][0-9]{1,90})?([eE][+-]?[0-9]{1,2})?$"
+_SURE_WHOLE = "^[+-]?[0-9]{1,18}$"
 
 
-def kind_words(kind: Kind) -> str:
-    """A kind of value in words."""
-    return _WORDS[kind]
+@dataclass(frozen=True)
+class Cell:
+    """What the cells of a column of text mean, and how they are written."""
+
+    meaning: Meaning
+    form: tuple[str, ...] = ()
+    """Numbers: the marks of thousands and of decimals. Dates and times: the format. Truth: the words for true and false."""
+    sure: bool = field(default=False, repr=False)
+    """Whether only what surely fits is cast: servers have no cast that gives NULL."""
+
+    def value(self, text: Any) -> Any:
+        """The cells as values; NULL where a cell does not fit."""
+        if self.meaning in ("open", "text"):
+            return text
+        write = writer(text)
+        if self.meaning == "truth":
+            yes, no = self.form or ("true", "false")
+            lowered = text.lower()
+            return write.cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
+        if self.meaning in ("date", "time"):
+            return self._moment(text)
+        if self.form:
+            text = _plain_number(text, *self.form)
+        whole = self.meaning == "whole"
+        dtype = "int64" if whole else "float64"
+        if self.sure:
+            return write.cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
+        return write.cases((text.re_search(_WHOLE if whole else _NUMBER), text.try_cast(dtype)))
+
+    def _moment(self, text: Any) -> Any:
+        write = writer(text)
+        if self.form:
+            return parsed_moment(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
+        if self.meaning == "date":
+            return write.cases((text.re_search(_DATE), text.try_cast("date")))
+        return write.cases((text.re_search(_TIME), text.try_cast("timestamp")))
+
+
+def _plain_number(text: Any, thousands: str, decimal: str) -> Any:
+    """A number with marks between thousands and its own decimal mark, as one without; NULL where it is neither."""
+    write = writer(text)
+    group, point = re.escape(thousands), re.escape(decimal)
+    grouped = f"[0-9]{{1,3}}({group}[0-9]{{3}})+|" if thousands else ""
+    pattern = f"^[+-]?({grouped}[0-9]+)({point}[0-9]+)?{_EXPONENT}$"
+    plain = text.replace(thousands, "") if thousands else text
+    plain = plain if decimal == "." else plain.replace(decimal, ".")
+    return write.cases((text.re_search(pattern), plain))
 
 
 @dataclass(frozen=True)
@@ -45,16 +111,11 @@ class ColumnType:
 
     @property
     def words(self) -> str:
-        return _WORDS[self.kind]
-
-    @property
-    def open(self) -> bool:
-        """Whether the question says how a cell is read."""
-        return self.cell is not None and self.cell.meaning == "open"
+        return WORDS[self.kind]
 
     def read_as(self, meaning: Meaning) -> ColumnType:
         """An open column as the question reads it; any other column as it is."""
-        return of_cell(Cell(meaning)) if self.open else self
+        return of_cell(Cell(meaning)) if self == OPEN else self
 
     def value(self, table: Any, name: str) -> Any:
         """The column of this type on an Ibis table."""
@@ -143,6 +204,10 @@ def of_cell(cell: Cell) -> ColumnType:
     """The type of a column of text whose cells have a meaning; truth values list their options themselves."""
     name = "int64" if cell.meaning == "whole" else "text" if cell.meaning == "open" else cell.meaning
     return ColumnType(KINDS[cell.meaning], name, (False, True) if cell.meaning == "truth" else None, cell)
+
+
+OPEN = of_cell(Cell("open"))
+"""The type of a column without one: text, and the question says how a cell is read."""
 
 
 def column_type(dtype: object, options: tuple[Option, ...] | None = None) -> ColumnType:

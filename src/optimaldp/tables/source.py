@@ -1,19 +1,39 @@
-"""A table that can be counted: where it lives, and what is public about it."""
+"""A table that can be counted: where it lives, what is public about it, and how one query runs on it.
+
+Engine errors may quote cells (a CSV reader quotes the whole line): they are replaced by errors that do not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from optimaldp.errors import TableError
-from optimaldp.tables.celltext import read_declaration
-from optimaldp.tables.engines import as_text, check_engine, engine_name, listed_options
-from optimaldp.tables.feeding import Feed, fetch
-from optimaldp.tables.safety import without_engine_message
-from optimaldp.tables.schema import ColumnType, Schema, column_type, of_cell
+from optimaldp.errors import MissingExtraError, OptimalDPError, TableError
+from optimaldp.extras import EXTRAS
+from optimaldp.tables import sql
+from optimaldp.tables.engines import as_text, check_engine, configured, embedded, listed_options
+from optimaldp.tables.schema import ColumnType, Schema, column_type
 from optimaldp.tables.tally import Option
-from optimaldp.tables.versions import read_as, version_of_ibis
+from optimaldp.tables.versions import version_of_ibis
+
+Answer = TypeVar("Answer")
+
+
+class Feed(Protocol):
+    """Records that are streamed into the engine for each query anew, only the columns that it names."""
+
+    def reader(self, wanted: Sequence[str]) -> Any: ...
+
+
+class TextFeed(Feed, Protocol):
+    """Records of text; where there are few, they are handed over as they are, without Arrow."""
+
+    def few(self, wanted: Sequence[str]) -> list[list[str | None]] | None: ...
+
+
+FED = "optimaldp_records"
+"""The name under which an engine knows records that are streamed into it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,22 +44,22 @@ class Source:
     """The table that expressions are built on: of Ibis, or of our own SQL."""
     schema: Schema
     label: str
-    token: Callable[[], str | None] = field(default=lambda: None, compare=False)
+    version: Callable[[], str | None] = field(default=lambda: None, compare=False)
+    """A token that changes when the data does, or None where nothing tells: see :mod:`optimaldp.tables.versions`."""
     feed: Feed | None = field(default=None, compare=False)
     """What streams the records into the engine, where they are not there already."""
 
     def describe(self) -> str:
         """What this is, in public words: where it lives and how many columns it has."""
-        columns = "1 column" if len(self.schema) == 1 else f"{len(self.schema)} columns"
-        return f"{self.label} ({columns})"
-
-    def version(self) -> str | None:
-        """A token that changes when the data does, or None where nothing tells: see :mod:`optimaldp.tables.versions`."""
-        return self.token()
+        number = len(self.schema.columns)
+        return f"{self.label} ({number} column{'' if number == 1 else 's'})"
 
     def fetch(self, expression: object) -> list[tuple[Any, ...]]:
-        """Run one expression and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
-        return without_engine_message(self.label, "counted", lambda: fetch(self.table, expression, self.feed))
+        """Run one expression, once, and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
+        run: Callable[..., list[tuple[Any, ...]]] = _fetch if self.feed is None else _fetch_fed
+        if isinstance(self.table, sql.Table):
+            run = _fetch_text
+        return without_engine_message(self.label, "counted", lambda: run(self.table, expression, self.feed))
 
     def __repr__(self) -> str:
         return f"Source({self.describe()})"
@@ -49,7 +69,7 @@ def wrap(
     open_table: Callable[[], Any],
     label: str,
     *,
-    token: Callable[[], str | None] = lambda: None,
+    version: Callable[[], str | None] = lambda: None,
     options: dict[str, tuple[Option, ...]] | None = None,
     columns: Mapping[str, ColumnType] | None = None,
     feed: Feed | None = None,
@@ -68,32 +88,112 @@ def wrap(
     table, schema = without_engine_message(label, "opened", opened, remedy=remedy)
     if not len(schema):
         raise TableError("data", label, "has no columns")
-    return Source(table, schema, label, token, feed)
+    return Source(table, schema, label, version, feed)
 
 
 def of_ibis(open_table: Callable[[], Any], label: str) -> Source:
     """A source from a function that opens an Ibis table; its engine says which version of the data it is."""
     opened = wrap(open_table, label)
-    return replace(opened, token=lambda: version_of_ibis(opened.table, label))
+
+    def version() -> str | None:
+        return without_engine_message(label, "read", lambda: version_of_ibis(opened.table))
+
+    return replace(opened, version=version)
 
 
-def declare(source: Source, types: Mapping[str, str]) -> Source:
-    """Say what the cells of some text columns mean; a cell that does not fit is NULL, and nothing else depends on it."""
-    declared: dict[str, ColumnType] = {}
-    for written, kind in types.items():
-        name, column = source.schema.find(written, field="types")
-        cell = read_declaration(name, kind)
-        if column.kind != "text":
-            raise TableError("types", name, f"holds {column.words} already", "declare types for columns of text only")
-        engine = engine_name(source.table)
-        if cell.meaning in ("date", "time") and engine != "duckdb":
-            rule = f"cannot be read from text in {engine}, which fails on a text that is none"
-            raise TableError("types", kind, rule, "give the column a type in the database")
-        declared[name] = of_cell(cell)
-    columns = tuple((name, declared.get(name, column)) for name, column in source.schema.columns)
+def fed_table(columns: object) -> Any:
+    """A table in an embedded DuckDB that a feed fills when a query runs: its columns as names and Arrow types."""
+    import pyarrow as pa
 
-    def declared_version() -> str | None:
-        token = source.version()
-        return None if token is None else read_as(token, sorted(types.items()))
+    connection = embedded()
+    # Not empty_table(), which imports pandas where that is installed.
+    connection.con.register(FED, pa.Table.from_batches([], schema=pa.schema(columns)))
+    return connection.table(FED)
 
-    return replace(source, schema=Schema(columns), token=declared_version)
+
+def _fetch(table: Any, expression: Any, _: None) -> list[tuple[Any, ...]]:
+    """Where the table lives. Plain rows: a data frame would cost a second of imports."""
+    connection = table.get_backend()
+    name = connection.name
+    connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
+    query = connection.compile(expression)
+    if name == "duckdb":
+        return list(connection.raw_sql(query).fetchall())
+    if name == "postgres":
+        with connection.con.cursor() as cursor:
+            return list(cursor.execute(query).fetchall())
+    return [tuple(row) for row in connection._session.sql(query).collect()]
+
+
+def _fetch_fed(table: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]:
+    """In a database for this query alone: nobody else sees what is registered there, and no failure before has damaged it."""
+    import duckdb
+    import ibis.expr.operations as ops
+
+    connection, node = table.get_backend(), expression.op()
+    wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
+    with configured(duckdb.connect()) as own:
+        _register_functions(connection, node, own)
+        own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
+        return list(own.execute(connection.compile(expression)).fetchall())
+
+
+def _fetch_text(table: sql.Table, expression: sql.Table, feed: TextFeed) -> list[tuple[Any, ...]]:
+    """The same for records of text, by our own SQL."""
+    import duckdb
+
+    wanted = [name for name in table.columns if name in expression.needs] or [next(iter(table.columns))]
+    with configured(duckdb.connect()) as own:
+        for need in expression.needs:
+            if isinstance(need, sql.Function):
+                need.register(own)
+        few = feed.few(wanted)
+        if few is None:
+            own.register(FED, feed.reader(wanted))
+        else:
+            columns = ", ".join(f"UNNEST(CAST(? AS VARCHAR[])) AS {sql.quoted(name)}" for name in wanted)
+            own.execute(f"CREATE TEMP TABLE {FED} AS SELECT {columns}", few)
+        return list(own.execute(expression.text).fetchall())
+
+
+def _register_functions(connection: Any, node: Any, own: Any) -> None:
+    """Make our own functions known to another connection, as Ibis does for its own."""
+    import ibis.expr.operations as ops
+    from ibis.expr.operations.udf import InputType
+
+    for function in node.find(ops.ScalarUDF):
+        if function.__input_type__ is InputType.PYARROW:
+            connection._register_pyarrow_udf(function)(own)
+
+
+def without_engine_message(described: str, doing: str, work: Callable[[], Answer], *, remedy: str = "") -> Answer:
+    """Run *work* on data; an error of the engine becomes one that names only the source and the error's type.
+
+    **Guarantee.** The new error has neither a cause nor a context: nothing that the engine said can be reached from it.
+    """
+    try:
+        return work()
+    except OptimalDPError:
+        raise
+    except ImportError as error:
+        replacement: Exception = _missing(described, error)
+    except Exception as error:
+        replacement = _replacement(described, doing, type(error).__name__, remedy)
+    # Outside of the except block: even with "from None" the engine's error would stay reachable as the context.
+    raise replacement
+
+
+def _replacement(described: str, doing: str, name: str, remedy: str) -> TableError:
+    rule = f"could not be {doing}: the engine reported {name}; its words are withheld because they may quote cells"
+    return TableError("data", described, rule, remedy)
+
+
+def _missing(described: str, error: ImportError) -> Exception:
+    package = (error.name or "").split(".")[0]
+    extra = EXTRAS.get(package)
+    if extra:
+        return MissingExtraError(package, extra)
+    rule = (
+        f"needs the package {package}, which is not installed" if package else "needs a package that is not installed"
+    )
+    return TableError("data", described, rule, "install Ibis with the part for this engine")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _TYPES = {
@@ -57,12 +57,13 @@ Need = str | Function
 """What a query needs: a column of the records, or a function."""
 
 
-def _unary(before: str, after: str, dtype: str = "") -> Any:
-    return lambda self: Value.of(f"{before}{{}}{after}", dtype or self.dtype, self)
+def _written(pattern: str, dtype: str = "") -> Any:
+    """A method that writes *pattern* around its value and what it is given, as a value of that type or of the same one."""
+    return lambda self, *others: Value.of(pattern, dtype or self.dtype, self, *others)
 
 
-def _binary(symbol: str, dtype: str = "") -> Any:
-    return lambda self, other: Value.of(f"({{}} {symbol} {{}})", dtype or self.dtype, self, other)
+def _converted(word: str) -> Any:
+    return lambda self, dtype: Value.of(f"{word}({{}} AS {_TYPES[dtype]})", dtype, self)
 
 
 @dataclass(frozen=True, eq=False)  # equality writes a comparison
@@ -83,69 +84,44 @@ class Value:
     def type(self) -> DataType:
         return DataType(self.dtype)
 
-    __eq__, __ne__ = _binary("=", "boolean"), _binary("<>", "boolean")
-    __lt__, __le__ = _binary("<", "boolean"), _binary("<=", "boolean")
-    __gt__, __ge__ = _binary(">", "boolean"), _binary(">=", "boolean")
-    __and__, __or__ = _binary("AND", "boolean"), _binary("OR", "boolean")
-    __add__, __sub__, __mul__, __mod__ = _binary("+"), _binary("-"), _binary("*"), _binary("%")
-    __truediv__ = _binary("/", "float64")
-    __invert__, __neg__ = _unary("(NOT ", ")"), _unary("(-", ")")
-    abs, floor, round = _unary("ABS(", ")"), _unary("FLOOR(", ")"), _unary("ROUND(", ")")
-    lower, upper = _unary("LOWER(", ")"), _unary("UPPER(", ")")
-    length = _unary("LENGTH(", ")", "int64")
-    isnull, notnull = _unary("(", " IS NULL)", "boolean"), _unary("(", " IS NOT NULL)", "boolean")
-    isnan = _unary("ISNAN(", ")", "boolean")
-    year, month, day = (_unary(f"EXTRACT({part} FROM ", ")", "int64") for part in _PARTS)
-    epoch_seconds = _unary("EPOCH(", ")", "float64")
-    encoded = _unary("ENCODE(", ")", "binary")
-    min, max, sum = _unary("MIN(", ")"), _unary("MAX(", ")"), _unary("SUM(", ")")
-    any, all = _unary("BOOL_OR(", ")"), _unary("BOOL_AND(", ")")
-    count = _unary("COUNT(", ")", "int64")
+    __eq__, __ne__ = _written("({} = {})", "boolean"), _written("({} <> {})", "boolean")
+    __lt__, __le__ = _written("({} < {})", "boolean"), _written("({} <= {})", "boolean")
+    __gt__, __ge__ = _written("({} > {})", "boolean"), _written("({} >= {})", "boolean")
+    __and__, __or__ = _written("({} AND {})", "boolean"), _written("({} OR {})", "boolean")
+    __invert__, __neg__ = _written("(NOT {})"), _written("(-{})")
+    __add__, __sub__, __mul__ = _written("({} + {})"), _written("({} - {})"), _written("({} * {})")
+    __mod__, __truediv__ = _written("({} % {})"), _written("({} / {})", "float64")
+    abs, floor, round = _written("ABS({})"), _written("FLOOR({})"), _written("ROUND({})")
+    isnan = _written("ISNAN({})", "boolean")
+    isnull, notnull = _written("({} IS NULL)", "boolean"), _written("({} IS NOT NULL)", "boolean")
+    fill_null, nullif = _written("COALESCE({}, {})"), _written("NULLIF({}, {})")
+    between = _written("({} BETWEEN {} AND {})", "boolean")
+    cast, try_cast = _converted("CAST"), _converted("TRY_CAST")
+    lower, upper = _written("LOWER({})"), _written("UPPER({})")
+    length = _written("LENGTH({})", "int64")
+    like, re_search = _written("({} LIKE {})", "boolean"), _written("REGEXP_MATCHES({}, {})", "boolean")
+    replace = _written("REPLACE({}, {}, {})")
+    encoded = _written("ENCODE({})", "binary")
+    try_strptime = _written("TRY_STRPTIME({}, {})", "timestamp")
+    year, month, day = (_written(f"EXTRACT({part} FROM {{}})", "int64") for part in _PARTS)
+    epoch_seconds = _written("EPOCH({})", "float64")
+    contains = _written("LIST_CONTAINS({}, {})", "boolean")
+    min, max, sum = _written("MIN({})"), _written("MAX({})"), _written("SUM({})")
+    any, all = _written("BOOL_OR({})"), _written("BOOL_AND({})")
+    count = _written("COUNT({})", "int64")
 
     def __rsub__(self, other: object) -> Value:
         return Value.of("({} - {})", self.dtype, other, self)
 
-    def cast(self, dtype: str) -> Value:
-        return Value.of(f"CAST({{}} AS {_TYPES[dtype]})", dtype, self)
-
-    def try_cast(self, dtype: str) -> Value:
-        return Value.of(f"TRY_CAST({{}} AS {_TYPES[dtype]})", dtype, self)
-
-    def fill_null(self, other: object) -> Value:
-        return coalesce(self, other)
-
-    def nullif(self, other: object) -> Value:
-        return Value.of("NULLIF({}, {})", self.dtype, self, other)
-
-    def between(self, low: object, high: object) -> Value:
-        return Value.of("({} BETWEEN {} AND {})", "boolean", self, low, high)
-
     def isin(self, values: Sequence[object]) -> Value:
         return Value.of(f"({{}} IN ({', '.join(['{}'] * len(values))}))", "boolean", self, *values)
-
-    def contains(self, value: Value) -> Value:
-        """Whether a value is in this list."""
-        return Value.of("LIST_CONTAINS({}, {})", "boolean", self, value)
 
     def index(self, value: Value) -> Value:
         """The place of a value in this list; -1 where it is not in it, NULL for NULL."""
         return cases((value.notnull(), Value.of("COALESCE(LIST_POSITION({}, {}), 0)", "int64", self, value) - 1))
 
-    def like(self, pattern: str) -> Value:
-        return Value.of("({} LIKE {})", "boolean", self, pattern)
-
-    def re_search(self, pattern: str) -> Value:
-        return Value.of("REGEXP_MATCHES({}, {})", "boolean", self, pattern)
-
-    def replace(self, old: str, new: str) -> Value:
-        return Value.of("REPLACE({}, {}, {})", "string", self, old, new)
-
     def strip(self) -> Value:
         return Value.of("TRIM({}, {})", "string", self, string.whitespace)
-
-    def try_strptime(self, form: str) -> Value:
-        """The point in time that a text is in that form; NULL where it is none."""
-        return Value.of("TRY_STRPTIME({}, {})", "timestamp", self, form)
 
     def truncate(self, unit: str) -> Value:
         return Value.of("CAST(DATE_TRUNC({}, {}) AS TIMESTAMP)", "timestamp", {"s": "second"}[unit], self)
@@ -217,18 +193,19 @@ def call(function: Function, value: Value, dtype: str) -> Value:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows: their SQL, the types of their columns, and what they need."""
+    """Rows: their SQL, their columns, and what they need."""
 
     text: str
-    types: dict[str, str]
+    columns: dict[str, str]
+    """Names and types."""
     needs: frozenset[Need] = frozenset()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(self.types)
+    fed: bool = False
+    """Whether these are the records that a feed fills in: whoever names a column of them needs it."""
+    grouped: tuple[str, ...] = ()
+    """The columns by which the rows are aggregated."""
 
     def __getitem__(self, name: str) -> Value:
-        return Value(f"t.{quoted(name)}", self.types[name])
+        return Value(f"t.{quoted(name)}", self.columns[name], frozenset([name] if self.fed else ()))
 
     def __getattr__(self, name: str) -> Value:
         try:
@@ -237,53 +214,34 @@ class Table:
             raise AttributeError(name) from None
 
     def select(self, **values: Value) -> Table:
-        return _selected(self, values)
+        """These values alone; where the rows are grouped, beside what they are grouped by."""
+        keys = {name: self[name] for name in self.grouped}
+        wanted = keys | values
+        columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in wanted.items())
+        groups = f" GROUP BY {', '.join(key.text for key in keys.values())}" if keys else ""
+        needs = self.needs.union(*(value.needs for value in wanted.values()))
+        types = {name: value.dtype for name, value in wanted.items()}
+        return Table(f"(SELECT {columns} FROM {self.text} AS t{groups})", types, needs)
 
     aggregate = select
 
     def mutate(self, **values: Value) -> Table:
-        return _selected(self, {name: self[name] for name in self.types} | values)
+        return self.select(**({name: self[name] for name in self.columns} | values))
 
     def drop(self, name: str) -> Table:
-        return _selected(self, {own: self[own] for own in self.types if own != name})
+        return self.select(**{own: self[own] for own in self.columns if own != name})
 
     def filter(self, holds: Value) -> Table:
-        return Table(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.types, self.needs | holds.needs)
+        return Table(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.columns, self.needs | holds.needs)
 
     def limit(self, rows: int) -> Table:
-        return Table(f"(SELECT * FROM {self.text} AS t LIMIT {rows})", self.types, self.needs)
+        return Table(f"(SELECT * FROM {self.text} AS t LIMIT {rows})", self.columns, self.needs)
 
     def count(self, where: Value | None = None) -> Value:
         return Value("COUNT(*)", "int64") if where is None else Value.of("COUNT(*) FILTER (WHERE {})", "int64", where)
 
-    def group_by(self, *names: str) -> _Groups:
-        return _Groups(self, names)
-
-
-class Records(Table):
-    """Records that a feed fills in under this name: whoever names a column of them needs it."""
-
-    def __getitem__(self, name: str) -> Value:
-        return Value(f"t.{quoted(name)}", self.types[name], frozenset([name]))
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """Rows that agree in some columns."""
-
-    rows: Table
-    names: Sequence[str]
-
-    def aggregate(self, **values: Value) -> Table:
-        keys = {name: self.rows[name] for name in self.names}
-        return _selected(self.rows, keys | values, f" GROUP BY {', '.join(key.text for key in keys.values())}")
-
-
-def _selected(rows: Table, values: Mapping[str, Value], after: str = "") -> Table:
-    columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in values.items())
-    needs = rows.needs.union(*(value.needs for value in values.values()))
-    types = {name: value.dtype for name, value in values.items()}
-    return Table(f"(SELECT {columns} FROM {rows.text} AS t{after})", types, needs)
+    def group_by(self, *names: str) -> Table:
+        return replace(self, grouped=names)
 
 
 def quoted(name: str) -> str:

@@ -16,11 +16,10 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import terms
-from optimaldp.tables.comparing import moment_literal
 from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import ColumnType
 from optimaldp.tables.tally import Edge, Step, steps_between
-from optimaldp.tables.terms import Build
+from optimaldp.tables.terms import Build, moment_literal
 
 MOST_BINS = 2**50
 WIDE = Context(prec=60)

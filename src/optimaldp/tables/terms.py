@@ -1,32 +1,46 @@
-"""Typed terms: what a predicate is made of, checked before anything is read and built as Ibis expressions afterwards.
+"""Typed terms: what a predicate is made of, checked before anything is read and built as expressions afterwards.
 
-A term must not fail on some rows and succeed on others, because the failure itself would tell something about those rows.
-So sums of whole numbers are computed exactly where the types prove that they fit, and in double precision otherwise; a double
-that could overflow or underflow is cut off first; dividing by zero gives NULL.
+A term must not fail on some rows and succeed on others, because the failure itself would tell something about those rows. Both
+sides of a comparison must be of one kind, and that is checked by type alone.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.celltext import KINDS, Cell, Meaning
 from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import ColumnType, Kind
+from optimaldp.tables.schema import KINDS, OPEN, WORDS, Cell, ColumnType, Kind, Meaning
 
 Build = Callable[[Any], Any]
 """From a table to a value of it, by whatever writes its expressions."""
 
-# Doubles beyond these are NULL (or 0) in arithmetic: some engines raise an error on overflow and underflow, others do not.
-HUGE, TINY = 1e100, 1e-100
-_EDGE = 1e290  # a result whose bound stays below needs no cutting off
-_FITS = 2.0**62  # whole numbers below stay whole
-_WHOLE_DOUBLE = 2.0**52  # from here on every double is a whole number
+MEANINGS: dict[Kind, Meaning] = {
+    "whole": "number",
+    "real": "number",
+    "text": "text",
+    "truth": "truth",
+    "date": "date",
+    "time": "time",
+}
+"""How open text is read beside a value of that kind."""
+_LATER: tuple[tuple[Kind, Kind], ...] = (("text", "date"), ("text", "time"), ("date", "time"))
+"""Literals of the first kind that are of the second one beside it."""
+_DECLARED = "--type age=number, or types={'age': 'number'}"
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 
 
 @dataclass(frozen=True)
@@ -48,11 +62,14 @@ class Term:
 
 def column_term(name: str, column: ColumnType, text: str) -> Term:
     """A column. Numbers that are not whole come as doubles, whatever the engine stores."""
+    if column == OPEN:
+        return Term("text", lambda table: table[name], text, open=True)
     if column.kind == "whole":
         return Term("whole", lambda table: column.value(table, name), text, column.largest_whole, 1.0)
     if column.kind == "real":
         return Term("real", lambda table: as_double(column.value(table, name)), text)
-    return Term(column.kind, lambda table: column.value(table, name), text, zoned=column.zoned, open=column.open)
+    zoned = column.kind == "time" and column.zoned
+    return Term(column.kind, lambda table: column.value(table, name), text, zoned=zoned)
 
 
 def read_as(term: Term, meaning: Meaning) -> Term:
@@ -87,26 +104,110 @@ def _clamped(value: Any) -> Any:
 
 def number_term(value: int | float, text: str) -> Term:
     """A number that the caller wrote."""
-    whole = isinstance(value, int) and abs(value) < 2**63
     if value and not 1e-90 <= abs(value) <= 1e90:
         raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
     size = float(abs(value))
-    if whole:
-        return Term("whole", partial(_literal, int(value), "int64"), text, size, size or 1.0, int(value), constant=True)
+    bounds = size, size or 1.0
+    if isinstance(value, int) and abs(value) < 2**63:
+        return Term(
+            "whole", lambda near: writer(near).literal(value, type="int64"), text, *bounds, value, constant=True
+        )
+    double = float(value)
+    # By way of its text: a bare 0.1 is a decimal to engines, whose sums are not those of doubles.
     return Term(
-        "real", partial(_literal, float(value), "float64"), text, size, size or 1.0, float(value), constant=True
+        "real",
+        lambda near: writer(near).literal(repr(double), type="string").cast("float64"),
+        text,
+        *bounds,
+        double,
+        constant=True,
     )
 
 
 def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
-    """Text, true, false, a date or a point in time that the caller wrote."""
-    return Term(kind, partial(_literal, value, dtype), text, literal=value, constant=True)
+    """Text, true, false, a whole number, a date or a point in time that the caller wrote."""
+    return Term(kind, lambda near: writer(near).literal(value, type=dtype), text, literal=value, constant=True)
 
 
-def _literal(value: object, dtype: str, beside: object) -> Any:
-    if isinstance(value, float):  # a bare 0.1 is a decimal to engines, whose sums are not those of doubles
-        return writer(beside).literal(repr(value), type="string").cast(dtype)
-    return writer(beside).literal(value, type=dtype)
+def real(term: Term) -> Term:
+    """The same number as a double."""
+    if term.kind == "real":
+        return term
+    if term.literal is not None:
+        return number_term(float(term.literal), term.text)
+    return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
+
+
+def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
+    """Two terms made comparable, by type alone.
+
+    Open text is read as what is written beside it; a text literal beside dates or times, or a date beside times, is one; whole
+    numbers stay exact beside whole ones. All else must agree.
+    """
+    made = []
+    for term, other in ((left, right), (right, left)):
+        if term.open:
+            if other.open or not other.constant:
+                rule = "compares columns, and nothing says how the cells of a column without a type are read"
+                raise QuestionError("predicate", text, rule, f"declare types, for example {_DECLARED}")
+            term = read_as(term, MEANINGS[other.kind])
+        elif term.literal is not None and (term.kind, other.kind) in _LATER:
+            term = moment(term, other.kind, zoned=other.zoned)
+        made.append(term)
+    left, right = made
+    if {left.kind, right.kind} == {"whole", "real"}:
+        return real(left), real(right)
+    if left.kind != right.kind:
+        raise _mixed(left, right, text)
+    return left, right
+
+
+def _mixed(left: Term, right: Term, text: str) -> QuestionError:
+    remedy = f"text goes into single quotes, numbers do not; text that holds numbers is declared: {_DECLARED}"
+    if {left.kind, right.kind} == {"text", "truth"}:
+        remedy = "text goes into single quotes, and true and false in a CSV are text"
+    return QuestionError("predicate", text, f"compares {WORDS[left.kind]} with {WORDS[right.kind]}", remedy)
+
+
+def moment(term: Term, kind: Kind, *, zoned: bool = False) -> Term:
+    """A literal as a date or a point in time; beside a column with a time zone it is UTC."""
+    text = str(term.literal)
+    try:
+        value = datetime.datetime.fromisoformat(text)
+        day = datetime.date.fromisoformat(text) if kind == "date" else None
+    except ValueError:
+        remedy = "write dates as 2024-01-31 and times as 2024-01-31 12:00:00"
+        raise QuestionError("predicate", text, "is not a date or a point in time", remedy) from None
+    if value.tzinfo is not None:
+        raise QuestionError("predicate", text, "names a time zone", "leave it out: times are compared as UTC")
+    if day is not None:
+        return literal_term(kind, day, "date", term.text)
+    if zoned:
+        return literal_term(kind, value.replace(tzinfo=datetime.UTC), "timestamp('UTC')", term.text)
+    return literal_term(kind, value, "timestamp", term.text)
+
+
+def moment_literal(when: datetime.date, beside: object, *, zoned: bool = False) -> Any:
+    """A date or a point in time that the caller wrote, as an expression."""
+    kind: Kind = "time" if isinstance(when, datetime.datetime) else "date"
+    return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(beside)
+
+
+def compare(symbol: str, left: Term, right: Term, text: str) -> Term:
+    if left.kind == "truth" and symbol not in ("=", "<>"):
+        raise QuestionError("predicate", text, "puts true and false into an order", "use = or <>")
+    apply = _OPERATORS[symbol]
+    return Term("truth", lambda table: apply(left.build(table), right.build(table)), text)
+
+
+def joined(word: str, parts: list[Term], text: str) -> Term:
+    """And or or of many parts, as a balanced tree: a list of a thousand must not nest a thousand deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    left, right = joined(word, parts[:middle], text), joined(word, parts[middle:], text)
+    combine = operator.and_ if word == "and" else operator.or_
+    return Term("truth", lambda table: combine(left.build(table), right.build(table)), text)
 
 
 MANY = 30  # literals: from here on they go to the engine as one list
@@ -122,147 +223,3 @@ def can_list(kind: Kind, largest: float) -> bool:
 def listing(kind: Kind, values: list[Any], beside: object) -> Any:
     """Many literals as one list."""
     return writer(beside).literal(values, type=LISTED[kind])
-
-
-def real(term: Term) -> Term:
-    """The same number as a double."""
-    if term.kind == "real":
-        return term
-    if term.literal is not None:
-        return number_term(float(term.literal), term.text)
-    return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
-
-
-def cut(term: Term) -> Term:
-    """The same double without what could overflow (NULL) or underflow (0); NaN becomes NULL too."""
-    if term.literal is not None or (term.largest <= HUGE and term.smallest >= TINY):
-        return term
-
-    def build(table: object) -> Any:
-        write = writer(table)
-        value = term.build(table)
-        size = value.abs()
-        return write.cases((size < TINY, write.literal(0.0, "float64")), (size <= HUGE, value))
-
-    return replace(term, build=build, largest=HUGE, smallest=TINY)
-
-
-def plus(left: Term, right: Term, text: str, *, minus: bool = False) -> Term:
-    """Sum or difference: exact for whole numbers that fit, else of doubles."""
-    combine: Callable[[Any, Any], Any] = (lambda a, b: a - b) if minus else (lambda a, b: a + b)
-    largest = left.largest + right.largest
-    if _whole(left, right) and largest < _FITS:
-        return _combined("whole", combine, long(left), long(right), text, largest, 1.0)
-    left, right = _safe(left, right, largest, 1.0)
-    # The difference of two unequal doubles is at least a unit in the last place of the smaller bound.
-    smallest = min(left.smallest, right.smallest) * 1e-17
-    return _combined("real", combine, left, right, text, left.largest + right.largest, smallest)
-
-
-def times(left: Term, right: Term, text: str) -> Term:
-    """Product: exact for whole numbers that fit, else of doubles."""
-    largest, smallest = left.largest * right.largest, left.smallest * right.smallest
-    if _whole(left, right) and largest < _FITS:
-        return _combined("whole", lambda a, b: a * b, long(left), long(right), text, largest, 1.0)
-    left, right = _safe(left, right, largest, smallest)
-    bounds = left.largest * right.largest, left.smallest * right.smallest
-    return _combined("real", lambda a, b: a * b, left, right, text, *bounds)
-
-
-def divided(left: Term, right: Term, text: str) -> Term:
-    """Quotient of doubles; NULL where the divisor is zero."""
-    if right.literal == 0:
-        raise QuestionError("predicate", text, "divides by zero")
-    left, right = cut(real(left)), cut(real(right))
-    # A divisor that is always 0 (x * 0) gives NULL everywhere; its bounds do not matter.
-    bounds = (left.largest / right.smallest, left.smallest / right.largest) if right.largest else (0.0, 1.0)
-    return _combined("real", lambda a, b: a / b.nullif(0.0), left, right, text, *bounds)
-
-
-def remainder(left: Term, right: Term, text: str) -> Term:
-    """Remainder of whole numbers (with the sign of the first) by a fixed one; NULL where a number is not whole."""
-    if right.literal is None or right.literal == 0 or not _whole(right):
-        raise QuestionError(
-            "predicate", text, "takes the remainder by something else than a fixed whole number", _MODULO
-        )
-    left = left if left.kind == "whole" else _whole_part(left)
-    if left.largest > 2.0**63:
-        raise QuestionError("predicate", text, "takes the remainder of numbers that do not fit into 64 bits")
-    # A divisor of -1 overflows on the smallest number; the remainder does not depend on the divisor's sign.
-    divisor = number_term(abs(right.literal), right.text)
-    size = max(1.0, float(divisor.literal))
-    return _combined("whole", lambda a, b: a % b, long(left), divisor, text, size, 1.0)
-
-
-_MODULO = "write for example: number % 2 = 0"
-
-
-def _whole_part(term: Term) -> Term:
-    """The doubles that are whole numbers; NULL for the others, so that a missing value in a column of whole numbers (which some
-    libraries then store as doubles) changes nothing for the rest."""
-
-    def build(table: object) -> Any:
-        write = writer(table)
-        value = term.build(table)
-        small = write.cases((value.abs() < _WHOLE_DOUBLE, value))
-        near = small.cast("int64")
-        return write.cases((near.cast("float64") == small, near))
-
-    return Term("whole", build, term.text, _WHOLE_DOUBLE, 1.0)
-
-
-def negated(term: Term, text: str) -> Term:
-    if term.literal is not None:
-        return number_term(-term.literal, text)
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
-    return replace(safe, text=text, build=lambda table: -safe.build(table))
-
-
-def size_of(term: Term, text: str) -> Term:
-    """The absolute value."""
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
-    return replace(safe, text=text, literal=None, build=lambda table: safe.build(table).abs())
-
-
-def rounded(term: Term, digits: int, text: str) -> Term:
-    """Rounded half away from zero, by the same double-precision steps on every engine."""
-    if term.kind == "whole":
-        return term
-    scale = 10.0**digits
-    safe = cut(term)
-
-    def build(table: object) -> Any:
-        write = writer(table)
-        value = safe.build(table)
-        size = value.abs() * scale
-        near = (size + 0.5).floor().cast("float64") / scale
-        # A double that large is whole already, and its floor might not fit the engine's integers.
-        result = write.cases((size < _WHOLE_DOUBLE, near), else_=value.abs())
-        return write.cases((value < 0, -result), else_=result)
-
-    return Term("real", build, text, safe.largest + 1, 1 / scale)
-
-
-def long(term: Term) -> Term:
-    """The same whole number with 64 bits, so that the engine's narrower types cannot overflow."""
-    if term.literal is not None:
-        return term
-    return replace(term, build=lambda table: term.build(table).cast("int64"))
-
-
-def _whole(*terms: Term) -> bool:
-    return all(term.kind == "whole" for term in terms)
-
-
-def _safe(left: Term, right: Term, largest: float, smallest: float) -> tuple[Term, Term]:
-    left, right = real(left), real(right)
-    return (left, right) if largest < _EDGE and smallest > 1 / _EDGE else (cut(left), cut(right))
-
-
-def _combined(
-    kind: Kind, combine: Callable[[Any, Any], Any], left: Term, right: Term, text: str, largest: float, smallest: float
-) -> Term:
-    constant = left.constant and right.constant
-    return Term(
-        kind, lambda table: combine(left.build(table), right.build(table)), text, largest, smallest, constant=constant
-    )

@@ -10,8 +10,6 @@ import hashlib
 import os
 from typing import Any
 
-from optimaldp.tables.safety import without_engine_message
-
 _POSTGRES = """
     SELECT c.oid::text, pg_current_snapshot()::text, pg_postmaster_start_time()::text, current_user::text,
            current_database()::text
@@ -42,17 +40,13 @@ def version_of_arrow(table: Any) -> str:
     return _content(whole.schema, whole.to_batches())
 
 
-def version_of_ibis(table: object, label: str) -> str | None:
-    """A token for an Ibis table, by the engine that it lives in; ``None`` where that engine cannot tell."""
-    return without_engine_message(label, "read", lambda: _version_of_ibis(table))
-
-
 def read_as(token: str, reading: object) -> str:
     """The token of the same data under another reading of its cells: another table, as far as answers go."""
     return _token(f"{token}\0{reading!r}")
 
 
-def _version_of_ibis(table: Any) -> str | None:
+def version_of_ibis(table: Any) -> str | None:
+    """A token for an Ibis table, by the engine that it lives in; ``None`` where that engine cannot tell."""
     engine = table.get_backend().name
     if engine == "duckdb":
         return _version_of_duckdb(table)

@@ -20,7 +20,7 @@ from optimaldp.privacy.balls import ball
 from optimaldp.questions.mechanism import Mechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.sampling import SystemBits
-from optimaldp.tables.people import People
+from optimaldp.tables.tally import People
 
 SIZES = ((Epsilon.read("0.1"), 21), (Epsilon.read("ln(2)"), 30), (Epsilon.read("1"), 950))
 WITH_ZERO = ((Epsilon.read(0), 5), (Epsilon.read("0.1"), 0), (Epsilon.read("0.5"), 21), (Epsilon.read("1"), 75))

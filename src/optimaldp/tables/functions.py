@@ -1,0 +1,114 @@
+"""Functions of typed terms: lists, patterns, text, dates, the first value that is known."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from typing import Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.tables import terms
+from optimaldp.tables.arithmetic import long
+from optimaldp.tables.engines import writer
+from optimaldp.tables.schema import WORDS, Kind
+from optimaldp.tables.terms import MEANINGS, Term, real, sides
+
+
+def among(value: Term, items: list[Term], text: str) -> Term:
+    """Whether a value is one of several literals."""
+    if any(item.literal is None for item in items):
+        raise QuestionError("predicate", text, "lists something else than literals after IN")
+    pairs = [sides(value, item, text) for item in items]
+    if value.open and len({left.kind for left, _ in pairs}) > 1:
+        raise QuestionError(
+            "predicate", text, "lists several kinds of values after IN", "list numbers only, or texts only"
+        )
+    if any(left.kind == "real" for left, _ in pairs):
+        pairs = [(real(left), real(right)) for left, right in pairs]
+    left, literals = pairs[0][0], [right for _, right in pairs]
+    if len(literals) > terms.MANY and terms.can_list(left.kind, left.largest):
+        return _among_many(left, literals, text)
+    return Term("truth", lambda table: left.build(table).isin([literal.build(table) for literal in literals]), text)
+
+
+def _among_many(value: Term, literals: list[Term], text: str) -> Term:
+    wide = long(value) if value.kind == "whole" else value
+
+    def build(table: object) -> Any:
+        write = writer(table)
+        one = wide.build(table)
+        listed = terms.listing(value.kind, [literal.literal for literal in literals], one)
+        return write.cases((one.notnull(), listed.contains(one)))
+
+    return Term("truth", build, text)
+
+
+def like(value: Term, pattern: Term, text: str) -> Term:
+    """Text that matches a pattern of ``%`` and ``_``."""
+    _needs("text", value, text)
+    if not isinstance(pattern.literal, str):
+        raise QuestionError("predicate", text, "has a pattern that is not written out", "write LIKE 'a%'")
+    if "\\" in pattern.literal:
+        # Engines disagree on what a backslash in a pattern means.
+        raise QuestionError("predicate", text, "has a backslash in its pattern", "use % and _ only")
+    return Term("truth", lambda table: value.build(table).like(pattern.literal), text)
+
+
+def text_function(name: str, value: Term, text: str) -> Term:
+    _needs("text", value, text)
+    return Term("text", lambda table: getattr(value.build(table), name)(), text)
+
+
+def length(value: Term, text: str) -> Term:
+    _needs("text", value, text)
+    return Term("whole", lambda table: value.build(table).length(), text, 2.0**31, 1.0)
+
+
+def date_part(part: str, value: Term, text: str) -> Term:
+    """Year, month or day of a date; NULL for dates outside the years 1 to 9999, where engines disagree or fail."""
+    value = terms.read_as(value, "time")
+    if value.kind not in ("date", "time") or value.literal is not None:
+        raise QuestionError("predicate", text, "needs a column of dates")
+    if value.zoned:
+        raise QuestionError("predicate", text, "depends on a time zone", "compare with points in time instead")
+
+    def build(table: object) -> Any:
+        write = writer(table)
+        when = value.build(table)
+        first, last = _calendar(value.kind, table)
+        return write.cases((when.between(first, last), getattr(when, part)().cast("int64")))
+
+    return Term("whole", build, text, 9999.0, 1.0)
+
+
+def _calendar(kind: Kind, beside: object) -> tuple[Any, Any]:
+    write = writer(beside)
+    first, last = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
+    if kind == "date":
+        return write.literal(first), write.literal(last)
+    low, high = (datetime.datetime(day.year, day.month, day.day) for day in (first, last))
+    return write.literal(low, type="timestamp"), write.literal(high, type="timestamp")
+
+
+def first_known(parts: list[Term], text: str) -> Term:
+    """COALESCE: the first value that is not NULL."""
+    written = next((part for part in parts if part.constant), None)
+    if written is not None:
+        parts = [terms.read_as(part, MEANINGS[written.kind]) for part in parts]
+    kinds = {part.kind for part in parts}
+    if kinds == {"whole", "real"}:
+        parts = [real(part) for part in parts]
+    elif len(kinds) > 1:
+        raise QuestionError("predicate", text, "mixes kinds of values", "give one kind to COALESCE")
+    bounds = max(part.largest for part in parts), min(part.smallest for part in parts)
+
+    def build(table: object) -> Any:
+        return writer(table).coalesce(*(part.build(table) for part in parts))
+
+    first = replace(parts[0], open=all(part.open for part in parts), constant=all(part.constant for part in parts))
+    return replace(first, build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])
+
+
+def _needs(kind: Kind, value: Term, text: str) -> None:
+    if value.kind != kind:
+        raise QuestionError("predicate", text, f"needs {WORDS[kind]}, not {WORDS[value.kind]}")

@@ -140,7 +140,7 @@ def _cell_counts(rows: Any, plan: Plan) -> Any:
     groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
     numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
     numbered = groups.mutate(cell=plan.cell(numbers))
-    return _grouped(numbered, plan, numbered.people.sum())
+    return _grouped(numbered, plan, numbered["people"].sum())
 
 
 def _key_query(table: object, plan: Plan) -> Any:

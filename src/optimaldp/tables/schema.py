@@ -115,7 +115,7 @@ class ColumnType:
 
     def read_as(self, meaning: Meaning) -> ColumnType:
         """An open column as the question reads it; any other column as it is."""
-        return of_cell(Cell(meaning)) if self == OPEN else self
+        return _READ[meaning] if self == OPEN else self
 
     def value(self, table: Any, name: str) -> Any:
         """The column of this type on an Ibis table."""
@@ -206,7 +206,8 @@ def of_cell(cell: Cell) -> ColumnType:
     return ColumnType(KINDS[cell.meaning], name, (False, True) if cell.meaning == "truth" else None, cell)
 
 
-OPEN = of_cell(Cell("open"))
+_READ: dict[Meaning, ColumnType] = {meaning: of_cell(Cell(meaning)) for meaning in KINDS}
+OPEN = _READ["open"]
 """The type of a column without one: text, and the question says how a cell is read."""
 
 

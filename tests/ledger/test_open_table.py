@@ -58,7 +58,7 @@ def test_the_same_question_on_the_same_data_is_free(table: OpenTable, survey: Pa
 
 
 def test_data_without_a_version_is_asked_anew(file: Path) -> None:
-    unknown = replace(open_source(pyarrow.table({"smokes": ["yes", "no", "no"]})), token=lambda: None)
+    unknown = replace(open_source(pyarrow.table({"smokes": ["yes", "no", "no"]})), version=lambda: None)
     memory = odp.open(unknown, budget=Budget(1), ledger=file)
     memory.ask(SMOKERS, epsilon=0.5)
     with pytest.warns(odp.errors.PaidRepeatWarning):

@@ -67,23 +67,20 @@ def choose_by_ends(
 ) -> int:
     """An index below *size* with exactly the probabilities whose sums ``p_0 + ... + p_i`` are enclosed by ``ends()(i)``.
 
-    *ends* is called at the precision of the draw, and again at a higher one when the bits drawn so far do not decide. About
-    ``log2(size)`` sums are looked at, always the same number, so that the time does not tell which answer was drawn.
+    It is called again, at a higher precision, when the bits drawn so far do not decide. About ``log2(size)`` sums are looked
+    at, always the same number, so that the time does not tell which answer was drawn.
     """
-    value, bits = source.take(first_bits), first_bits
-    working = max(_LEAST_PRECISION, 2 * first_bits)
+    value, bits, working = source.take(first_bits), first_bits, max(_LEAST_PRECISION, 2 * first_bits)
     while True:
         with precision(working):
             end, low, high = ends(), Ball(value) / Ball(2) ** bits, Ball(value + 1) / Ball(2) ** bits
-            # How many ends lie at or below the interval, by halving; undecided if it holds one of those looked at.
-            passed, decided = 0, True
+            passed, decided = 0, True  # how many ends lie at or below the interval, and whether it holds none of them
             for power in reversed(range((size - 1).bit_length())):
                 probe = passed + (1 << power)
                 # The last end is 1, above every interval; another one is evaluated in its place, for the time alone.
                 here = end(min(probe, size - 1) - 1)
                 above, below = bool(low >= here), bool(high <= here)
-                if probe < size and above:
-                    passed = probe
+                passed = probe if probe < size and above else passed
                 decided = decided and (above or below or probe >= size)
         if decided:
             return passed

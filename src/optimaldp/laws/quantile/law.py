@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from operator import sub
 from typing import Any, Protocol
@@ -156,8 +156,7 @@ class QuantileLaw(Result):
         """The law that :meth:`to_document` wrote; its mode is not trusted but left to the referee."""
         from optimaldp.privacy import level
 
-        promise = level(document["epsilon"], document["delta"])
-        assert isinstance(promise, ApproximateDP)
+        promise = single_level(level(document["epsilon"], document["delta"]), "a quantile")
         weights, levels = document.get("weights"), document.get("levels")
         return QuantileLaw(
             QuantileMode(document["name"]),
@@ -265,14 +264,12 @@ def _sharper(a: Ball, b: Ball) -> Ball:
 
 def _half_powers(scale: Scale) -> Callable[[Height], Number]:
     """``e^(-height/2)``, kept by height: most bins hold one of a few numbers of people."""
-    known: dict[Height, Number] = {}
 
+    @cache
     def power(height: Height) -> Number:
-        value = known.get(height)
-        if value is None:
-            halved = tuple(Fraction(h) / 2 for h in height) if isinstance(height, tuple) else Fraction(height) / 2
-            value = known[height] = scale.power(halved)
-        return value
+        return scale.power(
+            tuple(Fraction(h) / 2 for h in height) if isinstance(height, tuple) else Fraction(height) / 2
+        )
 
     return power
 

@@ -14,7 +14,7 @@ import pytest
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.groups import require_groups_together
 from optimaldp.certify.questions.laws_compared import bits_for, close, is_distribution, ratio_of, stand_in
-from optimaldp.certify.questions.small_tables import neighbours_of, tables_of, watched_cells, with_people
+from optimaldp.certify.questions.tables import neighbours_of, small_tables, watched_cells
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -134,37 +134,40 @@ def test_groups_add_up_to_the_level(
         check()
 
 
-def test_tables_are_all_tables() -> None:
-    for people, cells in ((0, 3), (1, 3), (3, 3), (4, 2)):
-        made = [tuple(table.get(cell, 0) for cell in range(cells)) for table in tables_of(people, range(cells))]
-        wanted = [table for table in product(range(people + 1), repeat=cells) if sum(table) == people]
-        assert sorted(made) == sorted(wanted)
-        assert all(all(table.values()) for table in tables_of(people, range(cells))), "occupied cells only"
+def dense(people: tuple[int, ...], cells: int) -> tuple[int, ...]:
+    """How many people are in each cell."""
+    return tuple(people.count(cell) for cell in range(cells))
 
 
-@pytest.mark.parametrize("table", [{}, {0: 1}, {1: 2}, {0: 1, 2: 3}])
-def test_neighbours_are_all_neighbours(table: dict[int, int]) -> None:
-    def dense(one: dict[int, int]) -> tuple[int, ...]:
-        return tuple(one.get(cell, 0) for cell in range(4))
+@pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
+@pytest.mark.parametrize(("cells", "most"), [(1, 4), (2, 4), (3, 4)])
+def test_small_tables_are_all_tables(cells: int, most: int, relation: Neighbours) -> None:
+    near, people = small_tables(range(cells), relation)
+    assert people == most
+    largest = most + (relation is ADD_REMOVE)
+    wanted = [table for table in product(range(largest + 1), repeat=cells) if sum(table) <= largest]
+    assert sorted(dense(one, cells) for one in near) == sorted(wanted)
+    for one, others in near.items():
+        compared = others or len(one) == largest or relation is SUBSTITUTION
+        assert compared, one
+        assert set(others) <= set(near)
 
-    here = dense(table)
+
+@pytest.mark.parametrize("people", [(), (0,), (1, 1), (0, 2, 2, 2)])
+def test_neighbours_are_all_neighbours(people: tuple[int, ...]) -> None:
+    here = dense(people, 4)
     replaced = {
         other
         for other in product(range(6), repeat=4)
         if sum(other) == sum(here) and sum(abs(a - b) for a, b in zip(here, other)) == 2
     }
-    made = [dense(one) for one in neighbours_of(table, range(4), SUBSTITUTION)]
-    assert Counter(made) == Counter(replaced)
-    larger = [dense(one) for one in neighbours_of(table, range(4), ADD_REMOVE)]
+    made = neighbours_of(people, range(4), SUBSTITUTION)
+    assert all(list(one) == sorted(one) for one in made), "one list for each table"
+    assert Counter(dense(one, 4) for one in made) == Counter(replaced)
+    larger = [dense(one, 4) for one in neighbours_of(people, range(4), ADD_REMOVE)]
     assert sorted(larger) == sorted(tuple(n + (cell == place) for place, n in enumerate(here)) for cell in range(4))
-    inside = {dense(one) for one in neighbours_of(table, range(4), SUBSTITUTION, lambda cell: cell // 2)}
+    inside = {dense(one, 4) for one in neighbours_of(people, range(4), SUBSTITUTION, lambda cell: cell // 2)}
     assert inside == {other for other in replaced if other[0] + other[1] == here[0] + here[1]}
-
-
-def test_people_come_and_go() -> None:
-    assert with_people({0: 1}, 0, -1) == {}
-    assert with_people({0: 1}, 0, 2) == {0: 3}
-    assert with_people({0: 1}, 5, 1) == {0: 1, 5: 1}
 
 
 def test_which_of_many_cells_are_watched() -> None:

@@ -29,24 +29,17 @@ class Finding:
         return "certified" if self.private else f"not certified: {self.failure}"
 
 
-_MINT = object()
-
-
 @final
 class Certified(Generic[Mechanism]):
     """A mechanism with the finding that passed it: the only thing that a release samples from."""
 
     __slots__ = ("finding", "mechanism")
+    mechanism: Mechanism
+    finding: Finding
 
-    def __init__(self, mechanism: Mechanism, finding: Finding, *, mint: object = None) -> None:
-        if mint is not _MINT:
-            raise NotCertifiedError(
-                "Only the referee certifies a mechanism. Nothing was sampled and nothing was spent."
-            )
-        if not finding.private:
-            raise NotCertifiedError(f"The mechanism is {finding}. Nothing was sampled and nothing was spent.")
-        self.mechanism = mechanism
-        self.finding = finding
+    def __init__(self, *_: object, **__: object) -> None:
+        # Whoever calls the class has not asked a referee: what they hand over is not looked at.
+        raise NotCertifiedError("Only the referee certifies a mechanism. Nothing was sampled and nothing was spent.")
 
     def __repr__(self) -> str:
         return f"Certified({self.mechanism!r})"
@@ -54,7 +47,11 @@ class Certified(Generic[Mechanism]):
 
 def mint(mechanism: Mechanism, finding: Finding) -> Certified[Mechanism]:
     """Certify what a referee of this package has passed; raises :class:`NotCertifiedError` otherwise."""
-    return Certified(mechanism, finding, mint=_MINT)
+    if not finding.private:
+        raise NotCertifiedError(f"The mechanism is {finding}. Nothing was sampled and nothing was spent.")
+    certified: Certified[Mechanism] = object.__new__(Certified)  # past __init__, which refuses everybody
+    certified.mechanism, certified.finding = mechanism, finding
+    return certified
 
 
 def same(a: Ball, b: Ball, floor: Ball) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, MadeUp, at_table, in_clear, setting
 
-from optimaldp.certify.questions.lines import _lines, check_lines
-from optimaldp.certify.questions.meanings import meaning_of
+from optimaldp.certify.questions.referee import _public_size
+from optimaldp.certify.questions.tables import lines_of
 from optimaldp.questions import parse
 
 LIKELY = Fraction(49, 100)
@@ -29,8 +29,8 @@ def line(people: int, moved: int, first: int = 0, second: int = 1) -> dict[int, 
     return {cell: n for cell, n in ((first, people - moved), (second, moved)) if n}
 
 
-def refused(mechanism: Any, meaning: Any) -> str:
-    return check_lines(mechanism, meaning)[0]
+def refused(mechanism: Any) -> str:
+    return _public_size(mechanism)[0]
 
 
 def places(people: int, change: int, steps: tuple[int, ...] = FAR) -> list[int]:
@@ -45,40 +45,46 @@ def test_a_mechanism_that_tells_one_table_of_the_line(people: int, bound: int) -
     """The answer is yes as long as at most people - bound have gone."""
     meaning, asked = yes_if(bound), count_spec(bound)
     fine = MadeUp(("yes", "no"), 2, asked, setting(people))
-    assert check_lines(fine, meaning) == ("", people)
+    failure, words = _public_size(fine)
+    assert failure == ""
+    assert words[0].startswith(f"tables of {people:,} people near")
     for place in places(people, people - bound):
         for moved in (place, place + 1):  # the table, and its neighbour
             table = line(people, moved)
             clear = MadeUp(("yes", "no"), 2, asked, setting(people), at_table(table, in_clear(meaning(table))))
-            assert "not close" in refused(clear, meaning), moved
+            assert "not close" in refused(clear), moved
         truth = meaning(line(people, place))
         row = [LIKELY, 1 - LIKELY] if truth == 0 else [1 - LIKELY, LIKELY]
         unlikely = MadeUp(("yes", "no"), 2, asked, setting(people), at_table(line(people, place), row))
-        assert "likeliest" in refused(unlikely, meaning), place
+        assert "likeliest" in refused(unlikely), place
 
 
 def test_one_person_more_in_the_cell_that_people_go_to() -> None:
     meaning, asked = yes_if(500), count_spec(500)
     fine = MadeUp(("yes", "no"), 2, asked, setting(relation=ADD_REMOVE))
-    assert check_lines(fine, meaning) == ("", 1000), "where the number of people is private"
+    failure, words = _public_size(fine)
+    assert failure == ""
+    assert "of 1,000 people" in words[0], "where the number of people is private"
     for place in places(1000, 500, FAR[:5]):
         larger = {0: 1000 - place, 1: place + 1}
         clear = MadeUp(
             ("yes", "no"), 2, asked, setting(relation=ADD_REMOVE), at_table(larger, in_clear(meaning(larger)))
         )
-        assert "not close" in refused(clear, meaning), place
+        assert "not close" in refused(clear), place
 
 
 def test_very_far_tables_are_tried_on_the_first_line_on_which_the_answer_changes() -> None:
     """Between cells 0 and 1 it never does; between 0 and 2 it does, so 1 and 2 are tried less far."""
-    people, meaning, asked = 300, yes_if(150, cell=2), count_spec(150)
+    people, meaning, asked = 300, yes_if(150, cell=2), {"kind": "nobody knows", "among": False}
     for first, second, place, steps in ((0, 2, 149, FAR), (1, 2, 149, FAR[:3]), (0, 1, 300, FAR)):
         for moved in places(people, place, steps):
             table = line(people, moved, first, second)
-            clear = MadeUp(("yes", "no"), 3, asked, setting(people), at_table(table, in_clear(meaning(table))))
-            assert "not close" in refused(clear, meaning), (first, second, moved)
+            told = at_table(table, in_clear(meaning(table)))
+            clear = MadeUp(("yes", "no"), 3, asked, setting(people), told, truth_=meaning)
+            assert "not close" in refused(clear), (first, second, moved)
     never = line(people, 150 - 1 + 101, 1, 2)
-    assert not refused(MadeUp(("yes", "no"), 3, asked, setting(people), at_table(never, in_clear())), meaning)
+    told = at_table(never, in_clear())
+    assert not refused(MadeUp(("yes", "no"), 3, asked, setting(people), told, truth_=meaning))
 
 
 @pytest.mark.parametrize("name", ["smoothed rank", "flip", "flip+"])
@@ -86,7 +92,7 @@ def test_laws_that_are_derived_again_are_tried_far_away_as_well(name: str) -> No
     meaning = yes_if(150)
     for moved in (150 + 7, 150 - 7, 150 + 127, 150 - 127):
         clear = at_table(line(300, moved), in_clear(meaning(line(300, moved))))
-        assert refused(MadeUp(("yes", "no"), 2, count_spec(150), setting(300), clear, name), meaning), moved
+        assert refused(MadeUp(("yes", "no"), 2, count_spec(150), setting(300), clear, name)), moved
 
 
 def test_six_pairs_of_cells_where_answers_are_few_or_their_meaning_is_unknown() -> None:
@@ -97,7 +103,7 @@ def test_six_pairs_of_cells_where_answers_are_few_or_their_meaning_is_unknown() 
         (("a", "b", "c"), {"kind": "nobody knows", "among": False}, pairs),
         (("a", "b", "c"), three, pairs[:2]),
     ):
-        lines = list(_lines(MadeUp(answers, 10, spec, setting(20)), 20))
+        lines = list(lines_of(MadeUp(answers, 10, spec, setting(20)), 20))
         assert [(one.first, one.second) for one in lines] == tried
         assert all(one.moving == 20 and not one.others for one in lines)
 
@@ -112,7 +118,7 @@ def made(text: str, people: int, **more: Any) -> Any:
 
 def test_lines_with_people_in_all_cells() -> None:
     """Questions about two numbers: three quarters of the people stand still in the other cells."""
-    lines = list(_lines(made(SEVERAL, 100), 100))
+    lines = list(lines_of(made(SEVERAL, 100), 100))
     mixed = [one for one in lines if one.others]
     assert [(one.first, one.second) for one in mixed] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     for one in mixed:
@@ -127,7 +133,7 @@ def test_lines_with_people_in_all_cells() -> None:
 def test_of_many_cells_a_few_lines_are_mixed(cells: int, lines: int) -> None:
     """Up to sixteen cells are all occupied; of the pairs of cells every so many-th is tried."""
     mechanism = MadeUp(("yes", "no"), cells, {"kind": "several", "among": False}, setting(100))
-    mixed = [one for one in _lines(mechanism, 100) if one.others]
+    mixed = [one for one in lines_of(mechanism, 100) if one.others]
     occupied = [0, 1, cells // 3, cells // 2, 2 * cells // 3, cells - 2, cells - 1] if cells > 16 else [*range(cells)]
     assert all(sorted({one.first, one.second, *one.others}) == occupied for one in mixed)
     pairs = list(combinations(occupied, 2))
@@ -138,20 +144,18 @@ def test_of_many_cells_a_few_lines_are_mixed(cells: int, lines: int) -> None:
 
 def test_nobody_leaves_a_public_group() -> None:
     mechanism = made(GROUPS, 100, public_groups=True)
-    lines = list(_lines(mechanism, 100))
+    lines = list(lines_of(mechanism, 100))
     assert lines
     for one in lines:
         assert one.others, "no line is about empty groups"
         bits = {(cell >> 1 & 1, cell & 1) for cell in (one.first, one.second)}
         assert len(bits) == 1
-    assert not [one for one in _lines(made("count(a) >= 4", 100), 100) if one.others]
+    assert not [one for one in lines_of(made("count(a) >= 4", 100), 100) if one.others]
 
 
 def test_a_law_that_a_second_calculation_does_not_confirm() -> None:
     """A coin that nobody asked is private, and its answers are as likely as each other; but it is not the balanced chain."""
     own = parse("count(x) >= 150").mechanism(setting(300))
-    meaning = meaning_of(own.spec())
-    assert meaning is not None
-    assert not refused(own, meaning)
+    assert not refused(own)
     coin = MadeUp(("yes", "no"), 2, own.spec(), setting(300), name="balanced chain")
-    assert "second calculation" in refused(coin, meaning)
+    assert "second calculation" in refused(coin)

@@ -15,6 +15,7 @@ from made_up import SUBSTITUTION, level_of, setting
 from refusals import refusal
 
 from optimaldp.certify.questions import noise as referee
+from optimaldp.certify.questions.laws_compared import ScriptedBits
 from optimaldp.certify.questions.noise import _border, _keeps_by_words, _kept_by_stream, examine_rows
 from optimaldp.certify.questions.noise_law import (
     Stream,
@@ -29,7 +30,6 @@ from optimaldp.certify.questions.noise_law import (
     put_together,
     streams,
 )
-from optimaldp.certify.questions.scripted import ScriptedBits
 from optimaldp.histograms.keeping import thinned
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.noise.totals import TotalLaw

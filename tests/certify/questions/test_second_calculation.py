@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
-from optimaldp.certify.findings import mint
+from optimaldp.certify.findings import Finding, mint
 from optimaldp.certify.questions import draw, examine_release
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.leaders import (
@@ -28,10 +27,7 @@ from optimaldp.certify.questions.personal_forms import _held, _least, _sum_of
 from optimaldp.certify.questions.second_calculation import (
     SecondCalculation,
     _chain_error,
-    _people_needed,
     _signed_error,
-    _unit,
-    confirms,
 )
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.votes import count_of, share_of
@@ -108,9 +104,12 @@ def test_which_laws_have_a_second_calculation() -> None:
         found = SecondCalculation.of(MadeUp(("yes", "no"), cells, count, setting(3), name=name))
         assert (found is not None) is there
         assert found is None or found.chain is (name == "balanced chain")
-    assert confirms(MadeUp(("yes", "no"), 2, count, setting(3)), Table({0: 3})), "there is nothing to compare"
+    passed = Finding(True, ())
+    other = mint(MadeUp(("yes", "no"), 2, count, setting(3)), passed)
+    assert draw(other, Table({0: 3}), SystemBits()) in ("yes", "no"), "there is nothing to compare"
     coin = MadeUp(("yes", "no"), 2, count, setting(3), name="balanced chain")
-    assert not confirms(coin, Table({0: 3}))
+    with pytest.raises(SecondCalculationError):
+        draw(mint(coin, passed), Table({0: 3}), SystemBits())
 
 
 def test_only_what_is_certified_and_confirmed_is_drawn() -> None:
@@ -128,27 +127,54 @@ def test_only_what_is_certified_and_confirmed_is_drawn() -> None:
         draw(mint(Wrong(own.question, own.setting), certified.finding), Table({0: 1, 1: 2}), SystemBits())
 
 
-def test_the_finest_difference() -> None:
-    assert _unit([Fraction(1, 2), Fraction(1, 3)]) == Fraction(1, 6)
-    assert _unit([Fraction(4), Fraction(6), Fraction(0)]) == 2
-    assert _unit([Fraction(0), Fraction(0)]) == 1
-    assert _unit([Fraction(0), Fraction(3, 4)]) == Fraction(3, 4)
-
-
-def test_how_many_people_are_needed() -> None:
-    """Whoever gains most first, the last one in part; without end where people come from outside."""
-    for moves, gap, wanted in (
-        ([(2, 3), (5, 1)], 5, Fraction(1)),
-        ([(2, 3), (5, 1)], 6, Fraction(3, 2)),
-        ([(2, 3), (5, 1)], 11, Fraction(4)),
-        ([(2, 3), (5, 1)], 12, math.inf),
-        ([(2, 3), (0, 9)], 7, math.inf),
-        ([(3, math.inf), (5, 1)], 11, Fraction(3)),
-        ([(3, math.inf), (2, 9)], 7, Fraction(7, 3)),
-        ([(-1, 4)], 1, math.inf),
-        ([], 1, math.inf),
+def test_sums_are_counted_in_halves_of_the_finest_difference() -> None:
+    for text, values, bound in (
+        ("count(p) >= 2", (2, 0), 4),
+        ("count(p) >= 3/2", (4, 0), 6),  # halves, counted in quarters
+        ("share(p) > 0.4", (6, -4), 0),  # 3/5 and -2/5
+        ("all(p)", (0, -2), 0),
+        ("compare(v, 'a', 'b')", (2, -2, 0), 0),
+        ("mean(x, range=[1, 3]) >= 2", (-2, 0, 2, 0), 0),
+        ("mean(x, range=[1, 3], step=2) >= 3", (-2, 0, 0), 0),  # all differences are 2
     ):
-        assert _people_needed(list(moves), gap) == wanted, (moves, gap)
+        own = made(text)
+        second = SecondCalculation.of(MadeUp(("yes", "no"), own.cells, own.spec(), own.setting, name="balanced chain"))
+        assert second is not None
+        assert (second.values, second.bound) == (values, bound), text
+    two = Fraction(2)  # the only value, and the bound
+    nothing = {"kind": "mean", "comparison": ">=", "bound": two, "low": two, "high": two, "step": HALF, "among": False}
+    found = SecondCalculation.of(MadeUp(("yes", "no"), 2, nothing, setting(3), name="balanced chain"))
+    assert found is not None
+    assert found.values == (0, 0), "of sums that are all 0 any unit will do"
+
+
+def of_sum(values: tuple[int, ...], bound: int, comparison: str, relation: Neighbours) -> SecondCalculation:
+    return SecondCalculation(values, bound, comparison, True, setting(9, relation), 256)
+
+
+@pytest.mark.parametrize(("comparison", "more"), [(">=", 1), (">", -1), ("<", 1), ("<=", -1)])
+def test_how_many_people_are_needed(comparison: str, more: int) -> None:
+    """Whoever gains most first, the last one in part; without end where people come from outside."""
+    truth = 0 if ">" in comparison else 1
+    for values, people, gap, wanted, relation in (
+        ((2, 5, 0), {0: 3, 1: 1}, 5, Fraction(1), SUBSTITUTION),
+        ((2, 5, 0), {0: 3, 1: 1}, 6, Fraction(3, 2), SUBSTITUTION),
+        ((2, 5, 0), {0: 3, 1: 1}, 11, Fraction(4), SUBSTITUTION),
+        ((2, 5, 0), {0: 3, 1: 1}, 12, None, SUBSTITUTION),
+        ((2, 0), {0: 3, 1: 9}, 7, None, SUBSTITUTION),
+        ((5, -3), {0: 1}, 11, Fraction(3), ADD_REMOVE),
+        ((2, -3), {0: 9}, 7, Fraction(7, 3), ADD_REMOVE),
+        ((2, 5), {0: 3, 1: 1}, 6, Fraction(3, 2), ADD_REMOVE),
+        ((2, 5), {0: 3, 1: 1}, 12, None, ADD_REMOVE),
+        ((0, 0), {0: 4}, 1, None, SUBSTITUTION),
+        ((0, 0), {}, 1, None, ADD_REMOVE),
+    ):
+        total = sum(values[cell] * n for cell, n in people.items())
+        above = of_sum(values, total - gap + more, comparison, relation)
+        assert above.margin(people) == (truth, wanted), (values, gap)
+        # The same below the bound: every sign turned round.
+        below = of_sum(tuple(-value for value in values), gap + more - total, comparison, relation)
+        assert below.margin(people) == (1 - truth, wanted), (values, gap)
 
 
 def test_errors_by_their_formulas() -> None:
@@ -311,7 +337,7 @@ def test_several_ranks_printed_wrongly_at_one_table_or_one_number(text: str) -> 
                 def draw(self, table: Table, source: Any, cells: Any = cells, word: Fraction = word) -> Any:
                     first = source._words[0]
                     drawn = dict(super().draw(table, source))
-                    if dict(table.cells) == cells and first == int(word * 2**64):
+                    if dict(table.cells) == cells and first == int(word * 2**64) | 1:
                         return dict.fromkeys(drawn, "elsewhere")
                     return drawn
 
@@ -319,6 +345,22 @@ def test_several_ranks_printed_wrongly_at_one_table_or_one_number(text: str) -> 
     other = replace(own.question, ranks=(Fraction(1, 4), HALF)) if hasattr(own.question, "ranks") else None
     if other is not None:
         assert "sampler" in examine_several_ranks(type(own)(other, own.setting, own.chosen)).failure
+
+
+def test_ranks_are_drawn_by_numbers_that_are_no_end_of_a_bin() -> None:
+    """At a rational level a bin may end at 1/2 exactly: a sampler that is given this number never comes to an end."""
+    level = level_of("ln(2)", "1/100")
+    own = parse(SEPARATE.replace("0.25,", "0.25, 0.5,")).mechanism(setting(30, level=level))
+    words: list[int] = []
+
+    class Seen(type(own)):  # type: ignore[misc]
+        def draw(self, table: Table, source: Any) -> Any:
+            words.extend(source._words)
+            assert all(word % 2 for word in words)
+            return super().draw(table, source)
+
+    assert examine_several_ranks(Seen(own.question, own.setting, own.chosen)).private
+    assert len(set(words)) == 9
 
 
 # --- folding --------------------------------------------------------------------------------------------------------------

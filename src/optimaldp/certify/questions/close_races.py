@@ -7,12 +7,13 @@ on such tables. What the referee knows of the theorems by itself: divisible vote
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
 
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import close, ratio_of
+from optimaldp.certify.questions.laws_compared import bits_for, close, ratio_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
+from optimaldp.privacy.balls import precision
 
 _TOP = 10
 _MOST_DIVISIBLE = 5
@@ -21,30 +22,25 @@ MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, wh
 Votes = tuple[int, ...]
 
 
-def check_close_races(mechanism: Examined) -> str:
-    """What is wrong, or nothing."""
+def check_close_races(mechanism: Examined) -> tuple[str, list[str]]:
+    """What is wrong, or nothing; and in words what was tried."""
     options = len(mechanism.answers)
     if "continuum" in mechanism.name and options > _MOST_DIVISIBLE:
-        return "divisible votes are proven private for up to five options only"
-    if options > MOST_OPTIONS:
-        return ""
-    level = mechanism.setting.level
-    ratio, step = ratio_of(level), mechanism.cells // (options + 1)
-    known: dict[Votes, Any] = {}
-
-    def row(votes: Votes) -> Any:
-        if votes not in known:
+        return "divisible votes are proven private for up to five options only", []
+    if options > MOST_OPTIONS:  # the coins of so many are tried one by one instead
+        return "", []
+    level, step = mechanism.setting.level, mechanism.cells // (options + 1)
+    near = {votes: _moved(votes, mechanism.setting.neighbours) for votes in _races(options)}
+    with precision(bits_for(level)):
+        ratio = ratio_of(level)
+        rows = {}
+        for votes in {*near, *chain(*near.values())}:
             cells = {option * step: number for option, number in enumerate(votes) if number}
-            known[votes] = mechanism.law(Table(cells)).probabilities()
-        return known[votes]
-
-    for votes in _races(options):
-        for other in _moved(votes, mechanism.setting.neighbours):
-            if not close(row(votes), row(other), ratio, level.delta):
-                return (
-                    "two tables on which the options are near each other, and that differ in one person, are not close"
-                )
-    return ""
+            rows[votes] = mechanism.law(Table(cells)).probabilities()
+        if not all(close(rows[votes], rows[other], ratio, level.delta) for votes in near for other in near[votes]):
+            pair = "two tables on which the options are near each other, and that differ in one person"
+            return f"{pair}, are not close", []
+    return "", ["tables on which all options are within two votes of each other, and their neighbours"]
 
 
 def _races(options: int) -> Iterator[Votes]:
@@ -55,17 +51,18 @@ def _races(options: int) -> Iterator[Votes]:
     yield (_TOP,) + (_TOP - 1,) * (options - 1)
 
 
-def _moved(votes: Votes, relation: Neighbours) -> Iterator[Votes]:
+def _moved(votes: Votes, relation: Neighbours) -> list[Votes]:
     """One vote goes from an option to another, comes or goes: one of each kind, since options with equal votes are alike."""
     kinds = {number: place for place, number in enumerate(votes)}  # the last option of each kind
-    firsts = {number: votes.index(number) for number in kinds}
-    for source in firsts.values():
+    near = []
+    for source in {number: votes.index(number) for number in kinds}.values():
         less = [*votes]
         less[source] -= 1
-        yield tuple(less)  # to nobody; the same pair is a vote that comes
+        near.append(tuple(less))  # to nobody; the same pair is a vote that comes
         if relation is Neighbours.SUBSTITUTION:
             for target in kinds.values():
                 if target != source:
                     more = [*less]
                     more[target] += 1
-                    yield tuple(more)
+                    near.append(tuple(more))
+    return near

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optimaldp.certify.questions.small_tables import watched_cells
+from optimaldp.certify.questions.tables import watched_cells
 
 _WATCHED = 7
 _MOST_CELLS = 5000
@@ -30,19 +30,13 @@ def check_fold(mechanism: Any) -> str:
     for table in tables:
         expected: dict[int, int] = {}
         for cell, people in table.items():
-            place = _place(cell, last, among)
+            # The question's own reading; people who are not asked are in its last place.
+            place = (last if cell % 2 else cell // 2) if among else cell
             place = outsiders if place == last else place
             expected[place] = expected.get(place, 0) + people
         if _people(mechanism.question.fold(table), last) != expected:
             return "somebody is not counted once and in their own place"
     return ""
-
-
-def _place(cell: int, last: int, among: bool) -> int:
-    """The question's own reading; people who are not asked are in its last place."""
-    if not among:
-        return cell
-    return last if cell % 2 else cell // 2
 
 
 def _people(folded: Any, last: int) -> Mapping[int, int]:

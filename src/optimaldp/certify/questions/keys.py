@@ -7,8 +7,7 @@ from typing import Any
 
 from optimaldp.certify.findings import Finding, same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import close, ratio_of
-from optimaldp.certify.questions.scripted import ScriptedBits
+from optimaldp.certify.questions.laws_compared import ScriptedBits, close, ratio_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision

@@ -1,19 +1,29 @@
-"""Whether two laws are close in every event, exactly where their numbers are rational and rigorously where they are balls."""
+"""What can be asked of a law from outside: whether it is one, whether it is close to another, whether its sampler follows it.
+
+Two laws are close if they are so in every event: decided exactly where their numbers are rational, and rigorously where they are
+balls. A sampler follows its law if it gives each answer on just its stretch of [0, 1): the bits of the number are written down.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 
+from optimaldp.certify.questions.examined import Examined
+from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
-from optimaldp.privacy.balls import Ball, Rational, ball, rational
+from optimaldp.privacy.balls import Ball, Rational, ball, lower, precision, rational, upper
 from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
 _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
 _FINEST = 10**9  # the denominator where a float does not tell e^(-epsilon/2) from 1
+_ENDS_BITS = 256  # of the ends of an answer's stretch: far more than the sampler's first word
+_NARROWEST = Fraction(1, 2**40)  # the stretch of an answer that is less likely is not aimed at
 
 
 def stand_in(level: ApproximateDP) -> ApproximateDP:
@@ -47,14 +57,36 @@ def ratio_of(level: ApproximateDP) -> Number:
 
 
 def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:
-    """``P(S) <= ratio Q(S) + delta`` for every event S, both ways: the sum of the positive parts decides about all events."""
+    """``P(S) <= ratio Q(S) + delta`` for every event S, both ways.
+
+    The worst event holds just the answers with ``p > ratio q``, so the sum of their excesses decides about all events. Answer by
+    answer, each excess against delta, would be weaker.
+    """
     exact = exact_row([ratio, delta, *first, *second])
-    if exact is not None:
-        growth, most, rest = exact[0], exact[1], exact[2:]
-        rows = rest[: len(first)], rest[len(first) :]
-        return _excess(*rows, growth) <= most and _excess(*rows[::-1], growth) <= most
-    balls = [[ball(p) for p in row] for row in (first, second)]
-    return all(_close_balls(rows[0], rows[1], ball(ratio), delta) for rows in (balls, balls[::-1]))
+    if exact is None:
+        balls = [[ball(p) for p in row] for row in (first, second)]
+        return all(_close_balls(rows[0], rows[1], ball(ratio), delta) for rows in (balls, balls[::-1]))
+    growth, most, rows = exact[0], exact[1], (exact[2 : 2 + len(first)], exact[2 + len(first) :])
+    for here, there in (rows, rows[::-1]):
+        excess = Rational(0)
+        for p, q in zip(here, there):
+            if (over := p - growth * q) > 0:
+                excess += over
+        if excess > most:
+            return False
+    return True
+
+
+def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Number) -> bool:
+    # A mechanism that is optimal meets its bounds with equality, and no enclosure shows an equality: 80 bits of it are enough.
+    slack = Ball(2) ** -_SLACK
+    excess = Ball(0)
+    for p, q in zip(first, second):
+        over = p - ratio * q
+        if over <= 0 or over.abs_upper() <= slack * p.abs_upper():
+            continue  # the bound is kept, or met with equality to 80 bits of its own size
+        excess = excess + over.max(Ball(0))
+    return bool(excess <= ball(delta) + (slack * ball(delta) if delta else Ball(0)))
 
 
 def exact_row(row: Sequence[Number]) -> list[Rational] | None:
@@ -70,30 +102,42 @@ def exact_row(row: Sequence[Number]) -> list[Rational] | None:
     return made
 
 
-def _excess(first: Sequence[Rational], second: Sequence[Rational], ratio: Rational) -> Rational:
-    """By how much the likeliest event of *first* exceeds *ratio* times its probability in *second*."""
-    total = Rational(0)
-    for p, q in zip(first, second):
-        over = p - ratio * q
-        if over > 0:
-            total += over
-    return total
-
-
-def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Number) -> bool:
-    slack = Ball(2) ** -_SLACK
-    excess = Ball(0)
-    for p, q in zip(first, second):
-        over = p - ratio * q
-        if over <= 0 or over.abs_upper() <= slack * p.abs_upper():
-            continue  # the bound is kept, or met with equality to 80 bits of its own size
-        excess = excess + over.max(Ball(0))
-    return bool(excess <= ball(delta) + (slack * ball(delta) if delta else Ball(0)))
-
-
 def is_distribution(row: Sequence[Number]) -> bool:
     """Whether no probability is negative and their sum is one."""
     if (exact := exact_row(row)) is not None:
         return min(exact) >= 0 and sum(exact, Rational(0)) == 1
     total = sum((ball(p) for p in row), Ball(0))
     return bool(total.overlaps(Ball(1))) and all(bool(ball(p).upper() >= 0) for p in row)
+
+
+@dataclass
+class ScriptedBits:
+    """The bits of one number in [0, 1), then zeros."""
+
+    rest: Fraction
+
+    def take(self, count: int) -> int:
+        scaled = self.rest * 2**count
+        whole = int(scaled)
+        self.rest = scaled - whole
+        return whole
+
+
+def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -> bool:
+    """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
+    law = mechanism.law(table)
+    with precision(_ENDS_BITS):
+        # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
+        row = [ball(p) for p in law.probabilities()]
+        sums = list(accumulate(row[answer] for answer in law.order))[:-1]
+        ends = [*((lower(end), upper(end)) for end in sums), (Fraction(1), Fraction(1))]
+    low = Fraction(0)
+    for answer, (inside, beyond) in zip(law.order, ends):
+        if inside - low > _NARROWEST:
+            step = (inside - low) / 1000
+            middle = (low + inside) / 2
+            for number in (low + step, middle, inside - step) if near_ends else (middle,):
+                if mechanism.draw(table, ScriptedBits(number)) != mechanism.answers[answer]:
+                    return False
+        low = max(low, beyond)
+    return True

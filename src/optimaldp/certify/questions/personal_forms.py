@@ -14,7 +14,7 @@ from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.small_tables import watched_cells
+from optimaldp.certify.questions.tables import watched_cells
 from optimaldp.certify.votes.balanced import agrees_balanced, examine_balanced
 from optimaldp.certify.votes.meaning import Inequality, count_of, mean_of, share_of
 from optimaldp.certify.votes.weighted import agrees_weighted, examine_weighted

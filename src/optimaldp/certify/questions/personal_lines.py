@@ -9,9 +9,8 @@ from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close
-from optimaldp.certify.questions.lines import own_meaning
-from optimaldp.certify.questions.meanings import Meaning, meaning_of
-from optimaldp.certify.questions.small_tables import watched_cells, with_people
+from optimaldp.certify.questions.meanings import Meaning, meaning_of, own_meaning
+from optimaldp.certify.questions.tables import watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon
 
@@ -68,8 +67,11 @@ class _Line:
         for place in sorted({0, size // 2, size - 1}):
             for source, target in ((self.first, self.second), (self.second, self.first)):
                 if state[place].get(source):
-                    moved = with_people(with_people(state[place], source, -1), target, 1)
-                    yield place, (*state[:place], moved, *state[place + 1 :])
+                    moved = dict(state[place])
+                    moved[source] -= 1
+                    moved[target] = moved.get(target, 0) + 1
+                    changed = {cell: people for cell, people in moved.items() if people}
+                    yield place, (*state[:place], changed, *state[place + 1 :])
 
 
 def _total(state: State) -> dict[int, int]:

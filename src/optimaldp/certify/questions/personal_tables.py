@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, combinations_with_replacement, product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import close, exact_row, is_distribution
+from optimaldp.certify.questions.laws_compared import close, draws_follow, exact_row, is_distribution
 from optimaldp.certify.questions.personal_forms import examine_form
 from optimaldp.certify.questions.personal_lines import check_personal_lines
-from optimaldp.certify.questions.scripted import draws_follow
-from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.certify.questions.tables import People, neighbours_of, watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import precision, rational
@@ -22,7 +22,8 @@ from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
 _SIZES = ((1, 1), (2, 1))
-State = tuple[Mapping[int, int], ...]
+State = tuple[People, ...]
+"""Where the people of each level are."""
 
 
 def examine_personal(mechanism: Examined) -> Finding:
@@ -42,7 +43,8 @@ def examine_personal(mechanism: Examined) -> Finding:
         if not (form := examine_form(mechanism)).private:
             return form
         small = _resized(mechanism, pair, (2, 1))
-        states = (({cells[0]: 2}, {cells[-1]: 1}), ({cells[-1]: 2}, {cells[0]: 1}))
+        first, last = cells[0], cells[-1]
+        states = (((first, first), (last,)), ((last, last), (first,)))
         if not all(draws_follow(small, _table(state, pair)) for state in states):
             return Finding(False, (), "the sampler does not follow the law that was examined")
     return Finding(
@@ -79,24 +81,21 @@ def _resized(mechanism: Any, levels: tuple[Epsilon, Epsilon], sizes: tuple[int, 
 
 
 def _table(state: State, levels: Sequence[Epsilon]) -> Table:
-    total: dict[int, int] = {}
-    for cells in state:
-        for cell, people in cells.items():
-            total[cell] = total.get(cell, 0) + people
-    return Table(total, tuple(zip(levels, state)))
+    by_level = tuple((epsilon, dict(Counter(people))) for epsilon, people in zip(levels, state))
+    return Table(dict(Counter(chain(*state))), by_level)
 
 
 class _Tables:
     def __init__(self, mechanism: Examined, levels: tuple[Epsilon, Epsilon], cells: Sequence[int]) -> None:
         self.mechanism, self.levels, self.cells = mechanism, levels, cells
-        self.rows: dict[Any, list[Number]] = {}
+        self.rows: dict[State, list[Number]] = {}
 
     def failure(self) -> str:
         sizes = [people for _, people in self.mechanism.setting.levels]
         ratios: list[Number] = [
             rational(level.exact_ratio) if level.exact_ratio is not None else level.exp() for level in self.levels
         ]
-        for state in product(*(list(tables_of(size, self.cells)) for size in sizes)):
+        for state in product(*(list(combinations_with_replacement(self.cells, size)) for size in sizes)):
             for place, other in self._neighbours(state):
                 delta = Fraction(0) if self.levels[place].is_zero else self.mechanism.setting.level.delta
                 if not close(self._row(state), self._row(other), ratios[place], delta):
@@ -109,10 +108,9 @@ class _Tables:
                 yield place, (*state[:place], changed, *state[place + 1 :])
 
     def _row(self, state: State) -> list[Number]:
-        name = tuple(map(key, state))
-        if name not in self.rows:
+        if state not in self.rows:
             row = self.mechanism.law(_table(state, self.levels)).probabilities()
             if not is_distribution(row):
                 raise ArithmeticError("the law of a small table is no distribution")
-            self.rows[name] = exact_row(row) or row
-        return self.rows[name]
+            self.rows[state] = exact_row(row) or row
+        return self.rows[state]

@@ -3,11 +3,15 @@
 Tables in, the law of the printed answer out. It knows what a neighbour is, and what each kind of question means, by itself; it
 chooses its tables from public numbers alone, so nothing that it says depends on data. What it cannot try, all tables of all
 sizes, rests on the theorem that the mechanism names, and the finding says so.
+
+A mechanism with a list of answers is looked at in this order: all small tables with all their neighbours, long lines of tables at
+the public size, a second calculation of the laws on them, then the bits that its sampler takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -16,15 +20,23 @@ from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_ra
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.folding import check_fold
 from optimaldp.certify.questions.keys import examine_keys
-from optimaldp.certify.questions.laws_compared import bits_for, close, exact_row, is_distribution, ratio_of, stand_in
+from optimaldp.certify.questions.laws_compared import (
+    bits_for,
+    close,
+    draws_follow,
+    exact_row,
+    is_distribution,
+    ratio_of,
+    stand_in,
+)
 from optimaldp.certify.questions.leaders import leaders_are_drawn
-from optimaldp.certify.questions.lines import check_lines, own_meaning
-from optimaldp.certify.questions.meanings import Meaning, cells_of_groups, is_known, meaning_of, public_group
+from optimaldp.certify.questions.meanings import cells_of_groups, meaning_of, own_meaning, public_group
 from optimaldp.certify.questions.noise import examine_kept, examine_noise, examine_rows
 from optimaldp.certify.questions.personal_tables import examine_personal
-from optimaldp.certify.questions.scripted import flips_its_coins, follows_its_law
+from optimaldp.certify.questions.scripted import flips_its_coins
+from optimaldp.certify.questions.second_calculation import SecondCalculation
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
-from optimaldp.certify.questions.small_tables import key, neighbours_of, tables_of, watched_cells
+from optimaldp.certify.questions.tables import Line, People, lines_of, moves_to_another, small_tables, watched_cells
 from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.errors import OptimalDPError
@@ -34,7 +46,14 @@ from optimaldp.privacy.balls import precision
 from optimaldp.privacy.trajectory import Number
 
 _MOST_SEARCHED = 60  # tables whose number of moves is compared: two joined thresholds take a millisecond each
-_WORK = 800  # neighbouring pairs of small tables that are compared
+# Where smoothing may make a wrong bin likelier than the true one on a tiny table: the law itself is derived again instead.
+_NOT_LIKELIEST = ("smoothed rank",)
+_UNKNOWN_SIZE = 1000  # people in the tables that are made up where their number is private
+_NEAR = 3
+_FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
+_FAR_AGAIN = _FAR[:3]
+_DERIVED_AGAIN = ("smoothed rank", "flip", "flip+")  # laws whose numbers are derived again, far away as well
+_FAR_DERIVED = (7, 127)
 
 
 @lru_cache(maxsize=512)
@@ -43,10 +62,19 @@ def certify(mechanism: object) -> Certified[Any]:
     return mint(mechanism, examine_release(mechanism))
 
 
-def examine_release(mechanism: object) -> Finding:
+def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
-        return _examined(mechanism)
+        if (special := _REFEREES.get(mechanism.name)) is None:
+            by_level = mechanism.setting.personal and mechanism.listed
+            return examine_personal(mechanism) if by_level else examine(mechanism)
+        own = special(mechanism)
+        if not own.private:
+            return own
+        if not mechanism.listed:
+            return own if mechanism.spec()["kind"] == "keys" else _counted_once(mechanism, own)
+        outside = examine(mechanism)
+        return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
     except OptimalDPError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -55,21 +83,8 @@ def examine_release(mechanism: object) -> Finding:
     return Finding(False, (), f"its law cannot be examined: {said}")
 
 
-def _examined(mechanism: Any) -> Finding:
-    if mechanism.setting.personal and mechanism.listed and mechanism.name not in _REFEREES:
-        return examine_personal(mechanism)
-    if (special := _REFEREES.get(mechanism.name)) is None:
-        return examine(mechanism)
-    own = special(mechanism)
-    if not own.private:
-        return own
-    if not mechanism.listed:
-        return own if mechanism.spec()["kind"] == "keys" else _counted_once(mechanism, own)
-    outside = examine(mechanism)
-    return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
-
-
 def _counted_once(mechanism: Examined, own: Finding) -> Finding:
+    """Where the law of what is printed cannot be read, its parts were examined; what is left are the steps around them."""
     if failure := check_fold(mechanism):
         return Finding(False, own.checks, failure)
     if mechanism.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):
@@ -79,8 +94,11 @@ def _counted_once(mechanism: Examined, own: Finding) -> Finding:
 
 def examine(mechanism: Examined) -> Finding:
     """Look at a mechanism with a finite list of answers, whose law can be read."""
+    looks = [_small_tables, _public_size, _sampler]
+    if mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > 1:
+        looks.insert(2, check_close_races)
     checks: list[str] = []
-    for look in (_small_tables, _public_size, _close_races, _sampler):
+    for look in looks:
         failure, words = look(mechanism)
         if failure:
             return Finding(False, tuple(checks), failure)
@@ -89,131 +107,115 @@ def examine(mechanism: Examined) -> Finding:
 
 
 def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
+    """Every small table and every neighbour, all events, exactly: at a level next to the real one, where numbers are rational."""
     twin = mechanism.small_twin()
-    with precision(bits_for(twin.setting.level)):
-        failure, total = _Small(twin.at(stand_in(twin.setting.level))).failure()
-    if failure:
-        return failure, []
-    cells = "all its cells" if twin.cells <= 5 else "its first, second, middle and last cells"
+    real, spec = twin.setting.level, twin.spec()
+    cells, group = watched_cells(twin.cells, 5), None
+    if twin.setting.public_groups:
+        cells, group = cells_of_groups(spec, twin.cells), partial(public_group, spec)
+    near, total = small_tables(cells, twin.setting.neighbours, group)
+    rows: dict[People, list[Number]] = {}
+    with precision(bits_for(real)):
+        tried = twin.at(stand_in(real))
+        for people in near:
+            row = tried.law(Table(dict(Counter(people)))).probabilities()
+            if len(row) != len(tried.answers) or not is_distribution(row):
+                raise ArithmeticError("the law of a small table is no distribution")
+            rows[people] = exact_row(row) or row
+        ratio, delta = ratio_of(tried.setting.level), real.delta
+        if not all(close(rows[here], rows[there], ratio, delta) for here in near for there in near[here]):
+            return "two small tables that differ in one person are not close", []
+        if failure := _small_failure(tried, near, rows):
+            return failure, []
+    words = "all its cells" if twin.cells <= 5 else "its first, second, middle and last cells"
     smaller = "" if twin is mechanism else f" of the same mechanism with {len(twin.answers)} answers"
     return "", [
-        f"every table of up to {total} people over {cells}{smaller} and every neighbour: all events, exactly",
+        f"every table of up to {total} people over {words}{smaller} and every neighbour: all events, exactly",
         "the true answer and the number of people who must change, against a search of the referee's own",
     ]
 
 
-class _Small:
-    """All small tables of one mechanism at a level with rational numbers."""
-
-    def __init__(self, mechanism: Examined) -> None:
-        self.mechanism = mechanism
-        self.relation = mechanism.setting.neighbours
-        promised = [ratio_of(mechanism.setting.level), mechanism.setting.level.delta]
-        self.ratio: Number
-        self.delta: Number
-        self.ratio, self.delta = exact_row(promised) or promised
-        spec = mechanism.spec()
-        self.known_kind = is_known(spec)
-        self.meaning: Meaning = meaning_of(spec) or own_meaning(mechanism)
-        self.cells, self.group = watched_cells(mechanism.cells, 5), None
-        if mechanism.setting.public_groups:
-            self.cells, self.group = cells_of_groups(spec, mechanism.cells), partial(public_group, spec)
-        self.rows: dict[tuple[tuple[int, int], ...], list[Number]] = {}
-
-    def failure(self) -> tuple[str, int]:
-        pairs, total = 0, 0
-        for total in range(5):
-            tables = list(tables_of(total, self.cells))
-            if pairs + len(tables) * len(self.cells) ** 2 > _WORK:
-                return self._searched(total - 1), total - 1
-            for table in tables:
-                for other in neighbours_of(table, self.cells, self.relation, self.group):
-                    pairs += 1
-                    if not close(self.row(table), self.row(other), self.ratio, self.delta):
-                        return "two small tables that differ in one person are not close", total
-        return self._searched(total), total
-
-    def row(self, table: Mapping[int, int]) -> list[Number]:
-        name = key(table)
-        if name not in self.rows:
-            row = self.mechanism.law(Table(dict(table))).probabilities()
-            if len(row) != len(self.mechanism.answers) or not is_distribution(row):
-                raise ArithmeticError("the law of a small table is no distribution")
-            self.rows[name] = exact_row(row) or row
-        return self.rows[name]
-
-    def _searched(self, most: int) -> str:
-        """The truth is likeliest, and as far from another answer as a breadth-first search finds."""
-        reach = most if self.relation is Neighbours.SUBSTITUTION else most + 1
-        known = {key(t): t for total in range(reach + 1) for t in tables_of(total, self.cells)}
-        truths = {name: self.meaning(table) for name, table in known.items()}
-        steps = self._distances(known, truths)
-        whole = self.mechanism.cells == len(self.cells)
-        searched = 0
-        for name, table in known.items():
-            row = self.row(table)
-            if (
-                self.known_kind
-                and self.mechanism.name not in _NOT_LIKELIEST
-                and any(row[truths[name]] < p for p in row)
-            ):
-                return "the true answer of a small table is not the likeliest one"
-            # Under add-remove a shorter way may lead through larger tables: what was searched is exact up to the border.
-            border = self.relation is Neighbours.ADD_REMOVE and sum(table.values()) + steps.get(name, 99) > reach
-            if not whole or border or searched >= _MOST_SEARCHED:
-                continue
+def _small_failure(
+    mechanism: Examined, near: Mapping[People, Sequence[People]], rows: Mapping[People, Sequence[Number]]
+) -> str:
+    """Whether the true answer is the likeliest one, and as many moves from another one as a breadth-first search finds."""
+    known = meaning_of(mechanism.spec())
+    meaning = known or own_meaning(mechanism)
+    tables = {people: dict(Counter(people)) for people in near}
+    truths = {people: meaning(table) for people, table in tables.items()}
+    moves, largest = moves_to_another(near, truths), max(map(len, near))
+    everywhere = len({cell for people in near for cell in people}) == mechanism.cells
+    likeliest = known is not None and mechanism.name not in _NOT_LIKELIEST
+    searched = 0
+    for people, table in tables.items():
+        if likeliest and any(rows[people][truths[people]] < p for p in rows[people]):
+            return "the true answer of a small table is not the likeliest one"
+        # Otherwise a shorter way may lead through a cell that is not watched, or, where people come, through a larger table.
+        inside = (
+            mechanism.setting.neighbours is Neighbours.SUBSTITUTION or len(people) + moves.get(people, 99) <= largest
+        )
+        if everywhere and inside and searched < _MOST_SEARCHED:
             searched += 1
-            if self.mechanism.moves(Table(table)) != steps.get(name, float("inf")):
+            if mechanism.moves(Table(table)) != moves.get(people, float("inf")):
                 return "the number of people who must change is not what a search finds"
-        return ""
-
-    def _distances(self, known: Mapping[Any, Mapping[int, int]], truths: Mapping[Any, int]) -> dict[Any, int]:
-        """Breadth-first: how many moves lead from each table to one with another true answer."""
-        near: dict[Any, set[Any]] = {name: set() for name in known}
-        for name, table in known.items():
-            for other in neighbours_of(table, self.cells, self.relation, self.group):
-                if (there := key(other)) in near:
-                    near[name].add(there)
-                    near[there].add(name)
-        front = [name for name in known if any(truths[there] != truths[name] for there in near[name])]
-        distances: dict[Any, int] = {}
-        steps = 1
-        while front:
-            distances.update(dict.fromkeys(front, steps))
-            inward = {there for here in front for there in near[here] if truths[there] == truths[here]}
-            front, steps = [name for name in inward if name not in distances], steps + 1
-        return distances
-
-
-# Where smoothing may make a wrong bin likelier than the true one on a tiny table: the law itself is derived again instead.
-_NOT_LIKELIEST = ("smoothed rank",)
+    return ""
 
 
 def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
+    """Tables of the public size on the lines between two cells: where the answer changes, next to it, and far from it."""
+    known, people = meaning_of(mechanism.spec()), mechanism.setting.people or _UNKNOWN_SIZE
     # The laws of very many answers are derived again by a referee of their own, if their kind has one.
-    if len(mechanism.answers) > (12 if is_known(mechanism.spec()) else MOST_OPTIONS):
+    if len(mechanism.answers) > (MOST_OPTIONS if known is None else 12):
         return "", []
+    meaning = known or own_meaning(mechanism)
+    far: Sequence[int] = _FAR_DERIVED if mechanism.name in _DERIVED_AGAIN else _FAR
     with precision(bits_for(mechanism.setting.level)):
-        failure, people = check_lines(mechanism, meaning_of(mechanism.spec()) or own_meaning(mechanism))
+        for line in lines_of(mechanism, people):
+            change = line.change(meaning)
+            near = range(change - _NEAR, change + _NEAR + 1)
+            away = [change + sign * step for step in (_FAR_AGAIN if line.others else far) for sign in (-1, 1)]
+            places = sorted(i for i in {0, line.moving - 1, *near, *away} if 0 <= i < line.moving)
+            if failure := _line_failure(mechanism, line, places, [meaning(line.table(i)) for i in places]):
+                return failure, []
+            # Very far away the answer's law is a function of the distance: one line on which the answer changes tells.
+            if 0 < change < line.moving:
+                far = _FAR_AGAIN
     size = f"{people:,} people"
-    return failure, [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
+    return "", [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
 
 
-def _close_races(mechanism: Examined) -> tuple[str, list[str]]:
-    if mechanism.spec()["kind"] != "winner" or len(mechanism.answers) < 2:
-        return "", []
-    with precision(bits_for(mechanism.setting.level)):
-        failure = check_close_races(mechanism)
-    return failure, ["tables on which all options are within two votes of each other, and their neighbours"]
+def _line_failure(mechanism: Examined, line: Line, places: Sequence[int], truths: Sequence[int]) -> str:
+    """Each of these tables against a neighbour, its true answer, and its law against a second calculation."""
+    level, second = mechanism.setting.level, SecondCalculation.of(mechanism)
+    ratio = ratio_of(level)
+    # Where a record is replaced, the neighbour of a table is the next one on the line; else somebody comes.
+    replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
+    tables = {i: line.table(i) for at in places for i in (at, at + replaced)}
+    rows = {i: mechanism.law(Table(table)).probabilities() for i, table in tables.items()}
+    for i, truth in zip(places, truths):
+        here = rows[i]
+        there = rows[i + 1] if replaced else mechanism.law(Table(line.table(i, more=1))).probabilities()
+        if not close(here, there, ratio, level.delta):
+            return "two tables of the public size that differ in one person are not close"
+        if len(here) == 2 and here[truth] < here[1 - truth]:
+            return "the true answer of a table of the public size is not the likeliest one"
+        if second is not None and not second.agrees(tables[i], here):
+            return "a second calculation does not confirm the law of a table of the public size"
+    return ""
 
 
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
-    many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS
+    """Whether draws follow the law for a few small tables; of very many options each flips a coin, and so these are tried."""
+    twin = mechanism.small_twin()
+    cells = watched_cells(twin.cells, 3)
+    tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
     near_ends = _REFEREES.get(mechanism.name) is not _quantile
-    if follows_its_law(mechanism.small_twin(), near_ends=near_ends) and (not many or flips_its_coins(mechanism)):
-        return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
-    return "the sampler does not follow the law that was examined", []
+    many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS
+    follows = all(draws_follow(twin, Table(table), near_ends=near_ends) for table in tables)
+    if not follows or (many and not flips_its_coins(mechanism)):
+        return "the sampler does not follow the law that was examined", []
+    return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
 
 
 def _quantile(mechanism: Any) -> Finding:

@@ -1,33 +1,16 @@
-"""Whether a sampler follows its law: the bits of the uniform number are written down, and the answer must be the law's."""
+"""Words of 64 bits that are written down: for samplers that take a word for each coin, each person or each rank."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from itertools import accumulate
 
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.small_tables import watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, lower, precision, upper
+from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
 from optimaldp.sampling import BitSource
 
 _WORD = 64
-_NARROWEST = Fraction(1, 2**40)
-
-
-class ScriptedBits:
-    """The bits of one number in [0, 1), then zeros."""
-
-    def __init__(self, number: Fraction) -> None:
-        self._rest = number
-
-    def take(self, count: int) -> int:
-        scaled = self._rest * 2**count
-        whole = int(scaled)
-        self._rest = scaled - whole
-        return whole
 
 
 class Words:
@@ -97,31 +80,4 @@ def flips_its_coins(mechanism: Examined) -> bool:
                 )  # the word behind the coins is about delta
                 if mechanism.draw(table, source) != mechanism.answers[place]:
                     return False
-    return True
-
-
-def follows_its_law(mechanism: Examined, *, near_ends: bool = True) -> bool:
-    """Whether draws follow the law for a few small tables; *near_ends*: also next to the ends of every answer's stretch."""
-    cells = watched_cells(mechanism.cells, 3)
-    tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
-    return all(draws_follow(mechanism, Table(table), near_ends=near_ends) for table in tables)
-
-
-def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -> bool:
-    """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
-    law = mechanism.law(table)
-    with precision(4 * _WORD):
-        # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
-        row = [ball(p) for p in law.probabilities()]
-        sums = list(accumulate(row[answer] for answer in law.order))[:-1]
-        ends = [*((lower(end), upper(end)) for end in sums), (Fraction(1), Fraction(1))]
-    low = Fraction(0)
-    for answer, (inside, beyond) in zip(law.order, ends):
-        if inside - low > _NARROWEST:
-            step = (inside - low) / 1000
-            middle = (low + inside) / 2
-            for number in (low + step, middle, inside - step) if near_ends else (middle,):
-                if mechanism.draw(table, ScriptedBits(number)) != mechanism.answers[answer]:
-                    return False
-        low = max(low, beyond)
     return True

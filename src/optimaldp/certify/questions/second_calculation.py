@@ -1,4 +1,4 @@
-"""A second calculation of what is drawn, for any table: the question's meaning as one sum, its moves largest first.
+"""Where an answer is drawn, and a second calculation of its law: the question as one sum, its moves largest first.
 
 It serves twice: on tables that the referee makes up, and at the real draw, where a mismatch stops the answer with one fixed
 sentence. It shares no code with the questions, their distances or their laws.
@@ -11,30 +11,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self
+from typing import Any, Self
 
-from optimaldp.certify.findings import same
+from optimaldp.certify.findings import Certified, same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.meanings import cell_values, sum_needed
+from optimaldp.certify.questions.meanings import deciding_sum
 from optimaldp.certify.questions.personal_forms import confirms_form
+from optimaldp.errors import NotCertifiedError, SecondCalculationError
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number
+from optimaldp.sampling import BitSource
 
 _BITS = 192
 _MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
 
 
-def confirms(mechanism: Examined, table: Table) -> bool:
-    """Whether the law of *table* is what a second calculation gives; true for mechanisms that have none."""
+def draw(certified: Certified[Any], table: Table, source: BitSource) -> Any:
+    """The one place where an answer is drawn. Only what the referee has passed is accepted.
+
+    A law that is not confirmed a second time gives no answer. It is looked at after the draw and whatever was drawn: that it is
+    looked at tells nothing, and its failure is one fixed sentence.
+    """
+    if not isinstance(certified, Certified):
+        raise NotCertifiedError("Only a certified mechanism can be drawn from. Nothing was sampled.")
+    mechanism = certified.mechanism
+    answer = mechanism.draw(table, source)
+    confirmed = True  # where a law has no second calculation
     if mechanism.setting.personal and mechanism.listed:
-        return confirms_form(mechanism, table)
-    second = SecondCalculation.of(mechanism)
-    if second is None:
-        return True
-    with precision(second.bits):
-        return second.agrees(table.cells, mechanism.law(table).probabilities())
+        confirmed = confirms_form(mechanism, table)
+    elif (second := SecondCalculation.of(mechanism)) is not None:
+        with precision(second.bits):
+            confirmed = second.agrees(table.cells, mechanism.law(table).probabilities())
+    if not confirmed:
+        raise SecondCalculationError
+    return answer
 
 
 @dataclass(frozen=True)
@@ -57,61 +69,51 @@ class SecondCalculation:
         """``None`` where the law has no second calculation. Made once for the examination and every draw."""
         if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
             return None
-        spec = mechanism.spec()
-        values = cell_values(spec, range(mechanism.cells))
-        if values is None:
+        found = deciding_sum(mechanism.spec(), mechanism.cells)
+        if found is None:
             return None
-        bound, comparison = sum_needed(spec)
-        unit = _unit([*values, bound]) / 2
-        whole = tuple(int(value / unit) for value in values)
+        adds, bound, comparison = found
+        # The finest difference between two sums: all are multiples of it. Where all are 0 any unit will do.
+        below = math.lcm(*(number.denominator for number in (*adds, bound)))
+        finest = Fraction(math.gcd(*(int(number * below) for number in (*adds, bound))) or 1, below)
+        values = tuple(int(2 * add / finest) for add in adds)
         bits = _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
         chain = mechanism.name == "balanced chain"
-        return cls(whole, int(bound / unit), comparison, chain, mechanism.setting, bits)
+        return cls(values, int(2 * bound / finest), comparison, chain, mechanism.setting, bits)
 
     def agrees(self, cells: Mapping[int, int], law: Sequence[Number]) -> bool:
         """Whether *law* is what this calculation gives for the table."""
-        distance, level = self._signed(cells), self.setting.level
-        truth = 0 if distance > 0 else 1
-        size = distance if distance > 0 else -distance
+        (truth, people), level = self.margin(cells), self.setting.level
         with precision(self.bits):
             wrong = ball(law[1 - truth])
-            if size == math.inf:
+            if people is None:
                 return bool(wrong == 0)
-            people = Fraction(size)
             error = _chain_error(math.ceil(people), level) if self.chain else _signed_error(people, level)
+            # With delta a small error is a difference of two numbers: it is known to so many bits of 1, not of itself.
             return same(wrong, error, Ball(2) ** (60 - _BITS) if level.delta else Ball(0))
 
-    def _signed(self, cells: Mapping[int, int]) -> Fraction | float:
-        """How many people, the last one in part, must move to bring the sum to the other side; positive for yes."""
+    def margin(self, cells: Mapping[int, int]) -> tuple[int, Fraction | None]:
+        """The true answer, and how many people, the last one in part, must move to change it; ``None`` where nobody can."""
         total = sum(self.values[cell] * people for cell, people in cells.items()) - self.bound
-        # Half of the finest difference, so that the sign is the truth.
+        # Half of the finest difference, so that the sum is never 0 and its sign is the truth.
         total += 1 if self.comparison in (">=", "<") else -1
-        side = 1 if total > 0 else -1
-        far = min(side * value for value in self.values)
+        side, gap = (1, total) if total > 0 else (-1, -total)
+        truth = 0 if (side > 0) is (self.comparison in (">=", ">")) else 1
         # What one person can do against that side of the sum, and how many people can.
+        far = min(side * value for value in self.values)
         moves: list[tuple[int, float]]
         if self.setting.neighbours is Neighbours.SUBSTITUTION:
             moves = [(side * self.values[cell] - far, people) for cell, people in cells.items()]
-        else:
+        else:  # whoever is there may go, and any number of people may come
             moves = [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
-        above = side * _people_needed(moves, abs(total))
-        return above if self.comparison in (">=", ">") else -above
-
-
-def _unit(numbers: list[Fraction]) -> Fraction:
-    below = math.lcm(*(number.denominator for number in numbers))
-    return Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
-
-
-def _people_needed(moves: list[tuple[int, float]], gap: int) -> Fraction | float:
-    people = 0
-    for gain, available in sorted(moves, reverse=True):
-        if gain <= 0:
-            break
-        if available == math.inf or gain * int(available) >= gap:
-            return people + Fraction(gap, gain)
-        people, gap = people + int(available), gap - gain * int(available)
-    return math.inf
+        moved = 0
+        for gain, available in sorted(moves, reverse=True):  # who does most first: fewer people cannot do as much
+            if gain <= 0:
+                break
+            if available == math.inf or gain * int(available) >= gap:
+                return truth, moved + Fraction(gap, gain)
+            moved, gap = moved + int(available), gap - gain * int(available)
+        return truth, None
 
 
 def _chain_error(flips: int, level: ApproximateDP) -> Ball:

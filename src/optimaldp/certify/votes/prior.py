@@ -14,9 +14,8 @@ from math import comb, prod
 from typing import Any
 
 from optimaldp.certify.findings import Finding
-from optimaldp.certify.questions.laws_compared import close, is_distribution
+from optimaldp.certify.questions.laws_compared import close, draws_follow, is_distribution
 from optimaldp.certify.questions.meanings import meaning_of
-from optimaldp.certify.questions.scripted import draws_follow
 from optimaldp.laws.setting import Table
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.trajectory import Number

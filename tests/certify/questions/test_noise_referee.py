@@ -11,24 +11,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up import SUBSTITUTION, level_of, setting
+from made_up import ADD_REMOVE, SUBSTITUTION, level_of, setting
 from refusals import refusal
 
 from optimaldp.certify.questions import noise as referee
 from optimaldp.certify.questions.laws_compared import ScriptedBits
 from optimaldp.certify.questions.noise import _border, _keeps_by_words, _kept_by_stream, examine_rows
 from optimaldp.certify.questions.noise_law import (
+    STREAMS,
     Stream,
     _around,
-    _bits_of,
-    _block,
+    _proposed_by,
     _relative_weight,
     _WithWord,
     _Written,
     borders_problem,
     parts_problem,
     put_together,
-    streams,
 )
 from optimaldp.histograms.keeping import thinned
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
@@ -122,12 +121,10 @@ def test_totals_whose_border_is_tried(mode: int, width: int, totals: list[int]) 
 def test_which_bits_propose_a_total() -> None:
     """Read by a sampler: a side, heads for the block, a tail, the offset."""
     plan = SimpleNamespace(mode=9, width=3)
-    assert [_block(plan, number) for number in (9, 11, 12, 15, 8, 6, 5, 0)] == [0, 0, 1, 2, 0, 0, 1, 2]
-    assert _bits_of(plan, 9) == [1, 0, 0, 0]
-    assert _bits_of(plan, 11) == [1, 0, 1, 0]
-    assert _bits_of(plan, 13) == [1, 1, 0, 0, 1]
-    assert _bits_of(plan, 8) == [0, 0, 0, 0]
-    assert _bits_of(plan, 2) == [0, 1, 1, 0, 0, 0]
+    assert [_proposed_by(plan, number)[0] for number in (9, 11, 12, 15, 8, 6, 5, 0)] == [0, 0, 1, 2, 0, 0, 1, 2]
+    for number, bits in ((9, "1000"), (11, "1010"), (13, "11001"), (8, "0000"), (2, "011000")):
+        assert _proposed_by(plan, number)[1] == bits
+    assert _proposed_by(SimpleNamespace(mode=1, width=1), 2) == (1, "110"), "one total in each block"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +157,7 @@ def test_the_weight_of_a_total() -> None:
 
 
 def test_streams_and_written_bits() -> None:
-    assert len(set(streams())) == 4
+    assert len(set(STREAMS)) == 4
     one, same = Stream("noise 0"), Stream("noise 0")
     assert [one.take(3), one.take(64), one.take(0)] == [same.take(67) >> 64, Stream("noise 0").take(67) % 2**64, 0]
     empty = Stream("noise 1")
@@ -169,8 +166,8 @@ def test_streams_and_written_bits() -> None:
         empty.take(1)
     whole = Stream("noise 1")
     assert whole.take(8 * 4096).bit_length() > 8 * 4096 - 64
-    bits = _Written([1, 0, 1], then=1)
-    assert [bits.take(2), bits.take(2), bits.take(3), _Written([], then=0).take(0)] == [0b10, 0b11, 0b111, 0]
+    bits = _Written("101", then="1")
+    assert [bits.take(2), bits.take(2), bits.take(3), _Written("", then="0").take(0)] == [0b10, 0b11, 0b111, 0]
     words = _WithWord(ScriptedBits(Fraction(1, 2)), 77)
     assert [words.take(64), words.take(1), words.take(63)] == [77, 1, 0]
 
@@ -178,7 +175,7 @@ def test_streams_and_written_bits() -> None:
 def test_what_is_drawn_is_made_of_a_gain_and_a_loss() -> None:
     for make, shared in ((lattice_recipe, True), (laplace_recipe, False)):
         noise = make(3, Epsilon.read(1))
-        drawn = [put_together(noise, Stream(name)) for name in streams()]
+        drawn = [put_together(noise, Stream(name)) for name in STREAMS]
         assert any(any(vector) for vector in drawn)
         assert all((sum(vector) == 0) is shared for vector in drawn) or not shared
 
@@ -302,7 +299,7 @@ def test_a_chance_that_is_a_hair_off(off: int, monkeypatch: pytest.MonkeyPatch) 
 def test_words_of_the_stream_are_read_in_their_order() -> None:
     """Two people of the first cell, none of the second, three of the last: one word each."""
     own, loosest = READ("ln(2)"), READ("ln(4)")
-    for name in streams():
+    for name in STREAMS:
         words = Stream(name)
         border = 2**64 // 3
         expected = [[words.take(64) <= border for _ in range(n)] for n in (2, 0, 3)]
@@ -419,9 +416,26 @@ def test_the_code_of_the_noise_is_tried_at_three_levels() -> None:
                     return made
                 return wrong_total(made, lambda number, _: None if number == 0 else number)
 
-        twin = Off(own.question, own.setting)
-        kind = referee._kind(twin)
-        assert kind[2:] == (SUBSTITUTION, own.cells, len(own.answers))
-        problem = referee._code_problem(referee._Sampler((*kind, epsilon), twin))
+        problem = referee._code_problem(referee._Sampler(("three levels", epsilon), Off(own.question, own.setting)))
         assert problem.startswith("a total" if parts else "what is drawn"), epsilon
-    assert referee._code_problem(referee._Sampler((*referee._kind(own), "fine"), own)) == ""
+    assert referee._code_problem(referee._Sampler(("three levels", "fine"), own)) == ""
+
+
+def test_the_code_is_tried_once_for_each_kind_of_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level and the number of people make no other kind; the neighbours, the bins and other code do."""
+    kinds: list[Any] = []
+    monkeypatch.setattr(referee, "_code_problem", lambda sampler: kinds.append(sampler.kind) or "")
+    made, itself = counted(), {"small_twin": lambda self: self}
+    own = type("Itself", (type(made),), itself)(made.question, made.setting)
+    other = type("Other", (type(made),), itself)
+    for mechanism in (
+        own,
+        replace(own, setting=setting(301, level=level_of("0.7"))),
+        replace(own, setting=setting(None, ADD_REMOVE, level=level_of("0.5"))),
+        replace(own, question=replace(own.question, options=("a", "b", "c"))),
+        replace(own, question=replace(own.question, among="q")),
+        other(own.question, own.setting),
+    ):
+        assert referee.examine_noise(mechanism).private
+    assert kinds[0] == kinds[1]
+    assert len(set(kinds[1:])) == 5

@@ -356,6 +356,26 @@ def test_a_small_twin_is_named() -> None:
     assert "of the same mechanism" not in _small_tables(made())[1][0]
 
 
+def test_what_is_promised_counts_and_not_what_a_twin_says_of_itself() -> None:
+    """Private at twice the level, or for other neighbours: the twin with few answers, or the copy at another level."""
+
+    class Looser(MadeUp):
+        def at(self, level: Any) -> MadeUp:
+            return super().at(level_of("ln(1000)"))
+
+        def law(self, table: Any) -> Any:
+            yes = Fraction(19, 20) if table.cells.get(0, 0) >= 2 else Fraction(1, 20)
+            return SimpleNamespace(probabilities=lambda: [yes, 1 - yes], order=(0, 1))
+
+    fine = made()
+    assert "not close" in failure(Looser(fine.answers, fine.cells, fine.asked, fine.setting, moves_=fine.moves_))[0]
+    for other in (setting(4, level=level_of("ln(1000)")), setting(None, ADD_REMOVE, level=level_of("ln(1000)"))):
+        whole = made(spoiled=lambda cells: in_clear())
+        few = Looser(fine.answers, fine.cells, fine.asked, other, moves_=fine.moves_)
+        object.__setattr__(whole, "small_twin", lambda few=few: few)
+        assert "not close" in failure(whole)[0]
+
+
 class Misdrawn(MadeUp):
     def draw(self, table: Any, source: Any) -> Any:
         return self.answers[0]

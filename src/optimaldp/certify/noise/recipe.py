@@ -80,8 +80,14 @@ def check_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
     if (shared, copies) not in {(True, 2), (False, 1)}:
         words = f"{copies} copies with {'one shared total' if shared else 'two totals'} make no known noise"
         return NoiseVerdict(claimed, INFINITE, neighbours, (words,))
-    level = _level(decay, shared=shared, neighbours=neighbours)
-    objections = [*_level_objections(level, claimed), *_plan_objections(document["bins"], decay, plan)]
+    # P(z) ~ e^(-decay |z|_1 / 2) on the vectors with sum 0 (shared), or e^(-decay |z|_1) on all: what one person can change.
+    replaced, added = (decay, INFINITE) if shared else (decay * 2, decay)
+    level = replaced if neighbours is Neighbours.SUBSTITUTION else added
+    objections = _plan_objections(document["bins"], decay, plan)
+    if claimed < level:
+        objections.insert(0, f"the noise keeps epsilon {level} only, and {claimed} was claimed")
+    elif level < claimed:
+        objections.insert(0, f"the noise keeps epsilon {level} already, so it is larger than {claimed} needs")
     return NoiseVerdict(claimed, level, neighbours, tuple(objections))
 
 
@@ -100,22 +106,6 @@ def _read(document: Mapping[str, Any]) -> Mapping[str, Any]:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise CertificateError(field, value, f"is not an integer from {least} on")
     return dict(plan)
-
-
-def _level(decay: Epsilon, *, shared: bool, neighbours: Neighbours) -> Epsilon:
-    """The least epsilon of noise with ``P(z) ~ e^(-decay |z|_1 / 2)`` on sum 0 (shared) or ``e^(-decay |z|_1)`` on
-    everything."""
-    if neighbours is Neighbours.SUBSTITUTION:
-        return decay if shared else decay * 2
-    return INFINITE if shared else decay
-
-
-def _level_objections(level: Epsilon, claimed: Epsilon) -> list[str]:
-    if claimed < level:
-        return [f"the noise keeps epsilon {level} only, and {claimed} was claimed"]
-    if level < claimed:
-        return [f"the noise keeps epsilon {level} already, so it is larger than {claimed} needs"]
-    return []
 
 
 def _plan_objections(bins: int, decay: Epsilon, plan: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.noise import certify_rows, check_recipe
-from optimaldp.certify.questions.noise_law import Stream, borders_problem, parts_problem, put_together, streams
+from optimaldp.certify.questions.noise_law import STREAMS, Stream, borders_problem, parts_problem, put_together
 from optimaldp.certify.questions.scripted import Words
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.setting import Table
@@ -28,7 +28,9 @@ def examine_noise(mechanism: Any) -> Finding:
     if not verdict.private:
         return Finding(False, (), "the recipe of the noise does not keep its level")
     twin = mechanism.small_twin()
-    problem = _code_problem(_Sampler(_kind(twin), twin)) or borders_problem(mechanism.noise())
+    # What the drawing code depends on: not the names of columns and options, the number of people or the level.
+    kind = type(twin), type(twin.question), twin.setting.neighbours, twin.cells, len(twin.answers)
+    problem = _code_problem(_Sampler(kind, twin)) or borders_problem(mechanism.noise())
     if problem:
         return Finding(False, (), f"the sampler does not draw the noise of its recipe: {problem}")
     return Finding(
@@ -112,7 +114,7 @@ def _draws_by_level(twin: Any) -> bool:
     for _, cells in levels:
         for cell, people in cells.items():
             total[cell] = total.get(cell, 0) + people
-    for name in streams():
+    for name in STREAMS:
         source = Stream(name)
         kept = [0] * len(twin.answers)
         for own, cells in levels:
@@ -149,12 +151,6 @@ class _Sampler:
     mechanism: Any = field(compare=False)
 
 
-def _kind(mechanism: Any) -> tuple[Any, ...]:
-    """What the drawing code depends on: not the names of columns and options, the number of people or the level."""
-    setting = mechanism.setting
-    return type(mechanism), type(mechanism.question), setting.neighbours, mechanism.cells, len(mechanism.answers)
-
-
 @lru_cache(maxsize=16)
 def _code_problem(sampler: _Sampler) -> str:
     """Once for each process and kind of noise: the parts, and that a draw is made of them and nothing else."""
@@ -170,7 +166,7 @@ def _assembly_problem(twin: Any) -> str:
     # People who all have the loosest level are all kept.
     table = Table(cells, ((twin.setting.level.epsilon, cells),))
     folded = twin.question.fold(cells)
-    for name in streams():
+    for name in STREAMS:
         expected = [count + more for count, more in zip(folded, put_together(twin.noise(), Stream(name)))]
         if list(twin.draw(table, Stream(name)).values()) != expected:
             return "what is drawn is not the counts and this noise"

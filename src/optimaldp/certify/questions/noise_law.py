@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import comb
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ _WORD = 64
 _BITS = 320
 _DEPTH = 10  # of a proposal: a side, coins for the block and an offset
 _COMPOSED = ((0, 1), (1, 7), (2, 8))  # totals that are composed, and how many bits: fewer people than bars, and as many
-_STREAMS = 4
+STREAMS = tuple(f"noise {number}" for number in range(4))
 
 Outcome = TypeVar("Outcome")
 
@@ -48,51 +48,46 @@ class Stream:
         return value
 
 
+@dataclass
 class _WithWord:
     """Words of 64 bits are one that is written down; other bits come from *source*."""
 
-    def __init__(self, source: BitSource, word: int) -> None:
-        self._source, self._word = source, word
+    source: BitSource
+    word: int
 
     def take(self, count: int) -> int:
-        return self._word if count == _WORD else self._source.take(count)
+        return self.word if count == _WORD else self.source.take(count)
 
 
+@dataclass
 class _Written:
     """Bits one by one, then the same for ever: a sampler may look more closely at a word that decides already."""
 
-    def __init__(self, bits: list[int], *, then: int) -> None:
-        self._bits, self._then = bits, then
+    bits: str
+    then: str
 
     def take(self, count: int) -> int:
-        taken, self._bits = self._bits[:count], self._bits[count:]
-        taken += [self._then] * (count - len(taken))
-        return int("".join(map(str, taken)) or "0", 2)
+        taken, self.bits = self.bits[:count], self.bits[count:]
+        return int("0" + taken.ljust(count, self.then), 2)
 
 
 def parts_problem(noise: Any) -> str:
     """What is wrong with how totals are proposed and composed, on few bins; it depends on the code alone."""
-    return _proposal_problem(noise) or _composition_problem(noise)
-
-
-def _proposal_problem(noise: Any) -> str:
     plan = noise.totals
     proposed, undecided = _measured(lambda source: plan.propose(_WithWord(source, 0)), _DEPTH)
     for number in range(plan.mode + 2 * plan.width):
-        block = _block(plan, number)
-        chance = Fraction(1, 2 ** (2 + block) * plan.width)
+        block, _ = _proposed_by(plan, number)
+        chance = Fraction(1, 2 ** (2 + block) * plan.width)  # a side, heads for each block and a tail, the offset
         known = proposed.pop(number, Fraction(0))
         if not known <= chance <= known + undecided:
             return "a total is not proposed as often as the plan says"
     # Beyond lie the numbers of later blocks, and those below 0, which are none.
     if any(number is not None and number < 0 for number in proposed):
         return "a total below 0 is proposed"
-    return ""
-
-
-def _composition_problem(noise: Any) -> str:
     for total, depth in _COMPOSED:
-        composed, undecided = _measured(partial(_composed, noise, total), depth)
+        composed, undecided = _measured(
+            lambda source, total=total: tuple(map(int, noise.compose(total, source))), depth
+        )
         ways = comb(noise.bins - 1 + total, total)
         if any(len(one) != noise.bins or sum(one) != total or min(one) < 0 for one in composed):
             return "a composition does not add up to its total"
@@ -103,24 +98,20 @@ def _composition_problem(noise: Any) -> str:
     return ""
 
 
-def _composed(noise: Any, total: int, source: BitSource) -> tuple[int, ...]:
-    return tuple(map(int, noise.compose(total, source)))
-
-
 def borders_problem(noise: Any) -> str:
     """What is wrong at the words next to which a total is accepted or not: at any number of bins and any level."""
     plan = noise.totals
     with precision(_BITS + 4 * plan.epsilon.leading_zeros + 2 * (plan.mode + plan.width).bit_length()):
         for number in _around(plan.mode, plan.width):
-            block = _block(plan, number)
-            border = _relative_weight(noise.bins, plan.copies, plan.epsilon, number, plan.mode) * Ball(2) ** (
-                block + _WORD
-            )
+            block, proposing = _proposed_by(plan, number)
+            # A later block is proposed half as often as the one before it, so its totals are accepted twice as often.
+            weight = _relative_weight(noise.bins, plan.copies, plan.epsilon, number, plan.mode)
+            border = weight * Ball(2) ** (block + _WORD)
             for word, accepted in ((integer_below(border) - 1, True), (integer_above(border) + 1, False)):
                 if not 0 <= word < 2**_WORD:
                     continue
                 # What follows the word pulls towards the border and must not reach it.
-                source = _Written([*_bits_of(plan, number), *_binary(word, _WORD)], then=int(accepted))
+                source = _Written(f"{proposing}{word:064b}", then="1" if accepted else "0")
                 if plan.propose(source) != (number if accepted else None):
                     return "a total is not accepted with the probability of the law"
     return ""
@@ -133,21 +124,13 @@ def _around(mode: int, width: int) -> Iterator[int]:
     yield from sorted(number for number in near | blocks if number >= 0)
 
 
-def _block(plan: Any, number: int) -> int:
-    return int((number - plan.mode if number >= plan.mode else plan.mode - 1 - number) // plan.width)
-
-
-def _bits_of(plan: Any, number: int) -> list[int]:
-    """The bits that propose *number*: right or left of the mode, heads for the block and a tail, the offset in it."""
+def _proposed_by(plan: Any, number: int) -> tuple[int, str]:
+    """In which block *number* lies, and the bits that propose it: right or left of the mode, heads for the block and a tail, the
+    offset in it."""
     right = number >= plan.mode
-    away = number - plan.mode if right else plan.mode - 1 - number
-    block, offset = divmod(away, plan.width)
-    places = (plan.width - 1).bit_length()
-    return [int(right), *[1] * block, 0, *_binary(offset, places)]
-
-
-def _binary(number: int, places: int) -> list[int]:
-    return [(number >> place) & 1 for place in reversed(range(places))]
+    block, offset = divmod(number - plan.mode if right else plan.mode - 1 - number, plan.width)
+    places = (plan.width - 1).bit_length()  # of a block of one total no bit tells the offset
+    return int(block), f"{int(right)}{'1' * block}0" + (f"{offset:0{places}b}" if places else "")
 
 
 def _relative_weight(bins: int, copies: int, epsilon: Epsilon, number: int, mode: int) -> Ball:
@@ -164,10 +147,6 @@ def put_together(noise: Any, source: BitSource) -> list[int]:
     lost = gained if noise.shared_total else noise.totals.draw(source)
     into, out_of = noise.compose(gained, source), noise.compose(lost, source)
     return [int(a) - int(b) for a, b in zip(into, out_of)]
-
-
-def streams() -> list[str]:
-    return [f"noise {number}" for number in range(_STREAMS)]
 
 
 def _measured(draw: Callable[[BitSource], Outcome], depth: int) -> tuple[dict[Outcome, Fraction], Fraction]:

@@ -108,22 +108,22 @@ def examine(mechanism: Examined) -> Finding:
 
 def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     """Every small table and every neighbour, all events, exactly: at a level next to the real one, where numbers are rational."""
-    twin = mechanism.small_twin()
-    real, spec = twin.setting.level, twin.spec()
+    # Level and neighbours are the ones that are promised: not what a twin, or a copy at another level, says of itself.
+    setting, twin = mechanism.setting, mechanism.small_twin()
+    level, spec = stand_in(setting.level), twin.spec()
     cells, group = watched_cells(twin.cells, 5), None
-    if twin.setting.public_groups:
+    if setting.public_groups:
         cells, group = cells_of_groups(spec, twin.cells), partial(public_group, spec)
-    near, total = small_tables(cells, twin.setting.neighbours, group)
+    near, total = small_tables(cells, setting.neighbours, group)
     rows: dict[People, list[Number]] = {}
-    with precision(bits_for(real)):
-        tried = twin.at(stand_in(real))
+    with precision(bits_for(setting.level)):
+        tried, ratio = twin.at(level), ratio_of(level)
         for people in near:
             row = tried.law(Table(dict(Counter(people)))).probabilities()
             if len(row) != len(tried.answers) or not is_distribution(row):
                 raise ArithmeticError("the law of a small table is no distribution")
             rows[people] = exact_row(row) or row
-        ratio, delta = ratio_of(tried.setting.level), real.delta
-        if not all(close(rows[here], rows[there], ratio, delta) for here in near for there in near[here]):
+        if not all(close(rows[here], rows[there], ratio, level.delta) for here in near for there in near[here]):
             return "two small tables that differ in one person are not close", []
         if failure := _small_failure(tried, near, rows):
             return failure, []
@@ -145,15 +145,14 @@ def _small_failure(
     truths = {people: meaning(table) for people, table in tables.items()}
     moves, largest = moves_to_another(near, truths), max(map(len, near))
     everywhere = len({cell for people in near for cell in people}) == mechanism.cells
+    comes = mechanism.setting.neighbours is Neighbours.ADD_REMOVE
     likeliest = known is not None and mechanism.name not in _NOT_LIKELIEST
     searched = 0
     for people, table in tables.items():
         if likeliest and any(rows[people][truths[people]] < p for p in rows[people]):
             return "the true answer of a small table is not the likeliest one"
         # Otherwise a shorter way may lead through a cell that is not watched, or, where people come, through a larger table.
-        inside = (
-            mechanism.setting.neighbours is Neighbours.SUBSTITUTION or len(people) + moves.get(people, 99) <= largest
-        )
+        inside = not comes or len(people) + moves.get(people, 99) <= largest
         if everywhere and inside and searched < _MOST_SEARCHED:
             searched += 1
             if mechanism.moves(Table(table)) != moves.get(people, float("inf")):

@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import comb
 from typing import Any, TypeVar
 
@@ -85,9 +86,7 @@ def parts_problem(noise: Any) -> str:
     if any(number is not None and number < 0 for number in proposed):
         return "a total below 0 is proposed"
     for total, depth in _COMPOSED:
-        composed, undecided = _measured(
-            lambda source, total=total: tuple(map(int, noise.compose(total, source))), depth
-        )
+        composed, undecided = _measured(partial(_composed, noise, total), depth)
         ways = comb(noise.bins - 1 + total, total)
         if any(len(one) != noise.bins or sum(one) != total or min(one) < 0 for one in composed):
             return "a composition does not add up to its total"
@@ -96,6 +95,10 @@ def parts_problem(noise: Any) -> str:
         ):
             return "compositions of a total are not equally likely"
     return ""
+
+
+def _composed(noise: Any, total: int, source: BitSource) -> tuple[int, ...]:
+    return tuple(map(int, noise.compose(total, source)))
 
 
 def borders_problem(noise: Any) -> str:

@@ -263,10 +263,20 @@ add(
 
 def other_head(change: Callable[[Any, Fraction], Any]) -> Callable[[Patch], None]:
     """A chain that starts from another error at the boundary: *change* of the true one and of delta."""
-    true = Chain._walked
-    return lambda patch: patch.setattr(
-        Chain, "_walked", lambda self, head, distance: true(self, change(head, self.level.delta), distance)
-    )
+    true = Chain.error
+
+    def wrong(self: Chain, distance: Any) -> Any:
+        error, epsilon = true(self, distance), self.level.epsilon
+        if distance == math.inf or error == 0:
+            return error
+        exact = isinstance(error, Fraction)
+        head = true(self, 0) if exact else ball(true(self, 0))
+        off = (change(head, self.level.delta) - head) / (epsilon.exact_ratio if exact else epsilon.exp()) ** int(
+            distance
+        )
+        return max(error + off, Fraction(0)) if exact else (error + off).max(Ball(0))
+
+    return lambda patch: patch.setattr(Chain, "error", wrong)
 
 
 add("the boundary's error is too small", SHARE, other_head(lambda head, _: head * 9 / 10))

@@ -490,13 +490,21 @@ add(
 
 # distances
 
-add(
-    "a negation off by one",
-    SHARE,
-    lambda patch: patch.setattr(
-        LinearCondition, "negated", lambda self: LinearCondition(-self.yes_weight, -self.no_weight, -self.need - 3)
-    ),
-)
+
+@twin("a negation off by one person", SHARE)
+def negation_off(patch: Patch) -> None:
+    """Where the answer is yes, the sum need not fall so far: a share of 2/5 is counted in fifths."""
+    true = linear.LinearCondition.flips
+
+    def flips(self: LinearCondition, yes: int, no: int, *more: Any) -> Any:
+        missing = self.missing(yes, no)
+        if missing > 0:
+            return true(self, yes, no, *more)
+        return linear.whole_moves(self.negated().rungs(yes, no, *more), max(1, -3 - missing))
+
+    patch.setattr(LinearCondition, "flips", flips)
+
+
 add("people outside cannot come in", AMONG, changed(LinearCondition, "rungs", lambda rungs, *_: rungs[:2]))
 add(
     "one move gains half of what it does",

@@ -16,6 +16,7 @@ from optimaldp.tables.tally import Edge, Option, Step
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _OPENING = {"(": ")", "[": "]"}
+_UNMATCHED, _MATCH = "has brackets that do not match", "close every ( and [ that was opened, and no other"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DURATION = re.compile(r"\s*(\d{1,9})\s*(seconds?|minutes?|hours?|days?|weeks?)\s*", re.IGNORECASE)
 _UNITS = {"second": "seconds", "minute": "minutes", "hour": "hours", "day": "days", "week": "weeks"}
@@ -53,7 +54,7 @@ def end_of_group(text: str, start: int) -> int:
             if not expected:
                 return position + 1
         position += 1
-    raise QuestionError("question", text, "has brackets that do not match", "close every ( and [ that was opened")
+    raise QuestionError("question", text, _UNMATCHED, _MATCH)
 
 
 def top_level_words(text: str, separator: str) -> list[str]:
@@ -72,6 +73,8 @@ def top_level_words(text: str, separator: str) -> list[str]:
             position = end_of_quoted(text, position)
         elif character in _OPENING:
             position = end_of_group(text, position)
+        elif character in ")]":
+            raise QuestionError("question", text, _UNMATCHED, _MATCH)
         elif match := word.match(text, position):
             parts.append(text[begin:position].strip())
             begin = position = match.end()
@@ -85,9 +88,7 @@ def check_predicate(predicate: object) -> str:
     if not isinstance(predicate, str) or not predicate.strip():
         raise QuestionError("predicate", predicate, "is not an SQL condition", 'write for example "age >= 65"')
     text = predicate.strip()
-    if end_of_group(f"({text})", 0) != len(text) + 2:
-        raise QuestionError("predicate", predicate, "has brackets that do not match")
-    if len(top_level_words(text, "among")) > 1:
+    if len(top_level_words(text, "among")) > 1:  # which refuses brackets that close nothing or are never closed
         raise QuestionError("predicate", predicate, "holds the word among", 'write a column of that name as "among"')
     return text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from optimaldp.errors import InputError, LevelError
 from optimaldp.privacy import Epsilon, read_number, read_probability
 from optimaldp.privacy.balls import Ball, ball, dyadic, precision, sign, working_bits
 from optimaldp.privacy.levels import Bound
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.numbers import fraction_text, shown_text
 
 INFINITE, ZERO = Epsilon.read("inf"), Epsilon.read(0)
 ORDERED = [
@@ -190,3 +191,48 @@ def test_a_difference_of_nothing_ends_with_an_error() -> None:
     with pytest.raises(ArithmeticError, match="agree to 1024 bits"):
         sign(nothing, start_bits=64, most_bits=1024)
     assert tried == [64, 128, 256, 512, 1024]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("two", "epsilon: 'two' is not a privacy parameter; write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"),
+        ("ln(2", "epsilon: 'ln(2' is not a privacy parameter; write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"),
+        ("0.5+lnx", "epsilon: 'lnx' is not a privacy parameter; write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"),
+        ("ln(2)+x", "epsilon: 'x' is not a privacy parameter; write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"),
+        ([1], "epsilon: [1] is not a number; write 0.1, '1/3' or 1e-6"),
+        (True, "epsilon: True is not a number; write 0.1, '1/3' or 1e-6"),
+        (math.nan, "epsilon: nan is not a finite number"),
+        ("-1", "epsilon: '-1' is negative; a privacy parameter is 0 or more"),
+        ("ln(1/2)", "epsilon: 'ln(1/2)' is negative or no number; a ratio must be at least 1"),
+        (2e6, "epsilon: 2000000.0 is too large to mean privacy; write 'inf' for no constraint beyond delta"),
+        ("1e-1001", "epsilon: '1e-1001' is too small to mean anything; write 0, or a number from 1e-1000 on"),
+    ],
+)
+def test_what_is_said_about_a_bad_epsilon(bad: object, words: str) -> None:
+    with pytest.raises(LevelError) as refused:
+        Epsilon.read(bad)
+    assert str(refused.value) == f"{words}."
+
+
+def test_equal_epsilons_are_one_key_also_when_they_come_from_elsewhere() -> None:
+    for one in ORDERED:
+        again = pickle.loads(pickle.dumps(one))
+        assert again == one
+        assert hash(again) == hash(one)
+        assert (again.infinite, again.is_zero, again.exact_ratio, again.leading_zeros) == (
+            one.infinite, one.is_zero, one.exact_ratio, one.leading_zeros,
+        )  # fmt: skip
+    assert len({*ORDERED, *map(Epsilon.read, map(str, ORDERED))}) == len(ORDERED)
+    assert ZERO.leading_zeros == INFINITE.leading_zeros == 0
+
+
+def test_long_probabilities_are_shown_by_what_can_be_read_of_them() -> None:
+    assert shown_text(Fraction(2, 3)) == "2/3"
+    assert shown_text(Fraction(1, 2**4095)) == str(Fraction(1, 2**4095))
+    assert shown_text(Fraction(1, 2**4096)).startswith("about 9.57497746E-1234")
+    assert shown_text(1 - Fraction(1, 3) ** 3000) == "1 - about 4.32748769E-1432"
+    assert shown_text(Fraction(999, 1000) + Fraction(1, 3**3000)).startswith("1 - about 0.001")
+    assert shown_text(Fraction(999, 1000) - Fraction(1, 3**3000)) == "about 0.999000000"
+    assert shown_text(Fraction(1, 3) + Fraction(1, 3**3000)) == "about 0.333333333"
+    assert shown_text(1 + Fraction(1, 3**3000)) == "about 1.00000000"

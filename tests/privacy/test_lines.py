@@ -80,3 +80,32 @@ def test_a_parameter_that_cannot_be_meant_is_refused_by_name_and_value(parameter
 def test_no_level_below_what_can_be_shown_is_made() -> None:
     with pytest.raises(LevelError, match="too small"):
         GaussianDP(Fraction(1, 10**1001))
+
+
+@pytest.mark.parametrize(
+    ("row", "total"),
+    [
+        (["0.5", "0.6"], "1.1"),
+        (["1/3", "1/3"], "2/3"),
+        ([], "0"),
+        (["0.33", "0.33", "0.33"], "0.99"),  # two places are too few to be taken as rounded
+        (["0.3332", "0.3333", "0.3333"], "0.9998"),  # each of three numbers may miss half of the last place: 0.00015
+        (["0.3333", "0.3333", "1/3"], "14999/15000"),  # no decimal was rounded to a third
+    ],
+)
+def test_a_row_that_is_not_one_is_refused(row: list[str], total: str) -> None:
+    for use in (lambda: row_after(level("ln(2)"), row, 1), lambda: transitions(level("ln(2)"), row)):
+        with pytest.raises(LevelError) as refused:
+            use()
+        assert str(refused.value).startswith(f"row: '{total}' is what the probabilities sum to, and not one; ")
+
+
+def test_what_rounding_took_goes_to_the_last_answer() -> None:
+    rounded, meant = ["0.3333", "0.3333", "0.3333"], ["0.3333", "0.3333", "0.3334"]
+    assert row_after(level("ln(2)"), rounded, 2) == row_after(level("ln(2)"), meant, 2)
+    above = ["0.6667", "0.1667", "0.1667"]
+    assert row_after(level("ln(2)"), above, 1) == row_after(level("ln(2)"), ["0.6667", "0.1667", "0.1666"], 1)
+    with pytest.raises(LevelError, match="sum to"):
+        row_after(level("ln(2)"), ["0.5001", "0.5", "0"], 1)  # nothing is left to take it from
+    with pytest.raises(LevelError, match="is not a list of probabilities"):
+        row_after(level("ln(2)"), "0.5", 1)

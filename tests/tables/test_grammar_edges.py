@@ -1,0 +1,109 @@
+"""The ends of the grammar of conditions, by the schema alone: no engine is opened, nothing is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from optimaldp.errors import QuestionError
+from optimaldp.tables import ColumnType, Condition, Options, Schema, Tally, check, parse_predicate
+from optimaldp.tables.schema import OPEN
+from optimaldp.tables.source import Source
+from optimaldp.tables.sql import Table
+
+SCHEMA = Schema(
+    (
+        ("age", ColumnType("whole", "int64")),
+        ("name", ColumnType("text", "string")),
+        ("weight", ColumnType("real", "float64")),
+        ("day", ColumnType("date", "date")),
+        ("cell", OPEN),
+        ("Cell", OPEN),
+    )
+)
+
+
+def refused(text: str, words: str) -> None:
+    with pytest.raises(QuestionError, match=words):
+        parse_predicate(text, SCHEMA)
+
+
+def test_a_condition_may_be_nested_a_hundred_deep() -> None:
+    """A comparison is one of the hundred and the number at the end another, the signs are the others."""
+    assert parse_predicate(f"age > {'- ' * 98}3", SCHEMA).columns == ("age",)
+    refused(f"age > {'- ' * 99}3", "nested too deeply")
+
+
+def test_what_stands_beside_something_deep_is_not_deep() -> None:
+    deep = f"age > {'- ' * 60}3"
+    assert parse_predicate(f"{deep} and {deep} or not {deep}", SCHEMA).columns == ("age",)
+
+
+@pytest.mark.parametrize("digits", ["0", "9"])
+def test_numbers_are_rounded_to_as_many_digits(digits: str) -> None:
+    assert parse_predicate(f"round(weight, {digits}) = 1", SCHEMA).columns == ("weight",)
+
+
+@pytest.mark.parametrize("digits", ["10", "-1", "0.5", "'1'"])
+def test_and_to_no_others(digits: str) -> None:
+    refused(f"round(weight, {digits}) = 1", "rounds to something else than 0 to 9 digits")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("   ", "is empty"),
+        ("1 = 1", "names no column"),
+        ("age > 3; age > 4", "more than one expression"),
+        ("age > 3 -- adults", "holds a comment"),
+        ("people.age > 3", "names a table or a field"),
+        ("age", "is not true or false"),
+        ("age > 3 and age", "is not true or false"),
+        ("name + 1 > 3", "is not a number"),
+        ("age is 3", "tests IS with something else"),
+        ("age is true", "tests IS with something else"),
+        ("age = null", "is never equal"),
+        ("age in (select 1)", "IN with something else than a list"),
+        ("age in (weight)", "something else than literals after IN"),
+        ("extract(hour from day) = 1", "extracts something else"),
+        ("cast(age as text) = '3'", "casts a value"),
+        ("cast(name as date) = day", "casts a value"),
+        ("trim(leading 'a' from name) = 'b'", "which is not allowed"),
+        ("CELL = 3", "could be several columns"),
+        ('"AGE" = 3', "is not a column"),
+        ("cell = age", "compares columns"),
+        ("cell between 1 and 'b'", "lies between different kinds"),
+        ("cell in (1, 'b')", "several kinds of values after IN"),
+    ],
+)
+def test_what_is_refused(text: str, words: str) -> None:
+    refused(text, words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trim(name) = 'b'",
+        "cell is true",
+        "cell is null",
+        "cell between 1 and 2.5",
+        "cell in (1, 2.5)",
+        "day = date '2024-01-31'",
+        "day > '2024-01-31'",
+        "extract(year from day) = 2024",
+        "AGE = 3",
+        '"Cell" = 3',
+    ],
+)
+def test_what_is_not(text: str) -> None:
+    assert len(parse_predicate(text, SCHEMA).columns) == 1
+
+
+def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists_none() -> None:
+    """Without a unit: the places of the conditions, smaller sets first."""
+    made_up = Source(Table("t", {}), SCHEMA, "made up")
+    three = check(made_up, Tally((Condition("age > 3"), Condition("*"), Condition("cell = 1"))))
+    assert three.filtered == ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+    assert (three.shape, three.size, three.options) == ((2, 2, 2), 8, None)
+    mixed = check(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
+    assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == ((), (2, 3), 6, ())

@@ -7,7 +7,7 @@ import pytest
 from flint import fmpq
 
 import optimaldp as odp
-from optimaldp.designing import Proof, Status, components, many, solve
+from optimaldp.designing import Proof, Status, components, mending, solve
 from optimaldp.designing.sparse_lu import SparseLU
 from optimaldp.errors import ProblemError
 from optimaldp.mechanisms.documents import read_problem
@@ -57,9 +57,47 @@ def test_what_counts_is_the_part_that_needs_a_program_not_the_whole(monkeypatch)
 
 
 def test_too_many_bounds_to_find_again_are_refused_in_words(monkeypatch):
-    monkeypatch.setattr(many, "MOST_EXACT_BOUNDS", 10)
+    monkeypatch.setattr(mending, "MOST_EXACT_BOUNDS", 10)
+    assert solve(problem_with(30, 1), exact=False).status is Status.OPTIMAL  # one dataset, whatever stands beside it
     with pytest.raises(ProblemError, match=r"bounds on prefix sums' would have to be found again in exact arithmetic"):
-        solve(problem_with(30, 1), exact=False)
+        solve(problem_with(30, 9), exact=False)
+
+
+def test_only_the_parts_that_are_not_private_are_found_again(monkeypatch):
+    """Of 30 pairs and two gadgets the gadgets go to rationals; the proof of the whole leads through both."""
+    sizes, envelope = [], mending.design_envelope
+
+    def counted(problem):
+        sizes.append(len(problem.graph))
+        return envelope(problem)
+
+    monkeypatch.setattr(mending, "design_envelope", counted)
+    found = solve(problem_with(30, 2), exact=False)
+    assert sizes == [6]
+    assert found.verdict.optimal
+    assert len(found.certificate.proof.duals) == 2
+    assert str(found.mechanism["v1"]["a"]) == "7/10"
+    fine = solve(problem_with(30, 2))
+    assert np.abs(found.mechanism.to_array() - fine.mechanism.to_array()).max() < 1e-12
+
+
+def test_a_part_without_an_optimum_or_without_a_mechanism_decides_for_floats_too():
+    """R13 beside a pair, and the star of R15, of which no given row is at fault alone."""
+    three = odp.graphs.DatasetGraph.from_edges(
+        "sabxy",
+        [("s", "a", odp.level("ln(3/2)")), ("s", "b", odp.level("ln(3)")), ("a", "b", odp.level("ln(3)")),
+         ("x", "y", odp.level("ln(2)"))],
+    )  # fmt: skip
+    row = {"1": "0.3", "2": "0.2", "3": "0.5"}
+    wants = dict.fromkeys("sabxy", ("1", "2", "3"))
+    found = odp.design(three, wants, fixed={"s": row, "x": row}, exact=False)
+    assert found.status is Status.NO_OPTIMUM
+    assert odp.verify(found.mechanism).private
+    star = odp.graphs.DatasetGraph.from_edges("hwxyz", [("h", leaf) for leaf in "wxyz"], level=odp.level("ln(2)"))
+    rotated = {leaf: {str((i + k) % 4): "4/7" if k == 0 else "1/7" for k in range(4)} for i, leaf in enumerate("wxyz")}
+    assert (
+        odp.design(star, dict.fromkeys("hwxyz", tuple("0123")), fixed=rotated, exact=False).status is Status.INFEASIBLE
+    )
 
 
 def test_one_part_without_an_optimum_leaves_none():

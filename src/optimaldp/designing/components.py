@@ -35,7 +35,7 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
     undecided: list[Outcome] = []
     for part in _broken_parts(problem, bounds):
         refuse_large(problem, part)
-        small, vertices = _part_problem(problem, part)
+        small, vertices = part_problem(problem, part)
         outcome = design_linear_program(small, _part_bounds(bounds, vertices))
         if outcome.status is Status.INFEASIBLE:
             return outcome
@@ -47,7 +47,7 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
         if outcome.status is Status.NO_OPTIMUM:
             undecided.append(outcome)
         elif outcome.certificate is not None:
-            duals += [_moved(dual, vertices) for dual in outcome.certificate.duals]
+            duals += [moved(dual, vertices) for dual in outcome.certificate.duals]
     shared = SharedRows.from_rows(rows)
     if undecided:
         made = shared if all(outcome.rows is not None for outcome in undecided) else None
@@ -100,14 +100,21 @@ def _broken_parts(problem: Problem, bounds: dict[Event, Bounds]) -> list[Numbers
         part = int(label[u] if free[u] else label[v])
         if part not in broken and (free[u] or free[v]) and not _fits(graph, k, rows[u], rows[v]):
             broken.add(part)
-    return [np.flatnonzero(free & (label == part)) for part in sorted(broken)]
+    return members(free, label, sorted(broken)) if broken else []
+
+
+def members(free: npt.NDArray[np.bool_], label: npt.NDArray[np.int32], parts: list[int]) -> list[Numbers]:
+    """The free datasets of each of these parts, of which there may be thousands."""
+    vertices = np.flatnonzero(free & np.isin(label, parts))
+    vertices = vertices[np.argsort(label[vertices], kind="stable")]
+    return np.split(vertices, np.flatnonzero(np.diff(label[vertices])) + 1)
 
 
 def _fits(graph: DatasetGraph, kind: int, tail: Row, head: Row) -> bool:
     return min(tail) >= 0 and min(head) >= 0 and keeps(graph.levels[kind], tail, head)
 
 
-def _part_problem(problem: Problem, part: Numbers) -> tuple[Problem, Numbers]:
+def part_problem(problem: Problem, part: Numbers) -> tuple[Problem, Numbers]:
     """One part with the given datasets around it, and the numbers that its datasets have in the whole."""
     graph, preferences = problem.graph, problem.preferences
     inside = np.zeros(len(graph), dtype=bool)
@@ -136,7 +143,7 @@ def _part_bounds(bounds: dict[Event, Bounds], vertices: Numbers) -> dict[Event, 
     }
 
 
-def _moved(dual: DualProof, vertices: Numbers) -> DualProof:
+def moved(dual: DualProof, vertices: Numbers) -> DualProof:
     """A proof of a part, by the numbers of the whole."""
     number = vertices.tolist()
     multipliers = tuple(

@@ -291,3 +291,10 @@ def test_several_epsilons_with_delta_zero_are_the_strictest_of_them() -> None:
     for s in (Fraction(1, 10), Fraction(1, 2), Fraction(999, 1000)):
         for t in (1, 2, 40):
             assert promise.power(s, t).overlaps(strictest.power(s, t))
+
+
+@pytest.mark.parametrize("steps", ["3/2", None, -1, math.nan, [1]])
+def test_what_is_no_number_of_steps_is_refused_in_words(steps: object) -> None:
+    for promise in (level("ln(2)"), level(mu=1)):
+        with pytest.raises(LevelError, match="is not a number of steps; it must be 0 or more"):
+            row_after(promise, ["1/4", "3/4"], steps)  # type: ignore[arg-type]

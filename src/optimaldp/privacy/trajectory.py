@@ -60,7 +60,7 @@ def check(s: Any, t: Any) -> None:
         raise LevelError("probability", s, "is not exact", "pass a Fraction or a ball")
     if isinstance(s, (Fraction, int)) and not 0 <= s <= 1:
         raise LevelError("probability", s, "does not lie between 0 and 1")
-    if (isinstance(t, float) and math.isnan(t)) or t < 0:
+    if not isinstance(t, (int, float, Fraction)) or not t >= 0:  # not a number is not >= 0 either
         raise LevelError("steps", t, "is not a number of steps", "it must be 0 or more")
 
 

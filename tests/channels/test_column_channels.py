@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from optimaldp.certify.channels import verify_channel, weighing
 from optimaldp.channels import AnswerGraph, Channel, least_epsilon, optimal_mechanism
 from optimaldp.channels.optimal import columns, large
-from optimaldp.channels.optimal.first_order import useful_guesses
+from optimaldp.channels.optimal.covering import Covering, cover_prior, useful_guesses
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.proofs import RoundedPotentialProof, WeighedPotentialProof
 from optimaldp.privacy.epsilon import Epsilon
@@ -41,6 +41,11 @@ def _king(rows: int, across: int) -> AnswerGraph:
     places = list(product(range(rows), range(across)))
     near = [(p, (p[0] + a, p[1] + b)) for p in places for a, b in ((0, 1), (1, 0), (1, 1), (1, -1))]
     return AnswerGraph(places, [pair for pair in near if pair[1] in places])
+
+
+def _rook(rows: int, across: int) -> AnswerGraph:
+    places = list(product(range(rows), range(across)))
+    return AnswerGraph(places, [(p, q) for p, q in combinations(places, 2) if p[0] == q[0] or p[1] == q[1]])
 
 
 def _random(size: int, edges: int, seed: int) -> AnswerGraph:
@@ -127,8 +132,95 @@ def test_without_a_compiler_the_small_program_bounds(monkeypatch: pytest.MonkeyP
 
 def test_a_guess_that_a_likelier_neighbour_replaces_is_no_column() -> None:
     masses = np.array([0.05, 0.19, 0.4, 0.2, 0.16, 0.0])
-    assert useful_guesses(AnswerGraph.path(6), masses, 1.9).tolist() == [2, 4]
-    assert useful_guesses(AnswerGraph.path(6), masses, 2.2).tolist() == [1, 2, 3, 4]
+    distances = AnswerGraph.path(6).distances
+    assert useful_guesses(1.9**-distances, masses).tolist() == [2, 4]
+    assert useful_guesses(2.2**-distances, masses).tolist() == [1, 2, 3, 4]
+
+
+def test_a_guess_is_replaced_from_afar_as_well() -> None:
+    """Answer 2 is two steps from answer 0, which is likelier by more than the factor squared; answer 1 between is no guess."""
+    masses = np.array([0.8, 0.0, 0.15, 0.05])
+    assert useful_guesses(2.0 ** -AnswerGraph.path(4).distances, masses).tolist() == [0]
+    assert useful_guesses(2.4 ** -AnswerGraph.path(4).distances, masses).tolist() == [0, 2]
+
+
+def test_a_part_that_is_never_the_truth_has_one_guess() -> None:
+    apart = AnswerGraph(range(5), [(0, 1), (2, 3), (3, 4)])
+    kernel = np.where(np.isfinite(apart.distances), 2.0**-apart.distances, 0.0)
+    assert useful_guesses(kernel, np.array([0.5, 0.5, 0, 0, 0])).tolist() == [0, 1, 2]
+
+
+def _covered(graph: AnswerGraph, prior: list[Fraction], ratio: float) -> tuple[columns.ColumnProblem, Covering]:
+    problem = columns.ColumnProblem(graph, graph.distances.astype(np.int64), tuple(prior), Epsilon.read("ln(2)"), ratio)
+    return problem, cover_prior(ratio**-graph.distances, problem.masses)
+
+
+def test_the_small_program_covers_the_prior_and_names_the_guesses() -> None:
+    graph, prior = AnswerGraph.hypercube(5), _drawn_prior(32, 3)
+    problem, covering = _covered(graph, prior, 1.3)
+    kernel = 1.3**-graph.distances
+    assert (kernel @ covering.potential >= problem.masses - 1e-12).all()
+    assert (kernel[:, covering.guesses] @ covering.weights <= 1 + 1e-9).all()
+    value = float(problem.masses[covering.guesses] @ covering.weights)
+    assert covering.potential.sum() == pytest.approx(value, rel=1e-9)
+    made = covering.guesses[covering.weights > 0]
+    assert 1 < len(made) < len(covering.guesses) - 1 < 31
+    assert covering.promising(1).tolist() == made.tolist()
+    one_more = np.setdiff1d(covering.promising(len(made) + 1), made)
+    left = covering.weights <= 0
+    assert one_more.tolist() == [covering.guesses[left][covering.excess[left].argmin()]]
+    assert covering.weights_of(made).tolist() == covering.weights[covering.weights > 0].tolist()
+
+
+def test_the_first_prices_carry_the_whole_potential_to_every_guess() -> None:
+    """What the edges bring into a guess, and its own share, is what the potential reaches there; nothing is lost between."""
+    graph, ratio = _king(3, 4), 1.4
+    problem, covering = _covered(graph, _drawn_prior(12, 5), ratio)
+    program = problem.program(covering.guesses)
+    program.begin_at(covering)
+    kernel, held = ratio**-graph.distances, covering.potential * 12
+    _, forth, back = program._state
+    for j, guess in enumerate(covering.guesses.tolist()):
+        load = kernel[:, guess] * held
+        for (one, other), there, here in zip(graph.edge_indices.tolist(), forth[0, :, j], back[0, :, j]):
+            load[one] += there - here  # forth is the price of M[one] <= x M[other]: it takes from the one farther away
+            load[other] += here - there
+        assert load[guess] == pytest.approx(kernel[guess] @ held, rel=1e-5)
+        assert np.delete(load, guess) == pytest.approx(np.zeros(11), abs=1e-6)
+
+
+def test_narrowing_leaves_what_rows_consist_of() -> None:
+    """A potential that is far too high reaches more than the prior everywhere: no column is worth keeping by that alone."""
+    graph = AnswerGraph.grid(4, 5)
+    problem, covering = _covered(graph, _drawn_prior(20, 2), 2.0)
+    program = problem.program(covering.guesses)
+    program.take(100)
+    program._levels = np.full(20, 20.0)
+    kept = columns._worth_keeping(problem, program)
+    assert (program.rows[:, kept].max(axis=1) > 0.05).all()
+
+
+@pytest.mark.parametrize(
+    ("graph", "epsilon"),
+    [(_random(150, 1200, 3), "0.7"), (_rook(11, 12), "0.7"), (AnswerGraph.hypercube(7), "0.3")],
+    ids=["random", "rook", "cube"],
+)
+def test_where_answers_are_a_few_steps_apart_the_covering_is_nearly_reached(graph: AnswerGraph, epsilon: str) -> None:
+    size = len(graph.vertices)
+    found = optimal_mechanism(graph, epsilon, prior=np.random.default_rng(5).dirichlet(np.ones(size)))
+    assert found.route == "columns"
+    assert isinstance(found.proof, RoundedPotentialProof)
+    assert 0.99 * float(found.upper_bound) <= float(found.utility) < float(found.upper_bound)
+    assert found.verdict().private
+
+
+def test_a_part_that_is_never_the_truth_has_rows_as_well() -> None:
+    pairs = [(k, k + 1) for k in range(129) if k % 65 != 64]
+    apart = AnswerGraph(range(130), [*pairs, (0, 64), (0, 30), (65, 129)])
+    prior = _drawn_prior(65, 1) + [Fraction(0)] * 65
+    found = optimal_mechanism(apart, "0.7", prior=prior)
+    assert found.check()
+    assert float(found.utility) >= 0.98 * float(found.upper_bound)
 
 
 def _least(graph: AnswerGraph, potential: list[float], guess: int, ratio: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.arrays import Ints
+from optimaldp.kernels.arrays import Floats, Ints
 from optimaldp.kernels.compiled import Kernel
 
 WIDTH = 64
@@ -78,4 +78,22 @@ def _column_steps(
                 back[block, edge, j] = kept * (new + new - old) + rest * back_then[block, edge, j]
 
 
+def _shortest_way_prices(ends: Ints, distances: Ints, loads: Floats, ways: Floats, forth: Floats, back: Floats) -> None:
+    """Prices that carry what every answer holds to the guess, evenly along all shortest ways; *loads* end up carried.
+
+    *ways* are the numbers of an answer's neighbours that are nearer to the guess.
+    """
+    for level in range(distances.max(), 0, -1):
+        for edge in range(len(ends)):
+            x, y = ends[edge, 0], ends[edge, 1]
+            for j in range(distances.shape[1]):
+                if distances[y, j] == level and distances[x, j] == level - 1:
+                    forth[edge, j] = loads[y, j] / ways[y, j]
+                    loads[x, j] += forth[edge, j]
+                elif distances[x, j] == level and distances[y, j] == level - 1:
+                    back[edge, j] = loads[x, j] / ways[x, j]
+                    loads[y, j] += back[edge, j]
+
+
 COLUMN_STEPS = Kernel(_column_steps)
+SHORTEST_WAY_PRICES = Kernel(_shortest_way_prices)

@@ -172,18 +172,26 @@ class AnswerGraph(GraphFamilies, Result):
 
     @property
     def connected(self) -> bool:
-        return all(d is not None for d in self.distances_from(0))
+        return len(self.components) == 1
 
     @cached_property
     def components(self) -> list[list[int]]:
         """The indices of each connected part."""
+        neighbours: list[list[int]] = [[] for _ in self.vertices]
+        for one, other in self.edge_indices.tolist():
+            neighbours[one].append(other)
+            neighbours[other].append(one)
         seen: set[int] = set()
         parts = []
         for start in range(len(self.vertices)):
             if start not in seen:
-                part = [j for j, d in enumerate(self.distances_from(start)) if d is not None]
-                seen.update(part)
-                parts.append(part)
+                seen.add(start)
+                part = [start]
+                for vertex in part:  # grows while it is walked
+                    near = [other for other in neighbours[vertex] if other not in seen]
+                    seen.update(near)
+                    part += near
+                parts.append(sorted(part))
         return parts
 
     def with_edges(self, extra: Iterable[Edge]) -> AnswerGraph:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +19,27 @@ from optimaldp.certify.channels.reading import Neighbours
 from optimaldp.certify.channels.weighing import by_weighed_potential, weigh_potential
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
-from optimaldp.channels.optimal.first_order import ColumnProgram, useful_guesses
+from optimaldp.channels.optimal.covering import Covering
+from optimaldp.channels.optimal.first_order import ColumnProgram
 from optimaldp.channels.optimal.floats import IntArray, filled_rows, not_vanishing
-from optimaldp.channels.optimal.proofs import WeighedPotentialProof
+from optimaldp.channels.optimal.proofs import Proof, WeighedPotentialProof
 from optimaldp.extras import numba_if_installed, requiring
+from optimaldp.kernels.columns import WIDTH
 from optimaldp.privacy.epsilon import Epsilon
 
 _STEPS = 400  # at least, between two looks at how near the optimum is
 _FEWEST_SETTLING_STEPS = 60
-_NEAR = 0.993  # of the bound: nothing more is looked for
+NEAR = 0.993  # of the bound: nothing more is looked for
+_FEW_CELLS = 330_000  # edges times columns with which the search begins: a second for some hundred steps
+_LOOKS_AT_FEW = 6  # at most, before all columns are taken
+_WORTH_WIDENING = 0.96  # of the bound at the first look: below, the covering is no good beginning
 _MOST_WORK = 6e9  # edges times columns times steps: some twenty seconds
 _MOST_STEPS = 40_000  # at a small epsilon ways are long, and steps carry one edge further each
 _MANY_CELLS = 2e6  # edges times columns from which unpromising columns are dropped: else too few steps are left
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
 _UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
 _UNUSED_WHERE_UNEVEN = 1.25  # the same where some answers have far more neighbours: there the potential settles later
+_CARRIES = 1e-3  # of some row: a column that no row can do without
 _WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
 _ROUNDING = 1e-9  # by which a potential should reach more than the prior
@@ -40,61 +47,118 @@ _UNCOVERED = 1e3  # price of raising the potential where no flow reaches
 
 
 @dataclass(frozen=True)
+class ColumnProblem:
+    """*steps* are the distances; *ratio* is an ``e^epsilon`` that floats may use, a little below it."""
+
+    graph: AnswerGraph
+    steps: IntArray
+    prior: tuple[Fraction, ...]
+    epsilon: Epsilon
+    ratio: float
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        return np.array([float(mass) for mass in self.prior])
+
+    def program(self, guesses: IntArray) -> ColumnProgram:
+        return ColumnProgram(self.graph, self.steps, guesses, self.masses, self.ratio)
+
+
+@dataclass(frozen=True)
 class ColumnSolution:
     """Rows that keep every factor and sum to one, one column for each of some guesses, and the proof of a bound."""
 
     rows: FloatArray
-    proof: WeighedPotentialProof
+    proof: Proof
 
 
-def solve_columns(
-    graph: AnswerGraph, steps: IntArray, prior: tuple[Fraction, ...], epsilon: Epsilon, ratio: float
-) -> ColumnSolution | None:
-    """*steps* are the distances; *ratio* is an ``e^epsilon`` that floats may use, a little below it.
+def solve_columns(problem: ColumnProblem, covering: Covering, proof: Proof) -> ColumnSolution | None:
+    """A channel near its bound, and the sharper of *proof* and what the prices of the rows prove.
 
     ``None`` without a compiler, and where the columns would not fit into memory.
     """
-    masses = np.array([float(mass) for mass in prior])
-    guesses = useful_guesses(graph, masses, ratio)
-    work = len(graph.edge_indices) * (len(guesses) + 64)
-    if numba_if_installed() is None or work > _MOST_CELLS:
+    edges = len(problem.graph.edge_indices)
+    few = covering.promising(max(WIDTH, int(_FEW_CELLS / edges)))
+    if numba_if_installed() is None or edges * (len(few) + WIDTH) > _MOST_CELLS:
         return None
-    program = ColumnProgram(graph, steps, guesses, masses, ratio)
-    done, taken = 0, 0
-    least: WeighedPotentialProof | None = None
-    while True:
-        more = max(_STEPS, taken // 2)  # looks cost time themselves: fewer and fewer
-        settling = max(_FEWEST_SETTLING_STEPS, more // 4)
-        program.take(more)
-        rows = program.settled_rows(settling)
-        taken += more
-        done += len(graph.edge_indices) * program.kernel.shape[1] * (more + settling)
-        value = float((rows * masses[:, None]).max(axis=0).sum()) / float(rows.sum(axis=1).max())
-        last = done > _MOST_WORK or taken >= _MOST_STEPS
-        if last or value >= _NEAR * float(program.potential.sum()):
-            proof = _covering_proof(graph, steps, program.potential, prior, epsilon)
-            least = proof if least is None else min(least, proof, key=WeighedPotentialProof.bound)
-            if last or value >= _NEAR * float(least.bound()):
-                return ColumnSolution(_made_private(graph, rows, masses, ratio), least)
-        if work > _MANY_CELLS:
-            kept = _worth_keeping(graph, program, masses)
-            if kept.sum() < _WORTH_NARROWING * len(kept):
-                program = program.narrowed(kept)
+    begun = problem.program(few)
+    begun.begin_at(covering)
+    search = _Search(problem, proof)
+    search.widen_few(begun)
+    if not search.near and edges * (len(covering.guesses) + WIDTH) <= _MOST_CELLS:
+        search.solve_all(problem.program(covering.guesses))
+    return ColumnSolution(search.rows, search.proof)
 
 
-def _worth_keeping(graph: AnswerGraph, program: ColumnProgram, masses: FloatArray) -> NDArray[np.bool_]:
+class _Search:
+    """The best channel so far and the least bound."""
+
+    def __init__(self, problem: ColumnProblem, proof: Proof) -> None:
+        self._problem, self.proof = problem, proof
+        self.rows: FloatArray = np.zeros((0, 0))
+        self._value = 0.0
+        self._work = 0
+
+    @property
+    def near(self) -> bool:
+        return self._value >= NEAR * float(self.proof.bound())
+
+    def widen_few(self, program: ColumnProgram) -> None:
+        """From the covering's columns, while that goes well: where its bound is near the optimum, it is soon reached."""
+        for _ in range(_LOOKS_AT_FEW):
+            before = self._value
+            self._advance(program, _STEPS, _STEPS // 4)
+            rest = float(self.proof.bound()) - self._value
+            hopeless = self._value < _WORTH_WIDENING * float(self.proof.bound())
+            if self.near or hopeless or rest > _LOOKS_AT_FEW * (self._value - before):
+                return
+
+    def solve_all(self, program: ColumnProgram) -> None:
+        """All useful columns from nothing, until near the bound or until the work is done."""
+        taken = 0
+        many = len(self._problem.graph.edge_indices) * (len(program.guesses) + WIDTH) > _MANY_CELLS
+        while True:
+            more = max(_STEPS, taken // 2)  # looks cost time themselves: fewer and fewer
+            value = self._advance(program, more, max(_FEWEST_SETTLING_STEPS, more // 4))
+            taken += more
+            last = self._work > _MOST_WORK or taken >= _MOST_STEPS
+            if last or max(value, self._value) >= NEAR * float(program.potential.sum()):
+                found = _covering_proof(self._problem, program.potential)
+                self.proof = min(self.proof, found, key=lambda one: one.bound())
+            if last or self.near:
+                return
+            if many:
+                kept = _worth_keeping(self._problem, program)
+                if kept.sum() < _WORTH_NARROWING * len(kept):
+                    program = program.narrowed(kept)
+
+    def _advance(self, program: ColumnProgram, steps: int, settling: int) -> float:
+        """So many steps, and what the channel that they lead to is worth."""
+        program.take(steps)
+        rows = _made_private(self._problem, program.settled_rows(settling))
+        self._work += len(self._problem.graph.edge_indices) * program.kernel.shape[1] * (steps + settling)
+        value = float((rows * self._problem.masses[:, None]).max(axis=0).sum())
+        if value > self._value:
+            self.rows, self._value = rows, value
+        return value
+
+
+def _worth_keeping(problem: ColumnProblem, program: ColumnProgram) -> NDArray[np.bool_]:
     """Which columns a best channel may use: of the others the potential reaches much more than the prior."""
+    graph, masses = problem.graph, problem.masses
     arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
     edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     degrees = np.bincount(graph.edge_indices.ravel(), minlength=len(masses))
     enough = masses * (_UNUSED if degrees.max() <= 2 * degrees.min() else _UNUSED_WHERE_UNEVEN)
     _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, enough)
     idle = guesses[reached >= enough[guesses]]
-    return ~np.isin(program.guesses, idle)
+    # early on a potential may reach too much everywhere: what rows consist of stays
+    return np.asarray(~np.isin(program.guesses, idle) | (program.rows.max(axis=0) > _CARRIES))
 
 
-def _made_private(graph: AnswerGraph, rows: FloatArray, masses: FloatArray, ratio: float) -> FloatArray:
+def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
     """Cells raised to what the factors ask, rows brought back to one, in turn; at last rows are filled from one column."""
+    graph, masses, ratio = problem.graph, problem.masses, problem.ratio
     heads, tails = np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]]).T
     order = np.argsort(heads, kind="stable")
     raised_ones, starts = np.unique(heads[order], return_index=True)
@@ -114,11 +178,10 @@ def _made_private(graph: AnswerGraph, rows: FloatArray, masses: FloatArray, rati
     return filled_rows(cells, int((cells * masses[:, None]).max(axis=0).argmax()), ratio)
 
 
-def _covering_proof(
-    graph: AnswerGraph, steps: IntArray, potential: FloatArray, prior: tuple[Fraction, ...], epsilon: Epsilon
-) -> WeighedPotentialProof:
+def _covering_proof(problem: ColumnProblem, potential: FloatArray) -> WeighedPotentialProof:
     """The potential with flows under it, raised where it does not reach the prior, and what the referee makes of it."""
-    factors, masses = Factors(epsilon), np.array([float(mass) for mass in prior])
+    graph, steps, prior, masses = problem.graph, problem.steps, problem.prior, problem.masses
+    factors = Factors(problem.epsilon)
     above = float(factors.between(Fraction(1))[1])
     arcs, weights, potential = _flows_under(graph, potential, above)
     edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]

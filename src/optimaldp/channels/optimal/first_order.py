@@ -7,6 +7,10 @@ reflected and drawn back to an anchor (Halpern), which is set anew whenever the 
 of units decide whether anything moves: cells are ``W = M / Φ``, in which every constraint has coefficients between 1 and
 ``e^(2 epsilon)``, and constraints far from the guess weigh as little as Φ does there. At the end the objective is left out
 for some steps, which settles the rows at one and hardly changes anything else.
+
+The steps begin at nothing, or at the solution of the small program (``covering``), with the prices that carry its potential
+to the guesses: there the prices are feasible, and only cells have a way to go. Then cells and prices keep their step lengths;
+from nothing, the lengths are balanced anew with each anchor.
 """
 
 from __future__ import annotations
@@ -16,23 +20,15 @@ from numpy.typing import NDArray
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
+from optimaldp.channels.optimal.covering import Covering
 from optimaldp.channels.optimal.floats import IntArray
-from optimaldp.kernels.columns import COLUMN_STEPS, WIDTH, ShortFloats, State
+from optimaldp.kernels.columns import COLUMN_STEPS, SHORTEST_WAY_PRICES, WIDTH, ShortFloats, State
 
 _EDGE_WEIGHT = 0.25  # of the constraints along edges beside those on rows: between 0.1 and 0.5 it hardly matters
 _LEAST_WEIGHT = 1e-20  # of a constraint far away: short floats end at 1e-38
 _FARTHEST = 30.0  # distance in epsilons beyond which a cell moves no farther than before it
 _MUCH_SHORTER, _SHORTER, _LONGEST_SHARE = 0.2, 0.8, 0.36  # when the anchor is set anew
 _FEWEST_STEPS = 20  # between two anchors
-_CLEARLY = 1e-9  # by which a guess must be worse than another to be left out
-
-
-def useful_guesses(graph: AnswerGraph, masses: FloatArray, ratio: float) -> IntArray:
-    """All but those that a neighbour replaces which is likelier by the whole factor: its output is read better."""
-    likeliest = np.zeros(len(masses))
-    for one, other in (graph.edge_indices.T, graph.edge_indices.T[::-1]):
-        np.maximum.at(likeliest, one, masses[other])
-    return np.flatnonzero((masses * ratio * (1 + _CLEARLY) > likeliest) & (masses > 0))
 
 
 class ColumnProgram:
@@ -66,7 +62,7 @@ class ColumnProgram:
         self._levels = np.zeros(self._size)
         cells, prices = np.zeros_like(self._blocks[3]), np.zeros_like(self._blocks[0])
         self._state: State = (cells, prices, prices.copy())
-        self._taken, self._balance = 0, 1.0
+        self._taken, self._balance, self._steady = 0, 1.0, False
         self._since: int
         self._first_length: float
         self._last_length: float
@@ -82,6 +78,23 @@ class ColumnProgram:
     def potential(self) -> FloatArray:
         """What each answer's row is worth: nearly a dual solution, of either sign."""
         return self._levels / self._size
+
+    def begin_at(self, start: Covering) -> None:
+        """Go on from the small program's solution, whose potential the prices carry to every guess."""
+        width = self.kernel.shape[1]
+        distances, cells = np.full((self._size, width), -1), np.zeros((self._size, width))
+        distances[:, : len(self.guesses)] = self._distances[:, self.guesses]
+        cells[:, : len(self.guesses)] = start.weights_of(self.guesses)
+        one, other = self._ends.T
+        ways = np.zeros((self._size, width))
+        np.add.at(ways, one, distances[one] > distances[other])
+        np.add.at(ways, other, distances[other] > distances[one])
+        loads = self.kernel * start.potential[:, None] * self._size
+        forth, back = np.zeros((2, len(self._ends), width))
+        SHORTEST_WAY_PRICES.compiled()(self._ends, distances, loads, ways, forth, back)
+        self._state = (_blocked(np.where(distances >= 0, cells, 0.0)), _blocked(forth), _blocked(back))
+        self._levels, self._steady = start.potential * self._size, True
+        self._set_anchor()
 
     def narrowed(self, kept: NDArray[np.bool_]) -> ColumnProgram:
         """The same on some of the columns, from where the steps have come."""
@@ -136,7 +149,8 @@ class ColumnProgram:
         shorter = length < _SHORTER * self._first_length and length > self._last_length
         late = self._since > max(_LONGEST_SHARE * self._taken, _FEWEST_STEPS)
         if length < _MUCH_SHORTER * self._first_length or shorter or late:
-            self._rebalance()
+            if not self._steady:
+                self._rebalance()
             self._set_anchor()
         else:
             self._last_length = length

@@ -10,7 +10,8 @@ import numpy as np
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique, line_order
-from optimaldp.channels.optimal.columns import solve_columns
+from optimaldp.channels.optimal.columns import NEAR, ColumnProblem, solve_columns
+from optimaldp.channels.optimal.covering import cover_prior
 from optimaldp.channels.optimal.floats import (
     UNIT,
     IntArray,
@@ -30,12 +31,10 @@ from optimaldp.channels.optimal.proofs import (
 )
 from optimaldp.channels.optimal.tree import is_forest, solve_tree
 from optimaldp.errors import ChannelError
-from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
 
 _LARGEST_PROGRAM = 2000  # answers up to which a search takes seconds
 _CUTS = 24  # places at which a ring is cut, to bound it by a line
-_NEAR = 0.993  # of the bound: no other channel is looked for
 _NEAR_ON_A_RING = 0.98  # along a ring the steps are slow, and its closed form is good where there are many answers
 
 
@@ -221,27 +220,15 @@ def _any_graph(
     proof: Proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
     if (around := _ring_order(graph)) is not None:
         proof = min(proof, _ring_proof(around, epsilon, masses), key=lambda one: one.bound())
-    near = _NEAR if around is None else _NEAR_ON_A_RING
+    near = NEAR if around is None else _NEAR_ON_A_RING
     if utility < near * float(proof.bound()) and size <= _LARGEST_PROGRAM:
+        covering = cover_prior(smaller, masses)
+        proof = min(proof, covering.proof(smaller, masses), key=lambda one: one.bound())
         ratio = float(1 / powers[min(1, longest)])
-        if (solution := solve_columns(graph, steps, prior, epsilon, ratio)) is not None:
+        problem = ColumnProblem(graph, steps, prior, epsilon, ratio)
+        if utility < near * float(proof.bound()) and (solution := solve_columns(problem, covering, proof)) is not None:
             merged, worth = _read_by_guesses(solution.rows, masses)
             if worth > utility:
                 best, utility, route = merged, worth, "columns"
-            proof = min(proof, solution.proof, key=lambda one: one.bound())
-        else:
-            sharper = np.maximum(small_program(smaller, masses), 0)
-            reached = Fraction(covering_bound(smaller, sharper, masses))
-            proof = min(proof, RoundedPotentialProof(tuple(sharper.tolist()), reached), key=lambda one: one.bound())
+            proof = solution.proof
     return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.bound(), route, proof)
-
-
-def small_program(kernel: FloatArray, masses: FloatArray) -> FloatArray:
-    """The potential λ ≥ 0 with the least sum that has ``Φ λ ≥ π``."""
-    with requiring("scipy"):
-        from scipy.optimize import linprog
-
-    solved = linprog(-masses, A_ub=kernel, b_ub=np.ones(len(masses)), bounds=(0, None), method="highs-ds")
-    if solved.status != 0:
-        raise ChannelError("linear program", solved.message, "was not solved")
-    return -np.asarray(solved.ineqlin.marginals)

@@ -9,19 +9,24 @@ import numpy as np
 import pytest
 
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
+from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.ranking import moves_to, true_ranking
+from optimaldp.errors import QuestionError
 from optimaldp.laws import weighted_votes
 from optimaldp.laws.balanced import Step, least_exponent, signed_exponent
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.personal import Row, merged_rows, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import Row, mean_sides, merged_rows, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
 from optimaldp.laws.setting import Aim
+from optimaldp.laws.signed import sides_at
+from optimaldp.laws.top import TopLaw, TopMode
 from optimaldp.laws.weighted_votes import weighted_winner
-from optimaldp.laws.winner import winner_probabilities
+from optimaldp.laws.winner import distribution, winner_probabilities
 from optimaldp.laws.winner.flattening import flatten
-from optimaldp.privacy import Epsilon, level
-from optimaldp.privacy.balls import precision
+from optimaldp.privacy import Epsilon, Neighbours, level
+from optimaldp.privacy.balls import Ball, precision
 
 TWO, THREE = Epsilon.read("ln(2)"), Epsilon.read("ln(3)")
 
@@ -130,3 +135,46 @@ def test_rivals_have_the_share_of_epsilon_that_a_quantile_has() -> None:
     for ours, theirs in zip(part[1:], whole[1:], strict=True):
         assert ours.wrong == pytest.approx(theirs.wrong)
         assert ours.rank_error == pytest.approx(theirs.rank_error)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "rate", "votes"), [(Neighbours.SUBSTITUTION, 1 / 3, 2), (Neighbours.ADD_REMOVE, 1 / 2, 1)]
+)
+def test_how_often_a_list_of_leaders_is_wrong_at_most(neighbours: Neighbours, rate: float, votes: int) -> None:
+    """Two leaders of four, one after the other: each has three rivals, and margin - 1 people can lead by so many votes each."""
+    peeled = TopLaw(4, 2, Epsilon.read(1), neighbours, forced=TopMode.PEELING)
+    joint = TopLaw(4, 2, Epsilon.read(1), neighbours, forced=TopMode.JOINT)
+    for margin in (1, 2, 8, 20):
+        lead = math.exp(-rate * votes * (margin - 1))
+        assert float(peeled.most_wrong(margin)) == pytest.approx(min(1.0, 6 * lead))
+        assert float(joint.most_wrong(margin)) == pytest.approx(min(1.0, 11 * math.exp(-(2 * margin - 1) / 2)))
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("mode", TopMode)
+def test_no_list_of_leaders_is_wrong_more_often(mode: TopMode, neighbours: Neighbours) -> None:
+    law = TopLaw(3, 2, Epsilon.read(2), neighbours, forced=mode)
+    with precision(80):
+        for counts in ((9, 5, 1), (12, 6, 0), (4, 4, 4), (20, 9, 8)):
+            true = true_ranking(counts, 2)
+            margin = min(moves_to(counts, other, neighbours) for other in law.rankings() if other != true)
+            wrong = 1 - law.probabilities(counts)[true]
+            assert wrong <= law.most_wrong(margin) + Ball(2) ** -70
+
+
+def test_as_many_options_as_can_be_listed_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distribution, "_MOST_LISTED", 12)
+    assert sum(winner_probabilities(range(12), epsilon=1)) == pytest.approx(1)
+    with pytest.raises(QuestionError, match="too many to list every probability"):
+        winner_probabilities(range(13), epsilon=1)
+
+
+def test_the_mean_of_people_at_one_level_has_the_law_of_that_level() -> None:
+    """Whatever the aim, and also where a level is named that nobody has: epsilon times the fractional distance."""
+    question = MeanBound(">=", Fraction(2), Fraction(0), Fraction(4), Fraction(1))
+    counts = {0: 1, 3: 2, 4: 1}
+    expected = float(sides_at(question.signed(counts, 1, Neighbours.SUBSTITUTION), TWO)[0])
+    for aim in Aim:
+        assert float(mean_sides(question, [(TWO, counts, 1), (THREE, {}, 0)], aim)[0]) == pytest.approx(expected)
+    apart = mean_sides(question, [(TWO, {0: 1, 3: 2}, 1), (THREE, {4: 1}, 0)], Aim.TYPICAL)
+    assert float(apart[0]) != pytest.approx(expected)

@@ -33,9 +33,11 @@ def test_a_condition_may_be_nested_a_hundred_deep() -> None:
     refused(f"age > {'- ' * 99}3", "nested too deeply")
 
 
-def test_what_stands_beside_something_deep_is_not_deep() -> None:
+def test_what_stands_beside_something_deep_is_as_deep_as_by_itself() -> None:
     deep = f"age > {'- ' * 60}3"
     assert parse_predicate(f"{deep} and {deep} or not {deep}", SCHEMA).columns == ("age",)
+    assert parse_predicate(f"{deep} and age > {'- ' * 97}3", SCHEMA).columns == ("age",)
+    refused(f"{deep} and age > {'- ' * 98}3", "nested too deeply")
 
 
 @pytest.mark.parametrize("digits", ["0", "9"])

@@ -171,3 +171,10 @@ def test_keys_of_people_with_several_rows() -> None:
     assert count(rows, Keys("k"), People(unit="id", reduce="first", reduce_order="t")).keys == {"a": 1, "c": 1}
     assert count(rows, Keys("k"), People(unit="id", where="s = 1")).keys == {"a": 1, "c": 1, "e": 1}
     assert count(rows, Keys("k")).keys == {"a": 2, "b": 2, "c": 1, "d": 1, "e": 1}
+
+
+def test_truth_values_may_be_written_as_words(table: Any) -> None:
+    assert count(table, Tally((Options("b", ("false", "TRUE")),))).counts == (1, 2, 1)
+    assert count(table, Tally((Options("b", ("True",)),))).counts == (2, 2)
+    with pytest.raises(QuestionError, match="'yes' is not an option of column b, which holds true or false"):
+        check(table, Tally((Options("b", ("yes", "no")),)))

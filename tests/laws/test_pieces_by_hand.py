@@ -1,0 +1,146 @@
+"""Small pieces of laws by hand: what is drawn, weighed, counted, recorded and refused at each of its borders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optimaldp.distances.linear import share_condition
+from optimaldp.errors import QuestionError
+from optimaldp.laws import level_accuracy, top
+from optimaldp.laws.chain import Chain
+from optimaldp.laws.law import Law, law_of, two_answers
+from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
+from optimaldp.laws.log_number import LogNumber
+from optimaldp.laws.quantile import quantile_law
+from optimaldp.laws.quantile.cuts import rank_cuts
+from optimaldp.laws.quantile.law import QuantileLaw
+from optimaldp.laws.top import TopLaw, TopMode
+from optimaldp.laws.weighted_votes import share_exponent
+from optimaldp.privacy import Epsilon, Neighbours, approximate, level
+from optimaldp.privacy.balls import Ball, ball
+
+TWO, THREE = Epsilon.read("ln(2)"), Epsilon.read("ln(3)")
+
+
+class Words:
+    """Bits that are written down, word by word."""
+
+    def __init__(self, *words: int) -> None:
+        self.words = list(words)
+
+    def take(self, count: int) -> int:
+        word = self.words.pop(0)
+        assert word < 2**count
+        return word
+
+
+def test_a_law_is_drawn_along_its_order() -> None:
+    quarter = 2**62
+    law = Law((2, 0, 1), row=lambda: [Fraction(1, 4), Fraction(1, 4)])
+    by_sums = Law((2, 0, 1), sums=lambda place: Fraction(place + 1, 4))
+    for one in (law, by_sums):
+        drawn = [one.draw(Words(word)) for word in (0, quarter - 1, quarter, 2 * quarter - 1, 2 * quarter, 2**64 - 1)]
+        assert drawn == [2, 2, 0, 0, 1, 1]
+    assert Law((7,), row=list).draw(Words()) == 7  # one answer takes no bits
+    assert [two_answers(1, lambda: Fraction(1, 4)).draw(Words(word)) for word in (0, quarter)] == [0, 1]
+    named = law_of(lambda: [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)], 1, 3)
+    assert [named.draw(Words(word)) for word in (0, quarter, 2 * quarter)] == [0, 2, 1]
+
+
+def test_a_law_of_balls_is_drawn_with_its_probabilities() -> None:
+    law = Law((0, 1), row=lambda: [ball(Fraction(1, 3))])
+    assert law.draw(Words((2**64 - 1) // 3 - 1)) == 0
+    assert law.draw(Words((2**64 + 2) // 3)) == 1
+
+
+def test_exact_errors_of_a_chain_end_at_eight_thousand_bits() -> None:
+    five = Chain(approximate(Epsilon.read("ln(5)")))  # four bits for each of 2048 steps
+    assert isinstance(five.error(2048), Fraction)
+    assert isinstance(five.error(2049), Ball)
+
+
+def test_votes_among_some_weigh_by_level_for_and_against() -> None:
+    """A third of those asked: a yes adds two thirds of a vote, a no takes one third."""
+    condition = share_condition(">=", Fraction(1, 3))
+    exponent = share_exponent(condition, [(TWO, 2, 1), (THREE, 0, 4)])
+    assert exponent == LogNumber.of(TWO) * Fraction(3, 3) + LogNumber.of(THREE) * Fraction(-4, 3)
+    assert share_exponent(share_condition("<=", Fraction(1, 3)), [(TWO, 2, 1)]) == LogNumber.of(TWO) * -1
+
+
+def test_the_bits_of_a_quantile_are_shown_to_whoever_reads_them_again() -> None:
+    shown: list[tuple[int, int, int]] = []
+
+    def reread(law: QuantileLaw, cells: Mapping[int, Any]) -> Callable[[int, int, int], None]:
+        return lambda value, count, index: shown.append((value, count, index))
+
+    law = quantile_law(3, Fraction(1, 2), level(1))
+    word = 0xFEDCBA9876543210
+    index = law.draw({0: 2, 1: 3}, Words(word), reread=reread)
+    assert shown == [(word, 64, index)]
+    # The first bits say nothing: more are put behind them.
+    shown.clear()
+    half = quantile_law(2, Fraction(1, 2), level("0"))
+    index = half.draw({0: 1, 1: 1}, Words(1, 0, 1, 1, 1), reread=reread, first_bits=1)
+    value, count, drawn = shown[0]
+    assert (value >> (count - 1), drawn) == (1, index)
+
+
+def test_runs_begin_at_the_bins_that_are_named_and_end_before_the_last() -> None:
+    cuts = rank_cuts({1: 1, 3: 2}, 4, Fraction(1, 2))
+    assert (list(cuts.starts), list(cuts.heights)) == ([0, 1], [-2, -1])
+    assert list(rank_cuts({0: 1, 2: 1}, 4, Fraction(1, 2)).starts) == [0, 2]
+    assert list(rank_cuts({3: 5}, 4, Fraction(1, 2)).starts) == [0]
+    assert list(rank_cuts({}, 4, Fraction(1, 2)).starts) == [0]
+
+
+def test_weights_are_made_whole_and_added_up() -> None:
+    law = quantile_law(3, Fraction(1, 2), level(1), weights=(Fraction(1, 2), Fraction(1, 3), Fraction(1)))
+    assert [law._weights_up_to(bin_) for bin_ in (-1, 0, 1, 2)] == [0, 3, 5, 11]
+    plain = quantile_law(3, Fraction(1, 2), level(1))
+    assert [plain._weights_up_to(bin_) for bin_ in (-1, 0, 1, 2)] == [0, 1, 2, 3]
+
+
+def test_lists_are_read_up_to_a_number_and_each_way_has_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = TopLaw(4, 2, Epsilon.read(1), Neighbours.SUBSTITUTION)
+    monkeypatch.setattr(top, "MOST_READABLE", 12)
+    assert sum(map(float, law.probabilities([4, 3, 2, 1]).values())) == pytest.approx(1)
+    monkeypatch.setattr(top, "MOST_READABLE", 11)
+    with pytest.raises(QuestionError, match="at most 11 can be listed"):
+        law.probabilities([4, 3, 2, 1])
+    assert law.proof.startswith("one person moves the signed distance of every list by at most 1")
+    peeled = TopLaw(4, 2, Epsilon.read(1), Neighbours.SUBSTITUTION, forced=TopMode.PEELING)
+    assert peeled.proof.startswith("k rounds of permute-and-flip cost at most k + 1 units")
+    monkeypatch.setattr(top, "MOST_COMPARED", 48)
+    assert law.mode is TopMode.JOINT
+    monkeypatch.setattr(top, "MOST_COMPARED", 47)
+    assert law.mode is TopMode.PEELING
+
+
+def test_where_the_answer_cannot_change_nobody_errs() -> None:
+    tables = np.array([[0, 0], [1, 1], [1, 2]])
+    for least in (0, 4):
+        assert LevelSizes(least, (0.2, 0.5), (1, 2)).every_table(tables).tolist() == [0, 0, 0]
+    assert LevelSizes(1, (0.2, 0.5), (1, 2)).every_table(tables).min() > 0
+
+
+def test_votes_that_are_certain_are_one_point() -> None:
+    with np.errstate(all="raise"):
+        for chance, value in ((0.0, 0), (1.0, 5), (0, 0), (1, 5)):
+            values, weights = level_accuracy._binomial_axis(5, chance)
+            assert (values.tolist(), weights.tolist()) == ([value], [1.0])
+
+
+def test_every_level_above_nothing_is_tried_as_a_cap() -> None:
+    """Where some people have a level of nothing, the caps are the other levels; here the lowest of them is the best."""
+    asked = level_sizes(50, [(0.0, 1), (0.3, 60), (3.0, 1), (4.0, 39)])
+    averages = {cap: asked.capped(cap).average_typical(0.5) for cap in (0.3, 3.0, 4.0)}
+    best = min(averages, key=averages.__getitem__)
+    assert best == 0.3
+    assert asked.best_cap(0.5) == (best, averages[best])
+    assert math.isclose(asked.capped(0.3).levels[-1], 0.3)

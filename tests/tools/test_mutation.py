@@ -150,6 +150,14 @@ def test_a_fault_in_a_constant_is_shown_first_to_those_who_run_a_line_that_names
     assert reach.tests_for_import(unnamed, tmp_path) == ["quick", "elsewhere", "slow", "slower"]
 
 
+def test_the_list_of_this_tree_can_be_read_and_each_line_has_its_reason() -> None:
+    listed = read_listed()
+    assert listed
+    names = {target.name for target in read_targets()[0]}
+    assert {package for package, *_ in listed} <= names
+    assert all(reason.strip() for reason in listed.values())
+
+
 def test_the_interval_of_a_sample() -> None:
     low, high = interval(10, 100)
     assert 0.05 < low < 0.06

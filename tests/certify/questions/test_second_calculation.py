@@ -96,8 +96,8 @@ def test_which_laws_have_a_second_calculation() -> None:
     assert SecondCalculation.of(made("share(a) >= 0.4 and share(b) >= 0.6")) is None
     count = {"kind": "count", "comparison": ">=", "bound": 2, "among": False}
     for name, cells, there in (
-        ("balanced chain", 64, True),
-        ("balanced chain", 65, False),
+        ("balanced chain", 1000, True),
+        ("balanced chain", 1001, False),
         ("signed distance", 2, True),
         ("made up", 2, False),
     ):

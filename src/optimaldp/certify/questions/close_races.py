@@ -6,18 +6,22 @@ on such tables. What the referee knows of the theorems by itself: divisible vote
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from optimaldp.certify.findings import same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import bits_for, close, ratio_of
+from optimaldp.certify.questions.laws_compared import bits_for, close
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import precision
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.trajectory import Number
 
 _TOP = 10
 _MOST_DIVISIBLE = 5
 MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, whatever their number
+
+_NOTHING = Ball(2) ** -132  # smaller differences are none: probabilities may be what is left of a subtraction
 
 Votes = tuple[int, ...]
 
@@ -31,16 +35,30 @@ def check_close_races(mechanism: Examined) -> tuple[str, list[str]]:
         return "", []
     level, step = mechanism.setting.level, mechanism.cells // (options + 1)
     near = {votes: _moved(votes, mechanism.setting.neighbours) for votes in _races(options)}
+    spread, handed = handed_on(options)
     with precision(bits_for(level)):
-        ratio = ratio_of(level)
+        ratio = level.epsilon.exact_ratio or level.epsilon.exp()
         rows = {}
-        for votes in {*near, *chain(*near.values())}:
+        for votes in {*near, *chain(*near.values()), spread, handed}:
             cells = {option * step: number for option, number in enumerate(votes) if number}
             rows[votes] = mechanism.law(Table(cells)).probabilities()
         if not all(close(rows[votes], rows[other], ratio, level.delta) for votes in near for other in near[votes]):
             pair = "two tables on which the options are near each other, and that differ in one person"
             return f"{pair}, are not close", []
+        if not treated_alike(rows[spread], rows[handed]):
+            return "the options are not treated alike", []
     return "", ["tables on which all options are within two votes of each other, and their neighbours"]
+
+
+def handed_on(options: int) -> tuple[Votes, Votes]:
+    """Votes, and the same with every option's handed to the one before: an option that counts otherwise than the rest shows."""
+    spread = tuple(place % 3 for place in range(options))  # few different numbers: laws of many take longer
+    return spread, (*spread[1:], spread[0])
+
+
+def treated_alike(spread: Sequence[Number], handed: Sequence[Number]) -> bool:
+    """Whether the laws of two such tables are the same, but for the names of the options."""
+    return all(same(ball(p), ball(q), _NOTHING) for p, q in zip((*spread[1:], spread[0]), handed))
 
 
 def _races(options: int) -> Iterator[Votes]:

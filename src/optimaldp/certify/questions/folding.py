@@ -26,7 +26,8 @@ def check_fold(mechanism: Any) -> str:
     outsiders = last if spec.get("everyone_else", True) else 0
     watched = watched_cells(cells, _WATCHED)
     tables: list[dict[int, int]] = [{cell: 3} for cell in watched]
-    tables += [{}, {cell: place + 1 for place, cell in enumerate(watched)}]
+    # And everybody at once, in every cell: one cell among many that counts twice is as bad as all of them.
+    tables += [{}, {cell: cell + 1 for cell in range(cells)}]
     for table in tables:
         expected: dict[int, int] = {}
         for cell, people in table.items():
@@ -35,6 +36,17 @@ def check_fold(mechanism: Any) -> str:
             place = outsiders if place == last else place
             expected[place] = expected.get(place, 0) + people
         if _people(mechanism.question.fold(table), last) != expected:
+            return "somebody is not counted once and in their own place"
+    return ""
+
+
+def check_group_fold(mechanism: Any) -> str:
+    """The same for two groups: a cell is a value and whether its people are in the first alone, the second alone, or neither."""
+    cells = {cell: cell + 1 for cell in range(mechanism.cells)}
+    last = mechanism.cells // 4 - 1
+    for folded, membership in zip(mechanism.question.fold(cells), (1, 2)):
+        expected = {cell // 4: people for cell, people in cells.items() if cell % 4 == membership}
+        if _people(folded, last) != expected:
             return "somebody is not counted once and in their own place"
     return ""
 

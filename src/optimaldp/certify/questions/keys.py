@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify.findings import Finding, same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import ScriptedBits, close, ratio_of
+from optimaldp.certify.questions.laws_compared import ScriptedBits, close
+from optimaldp.certify.questions.noise_law import STREAMS, Stream
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 
 _BITS = 256
 _NEAR = 60
+_NOTHING = Ball(2) ** -200
+_COARSE = approximate(Epsilon.read("ln(2)"), Fraction(1, 10))
+_DRAWN = (12, 40, 90, 300)  # people of categories that are drawn as well: a sampler may take another way for many
+_FAR = (75, 100, 150, 250, 400, 600)  # where a category of so many people is still not sure
 
 
 def examine_keys(mechanism: Examined) -> Finding:
@@ -47,9 +53,13 @@ def _law_failure(mechanism: Any) -> str:
     derived = Ball(0)
     for people in range(_NEAR):
         here, there = (mechanism.law(Table({0: n})).probabilities() for n in (people, people + 1))
-        if not close(here, there, ratio_of(single), single.delta):
+        if not close(here, there, single.epsilon.exact_ratio or single.epsilon.exp(), single.delta):
             return "one person more or less changes the chance of a category by too much"
-        if not same(ball(here[0]), derived, Ball(2) ** -200):
+        if not same(ball(here[0]), derived, _NOTHING):
+            return "the chance of a category is not the one that was derived"
+        derived = _step(derived, single)
+    for people in range(_NEAR, _FAR[-1] + 1):
+        if people in _FAR and not same(ball(mechanism.law(Table({0: people})).probabilities()[0]), derived, _NOTHING):
             return "the chance of a category is not the one that was derived"
         derived = _step(derived, single)
     far = mechanism.law(Table({0: 1 << 20})).probabilities()[0]
@@ -63,11 +73,20 @@ def _step(chance: Ball, level: ApproximateDP) -> Ball:
     )
 
 
-def _draw_failure(mechanism: Examined) -> str:
-    for people in (1, 3):
+def _draw_failure(mechanism: Any) -> str:
+    for people in (1, 3, *_DRAWN):
         kept = mechanism.law(Table({0: people})).probabilities()[0]
         chance = Fraction(float(ball(kept).mid()))
         for number, named in ((chance / 2, True), ((1 + chance) / 2, False)):
             if number < 1 and (mechanism.draw(Table({"a": people}), ScriptedBits(number)) == ["a"]) is not named:  # type: ignore[dict-item]
                 return "the sampler does not follow the law that was examined"
+    # Several categories are drawn one after the other: numbers that two of them share would tell one by the other. At a level
+    # where two people are kept with 3/10 and three with 7/10, so that shared numbers show.
+    coarse = replace(mechanism, chosen=replace(mechanism.chosen, single=_COARSE))
+    several: dict[Any, int] = dict(zip("abcdef", (2, 3, 2, 3, 2, 3)))
+    for name in STREAMS:
+        source = Stream(name)
+        one_by_one = [key for key, people in several.items() if coarse.draw(Table({key: people}), source)]
+        if coarse.draw(Table(several), Stream(name)) != one_by_one:
+            return "the sampler does not follow the law that was examined"
     return "" if mechanism.draw(Table({}), ScriptedBits(Fraction(0))) == [] else "a category that nobody has was named"

@@ -50,14 +50,8 @@ def bits_for(level: ApproximateDP) -> int:
     return _BITS + 3 * (tiny + below) + math.ceil(3 * float(level.epsilon))
 
 
-def ratio_of(level: ApproximateDP) -> Number:
-    """``e^epsilon``: a fraction where it is one, else a ball at the current precision."""
-    exact = level.epsilon.exact_ratio
-    return exact if exact is not None else level.epsilon.exp()
-
-
 def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:
-    """``P(S) <= ratio Q(S) + delta`` for every event S, both ways.
+    """``P(S) <= ratio Q(S) + delta`` for every event S, both ways; *ratio* is a fraction where ``e^epsilon`` is one, else a ball.
 
     The worst event holds just the answers with ``p > ratio q``, so the sum of their excesses decides about all events. Answer by
     answer, each excess against delta, would be weaker.

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from optimaldp.certify.questions.noise_law import STREAMS, Stream
 from optimaldp.certify.questions.scripted import CoarseBits, CoinBits
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
@@ -19,11 +20,14 @@ from optimaldp.sampling import enumerate_bits
 
 _DEPTH = 9
 _BITS = 128
+_ONE_BY_ONE = "one leader after the other"  # in the name of the way that does not weigh all lists
 
 
 def leaders_are_drawn(mechanism: object) -> bool:
     """Exactly by its law where there are few options; among all of them, more lists than one where every coin shows heads."""
-    return _follows(_Drawing(_kind(mechanism), mechanism)) and _all_heads_differ(mechanism)
+    return (
+        _follows(_Drawing(_kind(mechanism), mechanism)) and _all_heads_differ(mechanism) and _only_gaps_count(mechanism)
+    )
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ def _follows(drawing: _Drawing) -> bool:
         (3, 1, (0, 1, 1), 1),
         (3, 1, (0, 0, 0), 1),
     )
+    if _ONE_BY_ONE in str(mechanism.chosen.mode):
+        cases = (*cases, (3, 2, (0, 0, 0), 1))  # then the second leader is drawn among several as well
     return all(
         _draws_exactly(_small(mechanism, options, size), counts, bits)
         for options, size, counts, bits in cases
@@ -101,6 +107,19 @@ def _within(chance: Ball, drawn: Fraction, undecided: Fraction) -> bool:
     """Whether a chance lies between what was surely drawn and what may still be drawn, to 2^-100."""
     slack = Ball(2) ** -100
     return bool(chance >= ball(drawn) - slack) and bool(chance <= ball(drawn + undecided) + slack)
+
+
+def _only_gaps_count(mechanism: Any) -> bool:
+    """As many votes more for every option change no gap, so they change no draw from the same bits."""
+    places = 2 if mechanism.question.among is not None else 1
+    for name in STREAMS:
+        few, many = (
+            Table({option * places: more + option % 2 for option in range(len(mechanism.answers))})
+            for more in (1, 1000)
+        )
+        if mechanism.draw(few, Stream(name)) != mechanism.draw(many, Stream(name)):
+            return False
+    return True
 
 
 def _all_heads_differ(mechanism: Any) -> bool:

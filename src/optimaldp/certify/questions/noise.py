@@ -162,12 +162,15 @@ def _code_problem(sampler: _Sampler) -> str:
 
 
 def _assembly_problem(twin: Any) -> str:
-    cells = {cell: _MANY + 7 * cell for cell in range(twin.cells)}
-    # People who all have the loosest level are all kept.
-    table = Table(cells, ((twin.setting.level.epsilon, cells),))
-    folded = twin.question.fold(cells)
-    for name in STREAMS:
-        expected = [count + more for count, more in zip(folded, put_together(twin.noise(), Stream(name)))]
-        if list(twin.draw(table, Stream(name)).values()) != expected:
-            return "what is drawn is not the counts and this noise"
+    full = {cell: _MANY + 7 * cell for cell in range(twin.cells)}
+    # Noise on occupied cells alone would tell which of them are empty: where nobody is, it is drawn as well.
+    few, some = ({cell: people + cell for cell in range(twin.cells)} for people in (20, 200))
+    for cells in (full, some, few, {0: 1}):
+        # People who all have the loosest level are all kept.
+        table = Table(cells, ((twin.setting.level.epsilon, cells),))
+        folded = twin.question.fold(cells)
+        for name in STREAMS:
+            expected = [count + more for count, more in zip(folded, put_together(twin.noise(), Stream(name)))]
+            if list(twin.draw(table, Stream(name)).values()) != expected:
+                return "what is drawn is not the counts and this noise"
     return ""

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import close
+from optimaldp.certify.questions.laws_compared import close, draws_follow
 from optimaldp.certify.questions.meanings import Meaning, meaning_of, own_meaning
 from optimaldp.certify.questions.tables import watched_cells
 from optimaldp.laws.setting import Table
@@ -93,6 +93,9 @@ def _failure(mechanism: Examined, meaning: Meaning, line: _Line, change: int) ->
             continue
         state = line.state(change + away)
         here, truth = row(state), meaning(_total(state))
+        table = Table(_total(state), tuple(zip(epsilons, state)))
+        if not away and not draws_follow(mechanism, table, near_ends=False):
+            return "the sampler does not follow the law that was examined"
         # Weighted votes are right on average; the other law is right at every table.
         if mechanism.name == "balanced levels" and here[truth] < here[1 - truth]:
             return "the true answer of a table of the public sizes is not the likeliest one"

@@ -10,6 +10,7 @@ from itertools import chain, combinations_with_replacement, product
 from typing import Any
 
 from optimaldp.certify.findings import Finding
+from optimaldp.certify.questions.close_races import handed_on, treated_alike
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, draws_follow, exact_row, is_distribution
 from optimaldp.certify.questions.personal_forms import examine_form
@@ -38,7 +39,7 @@ def examine_personal(mechanism: Examined) -> Finding:
                 failure = _Tables(_resized(mechanism, used, sizes), used, cells).failure()
                 if failure:
                     return Finding(False, (), failure)
-        if failure := check_personal_lines(mechanism):
+        if failure := check_personal_lines(mechanism) or _unlike(mechanism, pair):
             return Finding(False, (), failure)
         if not (form := examine_form(mechanism)).private:
             return form
@@ -59,6 +60,20 @@ def examine_personal(mechanism: Examined) -> Finding:
             f"for all other tables, by theorem: {mechanism.proof}",
         ),
     )
+
+
+def _unlike(mechanism: Any, pair: tuple[Epsilon, Epsilon]) -> str:
+    """Few cells are watched: that no option of an election counts more than another is looked at in all of them."""
+    if mechanism.spec()["kind"] != "winner":
+        return ""
+    options = len(mechanism.answers)
+    step = mechanism.cells // (options + 1)
+    rows = []
+    for votes in handed_on(options):
+        people = tuple(option * step for option, number in enumerate(votes) for _ in range(number))
+        tried = _resized(mechanism, pair, (len(people), len(people)))
+        rows.append(tried.law(_table((people, people), pair)).probabilities())
+    return "" if treated_alike(*rows) else "the options are not treated alike"
 
 
 def _rational(levels: tuple[Epsilon, Epsilon]) -> tuple[Epsilon, Epsilon]:

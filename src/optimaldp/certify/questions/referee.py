@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
 from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.folding import check_fold
+from optimaldp.certify.questions.folding import check_fold, check_group_fold
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.certify.questions.laws_compared import (
     bits_for,
@@ -26,7 +27,6 @@ from optimaldp.certify.questions.laws_compared import (
     draws_follow,
     exact_row,
     is_distribution,
-    ratio_of,
     stand_in,
 )
 from optimaldp.certify.questions.leaders import leaders_are_drawn
@@ -41,8 +41,8 @@ from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.errors import OptimalDPError
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import precision
+from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.trajectory import Number
 
 _MOST_SEARCHED = 60  # tables whose number of moves is compared: two joined thresholds take a millisecond each
@@ -52,6 +52,16 @@ _UNKNOWN_SIZE = 1000  # people in the tables that are made up where their number
 _NEAR = 3
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
 _FAR_AGAIN = _FAR[:3]
+_BETWEEN = (
+    22,
+    33,
+    50,
+    75,
+    250,
+    500,
+    1 << 13,
+    1 << 16,
+)  # where no second calculation looks at every table that is drawn from
 _DERIVED_AGAIN = ("smoothed rank", "flip", "flip+")  # laws whose numbers are derived again, far away as well
 _FAR_DERIVED = (7, 127)
 
@@ -66,6 +76,8 @@ def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
         if (special := _REFEREES.get(mechanism.name)) is None:
+            if mechanism.spec()["kind"] == "mean-difference" and (failure := check_group_fold(mechanism)):
+                return Finding(False, (), failure)
             by_level = mechanism.setting.personal and mechanism.listed
             return examine_personal(mechanism) if by_level else examine(mechanism)
         own = special(mechanism)
@@ -73,6 +85,9 @@ def examine_release(mechanism: Any) -> Finding:
             return own
         if not mechanism.listed:
             return own if mechanism.spec()["kind"] == "keys" else _counted_once(mechanism, own)
+        # Of many bins few are watched from outside: that each person is in one of them, once, is looked at in all.
+        if mechanism.spec()["kind"] == "quantile" and (failure := check_fold(mechanism)):
+            return Finding(False, own.checks, failure)
         outside = examine(mechanism)
         return Finding(outside.private, (*own.checks, *outside.checks), outside.failure)
     except OptimalDPError:
@@ -117,7 +132,7 @@ def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     near, total = small_tables(cells, setting.neighbours, group)
     rows: dict[People, list[Number]] = {}
     with precision(bits_for(setting.level)):
-        tried, ratio = twin.at(level), ratio_of(level)
+        tried, ratio = twin.at(level), level.epsilon.exact_ratio or level.epsilon.exp()
         for people in near:
             row = tried.law(Table(dict(Counter(people)))).probabilities()
             if len(row) != len(tried.answers) or not is_distribution(row):
@@ -167,7 +182,8 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
     if len(mechanism.answers) > (MOST_OPTIONS if known is None else 12):
         return "", []
     meaning = known or own_meaning(mechanism)
-    far: Sequence[int] = _FAR_DERIVED if mechanism.name in _DERIVED_AGAIN else _FAR
+    far: Sequence[int] = _FAR if SecondCalculation.of(mechanism) else (*_FAR, *_BETWEEN)
+    far = _FAR_DERIVED if mechanism.name in _DERIVED_AGAIN else far
     with precision(bits_for(mechanism.setting.level)):
         for line in lines_of(mechanism, people):
             change = line.change(meaning)
@@ -186,13 +202,15 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
 def _line_failure(mechanism: Examined, line: Line, places: Sequence[int], truths: Sequence[int]) -> str:
     """Each of these tables against a neighbour, its true answer, and its law against a second calculation."""
     level, second = mechanism.setting.level, SecondCalculation.of(mechanism)
-    ratio = ratio_of(level)
+    ratio = level.epsilon.exact_ratio or level.epsilon.exp()
     # Where a record is replaced, the neighbour of a table is the next one on the line; else somebody comes.
     replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
     tables = {i: line.table(i) for at in places for i in (at, at + replaced)}
     rows = {i: mechanism.law(Table(table)).probabilities() for i, table in tables.items()}
-    for i, truth in zip(places, truths):
+    for before, i, truth in zip([*places[:1], *places], places, truths):
         here = rows[i]
+        if not _linked(rows[before], here, level, (i - before) * (1 if replaced else 2)):
+            return "two tables of the public size that differ in several people are not close"
         there = rows[i + 1] if replaced else mechanism.law(Table(line.table(i, more=1))).probabilities()
         if not close(here, there, ratio, level.delta):
             return "two tables of the public size that differ in one person are not close"
@@ -203,11 +221,27 @@ def _line_failure(mechanism: Examined, line: Line, places: Sequence[int], truths
     return ""
 
 
+def _linked(first: Sequence[Number], second: Sequence[Number], level: ApproximateDP, moves: int) -> bool:
+    """Whether two laws are as close as so many moves allow: what is wrong between two tables that are looked at shows at them.
+
+    Each move multiplies by ``E = e^epsilon``, and what it gives away is multiplied by those after it: ``delta (1 + E + ... )``.
+    """
+    grown = (level.epsilon.ball() * moves).exp()
+    given = ball(level.delta) * (moves if level.epsilon.is_zero else (grown - 1) / (level.epsilon.exp() - 1))
+    return not given < 1 or close(first, second, grown, given if level.delta else Fraction(0))
+
+
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
     """Whether draws follow the law for a few small tables; of very many options each flips a coin, and so these are tried."""
     twin = mechanism.small_twin()
     cells = watched_cells(twin.cells, 3)
     tables: list[dict[int, int]] = [{}, {cells[0]: 2, cells[-1]: 1}, {cells[-1]: 3}]
+    # And at the public size, where the answer is least sure: a sampler may take another way for many people.
+    meaning = meaning_of(twin.spec()) or own_meaning(twin)
+    for line in lines_of(twin, mechanism.setting.people or _UNKNOWN_SIZE):
+        if 0 < (change := line.change(meaning)) < line.moving:
+            tables.append(line.table(change))
+            break
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
     near_ends = _REFEREES.get(mechanism.name) is not _quantile
     many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS

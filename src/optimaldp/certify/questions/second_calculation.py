@@ -25,7 +25,7 @@ from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource
 
 _BITS = 192
-_MOST_CELLS = 64  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
+_MOST_CELLS = 1000  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
 
 
 def draw(certified: Certified[Any], table: Table, source: BitSource) -> Any:

@@ -41,11 +41,11 @@ def examine_several_ranks(mechanism: Any) -> Finding:
 
 
 def _is_drawn(mechanism: Any) -> bool:
-    """On two small tables: the printed bins are those that the laws themselves draw from the same numbers."""
+    """On two small tables and a large one: the printed bins are those that the laws themselves draw from the same numbers."""
     spec = mechanism.spec()
     bins, ranks, step = spec["bins"], len(spec["ranks"]), 2 if spec["among"] else 1
     draw_bins = _jointly if mechanism.name == _JOINTLY else _one_by_one
-    for cells in ({}, {0: 2, bins // 2: 3, bins - 1: 2}):
+    for cells in ({}, {0: 2, bins // 2: 3, bins - 1: 2}, {0: 200, bins // 2: 300, bins - 1: 200}):
         table = Table({place * step: people for place, people in cells.items()})
         for numbers in _DRAWN:
             # Odd ones: a number that is exactly the end of a bin, such as 1/2 at a rational level, is never decided.

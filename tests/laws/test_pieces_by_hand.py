@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimaldp.distances.linear import share_condition
+from optimaldp.distances.linear import count_condition, share_condition
+from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import QuestionError
 from optimaldp.laws import level_accuracy, top
+from optimaldp.laws.balanced import balanced_error, one_level_error
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law, law_of, two_answers
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
+from optimaldp.laws.personal import mean_sides, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.cuts import rank_cuts
 from optimaldp.laws.quantile.law import QuantileLaw
+from optimaldp.laws.setting import Aim, read_aim
+from optimaldp.laws.signed import sides_at, sides_of_exponent
 from optimaldp.laws.top import TopLaw, TopMode
 from optimaldp.laws.weighted_votes import share_exponent
 from optimaldp.privacy import Epsilon, Neighbours, approximate, level
@@ -144,3 +149,28 @@ def test_every_level_above_nothing_is_tried_as_a_cap() -> None:
     assert best == 0.3
     assert asked.best_cap(0.5) == (best, averages[best])
     assert math.isclose(asked.capped(0.3).levels[-1], 0.3)
+
+
+def test_without_a_delta_none_is_used() -> None:
+    """What every law takes for granted: a delta of nothing, the typical aim, everybody asked."""
+    exponent = LogNumber.of(TWO)
+    assert sides_of_exponent(exponent, TWO) == (Fraction(3, 4), Fraction(1, 4))
+    assert sides_at(Fraction(1), TWO) == (Fraction(3, 4), Fraction(1, 4))
+    assert balanced_error([TWO, THREE], [1, 5], 2) == Fraction(1, 8)
+    assert one_level_error(TWO, 2) == Fraction(1, 6)
+    assert one_level_error(Epsilon.read(0), 3) == Fraction(1, 2)
+    assert one_level_error(Epsilon.read(0), 3, Fraction(1, 10)) == Fraction(1, 4)
+    rows: list[tuple[Epsilon, int, int, int]] = [(TWO, 2, 1, 4)]
+    assert threshold_sides(count_condition(">=", 2), rows, Aim.EVERY_TABLE) == (Fraction(2, 3), Fraction(1, 3))
+    typical = yes_probability_from(count_condition(">=", 3), [("ln(2)", 2, 1), ("ln(3)", 2, 2)])
+    assert typical == yes_probability_from(count_condition(">=", 3), [("ln(2)", 2, 1), ("ln(3)", 2, 2)], "typical")
+    assert read_aim(None) is Aim.TYPICAL
+
+
+@pytest.mark.parametrize(("comparison", "holds"), [(">=", True), (">", False), ("<=", True), ("<", False)])
+def test_a_mean_of_nobody_is_what_the_question_says_it_is(comparison: str, holds: bool) -> None:
+    question = MeanBound(comparison, Fraction(2), Fraction(0), Fraction(4), Fraction(1))
+    assert question.holds({}) is holds
+    for rows in ([], [(TWO, {}, 0)], [(TWO, {1: 0}, 0), (THREE, {}, 0)]):
+        for aim in Aim:
+            assert mean_sides(question, rows, aim) == ((1, 0) if holds else (0, 1))

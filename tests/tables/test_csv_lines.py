@@ -188,3 +188,20 @@ def test_files_of_one_table_have_one_header(tmp_path: Path) -> None:
 def test_a_cell_that_is_no_text_is_null_where_all_else_is_plain(tmp_path: Path, broken: bytes) -> None:
     (tmp_path / "a.csv").write_bytes(b"x,y\n1," + broken + b"\n2,b\n")
     assert read(tmp_path / "a.csv") == [("1", None), ("2", "b")]
+
+
+def test_the_file_that_differs_is_named_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "same.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "other.csv").write_text("a,c\n1,2\n")
+    same, other = str(tmp_path / "same.csv"), str(tmp_path / "other.csv")
+    for paths in ([same, other, same], [same, same, other], [same, other]):
+        with pytest.raises(TableError, match=r"other\.csv' has another first line than .*same\.csv"):
+            open_csv(paths)
+
+
+def test_a_carriage_return_before_a_delimiter_is_part_of_its_cell(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\nx\r,y\r\n\r,\r\n")
+    files = open_csv([str(tmp_path / "t.csv")])
+    cells = files.reader(["a", "b"]).read_all().to_pydict()
+    assert cells == {"a": ["x\r", "\r"], "b": ["y", None]}
+    assert files.few(["a", "b"]) == list(cells.values())

@@ -118,3 +118,8 @@ def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists
     assert (three.shape, three.size, three.options) == ((2, 2, 2), 8, None)
     mixed = check(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
     assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == ((), (2, 3), 6, ())
+
+
+def test_a_condition_shows_its_text_and_its_columns() -> None:
+    """Not how it is built, which differs from run to run."""
+    assert repr(parse_predicate("age > 3", SCHEMA)) == "Predicate(text='age > 3', columns=('age',))"

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tools.mutation.child import Child, _processor_ticks, copy_tree, wait_for
 from tools.mutation.mutants import Mutant, change, mutants_of
-from tools.mutation.reach import Reach
+from tools.mutation.reach import Reach, is_named_for
 from tools.mutation.report import interval, read_listed, summary, survival, too_many
 from tools.mutation.serve import Order, serve
 from tools.mutation.targets import Target, read_targets
@@ -148,6 +148,12 @@ def test_a_fault_in_a_constant_is_shown_first_to_those_who_run_a_line_that_names
     assert reach.tests_for_import(least, tmp_path) == ["quick", "elsewhere", "slow", "slower"]
     unnamed = Mutant("toy", "limits.py", "<module>", "", 0, 1, 1, "")
     assert reach.tests_for_import(unnamed, tmp_path) == ["quick", "elsewhere", "slow", "slower"]
+
+
+def test_tests_are_named_for_a_module() -> None:
+    path = "src/optimaldp/tables/csv_lines.py"
+    assert is_named_for("tests/tables/test_csv_lines.py::test_grammar[csv]", path)
+    assert not is_named_for("tests/csv_lines/test_csv_cells.py::test_csv_lines", path)
 
 
 def test_the_list_of_this_tree_can_be_read_and_each_line_has_its_reason() -> None:

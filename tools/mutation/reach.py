@@ -109,6 +109,11 @@ def in_functions(source: str) -> set[int]:
     }
 
 
+def is_named_for(test: str, path: str) -> bool:
+    """Whether the file of a test is named for a module: ``test_csv_lines.py`` for ``csv_lines.py``."""
+    return Path(path).stem in Path(test.partition("::")[0]).stem
+
+
 @cache
 def assigned_names(source: str, line: int) -> frozenset[str]:
     """The names that the statement at a line of a module's own body assigns."""

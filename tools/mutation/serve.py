@@ -15,7 +15,7 @@ from typing import Any
 
 from tools.mutation.child import Child, allow, import_all, live_in, wait_for
 from tools.mutation.mutants import Mutant, change
-from tools.mutation.reach import Reach, in_functions, measure
+from tools.mutation.reach import Reach, in_functions, is_named_for, measure
 from tools.mutation.swap import Functions
 from tools.mutation.targets import Target
 from tools.mutation.trial import (
@@ -194,7 +194,8 @@ class _Trials:
                 child.stop()
 
     def _tests(self, mutant: Mutant) -> list[str]:
-        """Those that reach it, up to the time that it may have: first those that noticed its neighbours, then the quickest."""
+        """Those that reach it, up to the time that it may have: first those in a file that is named for its module, then those
+        that noticed its neighbours, then the quickest."""
         reach, order = self._reach, self._order
         tests = reach.tests_for(mutant, order.tree)
         kills = self._killers.get(mutant.path, Counter()), self._killers.get(mutant.path + mutant.function, Counter())
@@ -203,6 +204,7 @@ class _Trials:
             tests.sort(key=lambda test: (0.003 + reach.seconds[test]) / (1 + 3 * kills[0][test] + 20 * kills[1][test]))
         else:
             tests = reach.tests_for_import(mutant, order.tree)
+        tests.sort(key=lambda test: not is_named_for(test, mutant.path))  # stable
         chosen: list[str] = []
         usual = 0.0
         for test in tests:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, Cells, MadeUp, Row, in_clear, setting
 
-from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
+from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races, handed_on, treated_alike
+from optimaldp.privacy.balls import Ball, precision
 
 Votes = tuple[int, ...]
 RACES = {
@@ -65,6 +67,27 @@ def test_both_ways_round() -> None:
     for votes in ((9, 8, 8, 9), (10, 7, 8, 9), (10, 9, 7, 9), (9, 10, 9, 8), (9, 11, 8, 8)):
         spoiled = lambda cells, votes=votes: in_clear(0, 4) if cells == dict(enumerate(votes)) else None  # type: ignore[misc]  # noqa: E731
         assert check_close_races(election(4, SUBSTITUTION, spoiled))[0], votes
+
+
+def test_every_option_counts_alike() -> None:
+    """Whichever option is likelier by a hair where it has votes; enclosures may be as wide as what is left of a subtraction."""
+    assert handed_on(5) == ((0, 1, 2, 0, 1), (1, 2, 0, 1, 0))
+    assert handed_on(2) == ((0, 1), (1, 0))
+    assert treated_alike([1, 2, 3], [2, 3, 1])
+    assert not treated_alike([1, 2, 3], [3, 1, 2])
+    likelier = Fraction(1, 4) + Fraction(1, 2**90)
+    for option in range(4):
+        row = [likelier if place == option else (1 - likelier) / 3 for place in range(4)]
+        for votes in handed_on(4):
+            told = lambda cells, votes=votes, row=row: row if cells == cells_of(votes) else None  # type: ignore[misc]  # noqa: E731
+            assert "alike" in check_close_races(election(4, SUBSTITUTION, told))[0], (option, votes)
+    with precision(256):
+        for bits, alike in ((134, True), (120, False)):
+            assert treated_alike([Ball(0, Ball(2) ** -bits), 1], [1, 0]) is alike
+
+
+def cells_of(votes: Votes) -> dict[int, int]:
+    return {option: number for option, number in enumerate(votes) if number}
 
 
 def test_up_to_sixty_options_are_compared() -> None:

@@ -13,7 +13,7 @@ from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
 from optimaldp.certify.findings import Finding, mint
 from optimaldp.certify.questions import draw, examine_release
-from optimaldp.certify.questions.folding import check_fold
+from optimaldp.certify.questions.folding import check_fold, check_group_fold
 from optimaldp.certify.questions.leaders import (
     _all_heads_differ,
     _Drawing,
@@ -377,6 +377,24 @@ class Folded:
 
     def small_twin(self) -> Any:
         return self._twin
+
+
+@pytest.mark.parametrize("values", [2, 4])
+def test_two_groups_are_folded_value_by_value(values: int) -> None:
+    """One cell for each value and membership, and behind the values one for people without: none of them may move."""
+    question = parse(f"mean(x, range=[1, {values}] among a) > mean(x, range=[1, {values}] among b)")
+    cells = 4 * (values + 1)
+    assert check_group_fold(Folded(cells, question.fold, {})) == ""
+    for cell in range(cells):
+        for more in (1, -1):
+
+            def fold(counts: Any, cell: int = cell, more: int = more) -> Any:
+                return question.fold({place: n + more * (place == cell) for place, n in counts.items()})
+
+            # Who is in both groups, or in none, counts for nothing.
+            assert bool(check_group_fold(Folded(cells, fold, {}))) is (cell % 4 in (1, 2)), cell
+    exchanged = Folded(cells, lambda counts: question.fold(counts)[::-1], {})
+    assert check_group_fold(exchanged)
 
 
 def test_of_very_many_cells_a_twin_with_few_is_folded() -> None:

@@ -335,7 +335,7 @@ def test_rational_levels_are_tried_with_one_and_with_two_strict_people() -> None
 
         def law(self, table: Any) -> Any:
             rational = table.by_level[0][0] != Epsilon.read("0.1")
-            told = rational and table.by_level[0][1] == {0: self.strict}
+            told = rational and [own for _, own in table.by_level] == [{0: self.strict}, {1: 1}]
             return MadeUp.law(replace(self, spoiled=lambda cells: in_clear(0) if told else None), table)
 
     fine = by_level(levels, level=level_of("0.5"))

@@ -19,14 +19,16 @@ from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law, law_of, two_answers
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
+from optimaldp.laws.many_groups import half_of, level_of_each_key
 from optimaldp.laws.personal import mean_sides, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.cuts import rank_cuts
 from optimaldp.laws.quantile.law import QuantileLaw
+from optimaldp.laws.quantile.several import JointQuartiles
 from optimaldp.laws.setting import Aim, read_aim
 from optimaldp.laws.signed import sides_at, sides_of_exponent
 from optimaldp.laws.top import TopLaw, TopMode
-from optimaldp.laws.weighted_votes import share_exponent
+from optimaldp.laws.weighted_votes import draw_weighted_winner, share_exponent
 from optimaldp.privacy import Epsilon, Neighbours, approximate, level
 from optimaldp.privacy.balls import Ball, ball
 
@@ -174,3 +176,56 @@ def test_a_mean_of_nobody_is_what_the_question_says_it_is(comparison: str, holds
     for rows in ([], [(TWO, {}, 0)], [(TWO, {1: 0}, 0), (THREE, {}, 0)]):
         for aim in Aim:
             assert mean_sides(question, rows, aim) == ((1, 0) if holds else (0, 1))
+
+
+@pytest.mark.parametrize("text", ["0.3+ln(9/4)", "ln(2)", "ln(8)", "0.7+ln(3)", "2+ln(27/8)", "1", "0", "1e-9+ln(5)"])
+def test_two_halves_are_the_whole_but_for_a_hair(text: str) -> None:
+    whole, half = Epsilon.read(text), half_of(Epsilon.read(text))
+    assert half * 2 <= whole
+    assert whole <= half * 2 + Epsilon.read("1e-38")
+
+
+def test_each_key_has_half_of_both_where_a_person_touches_two() -> None:
+    for epsilon in (Epsilon.read("1"), TWO):
+        each = level_of_each_key(epsilon, Fraction(1, 50), Neighbours.SUBSTITUTION)
+        assert (each.epsilon, each.delta, each.neighbours) == (
+            half_of(epsilon), Fraction(1, 100), Neighbours.ADD_REMOVE,
+        )  # fmt: skip
+        alone = level_of_each_key(epsilon, Fraction(1, 50), Neighbours.ADD_REMOVE)
+        assert (alone.epsilon, alone.delta, alone.neighbours) == (epsilon, Fraction(1, 50), Neighbours.ADD_REMOVE)
+
+
+@pytest.mark.parametrize("aim", Aim)
+def test_with_two_levels_an_answer_that_cannot_change_is_certain(aim: Aim) -> None:
+    rows = [(TWO, 2, 1, 1), (THREE, 1, 1, 0)]
+    for least, certain in ((0, (1, 0)), (7, (0, 1))):
+        assert threshold_sides(count_condition(">=", least), rows, aim) == certain
+        assert threshold_sides(count_condition("<", least), rows, aim) == certain[::-1]
+
+
+def test_on_the_balanced_boundary_whoever_is_outside_can_be_moved_to_yes() -> None:
+    """Three say yes and six are asked for: of those who do not, the strictest level has three, one of them outside."""
+    rows = [(TWO, 2, 2, 1), (THREE, 1, 1, 0)]
+    # Three people at ln(2): e^-(2 ln 2) / (1 + 2).
+    assert threshold_sides(count_condition(">=", 6), rows, Aim.EVERY_TABLE)[0] == Fraction(1, 12)
+    without = [(TWO, 2, 2, 0), (THREE, 1, 1, 1)]
+    assert threshold_sides(count_condition(">=", 6), without, Aim.EVERY_TABLE)[0] == Fraction(1, 16)
+
+
+def test_many_options_by_weight_are_flipped_with_half_of_the_gap() -> None:
+    """Six options: a coin for each, heads with e^(-gap/2); the words lie just below and just above the coin of one option."""
+    by_level = [(Epsilon.read(1), [4, 3, 0, 0, 0, 0])]
+    border = int(math.exp(-0.5) * 2**64)
+    near, never = 2**12, 2**64 - 1
+    for word, heads in ((border - near, 2), (border + near, 1)):
+        words = Words(0, word, never, never, never, never, *([heads - 1] if heads > 1 else []))
+        assert draw_weighted_winner(by_level, words) == heads - 1
+        assert not words.words
+
+
+def test_documents_of_quartiles_name_their_weights() -> None:
+    weights = (Fraction(1, 2), Fraction(1), Fraction(2))
+    assert JointQuartiles(3, approximate(TWO, Fraction(1, 100)), weights).to_document() == {
+        "name": "quartiles jointly", "bins": 3, "epsilon": "ln(2)", "delta": "0.01", "weights": ["0.5", "1", "2"],
+    }  # fmt: skip
+    assert JointQuartiles(3, approximate(TWO), None).to_document()["weights"] is None

@@ -225,6 +225,16 @@ def test_equal_epsilons_are_one_key_also_when_they_come_from_elsewhere() -> None
         )  # fmt: skip
     assert len({*ORDERED, *map(Epsilon.read, map(str, ORDERED))}) == len(ORDERED)
     assert ZERO.leading_zeros == INFINITE.leading_zeros == 0
+    assert len({hash(one) for one in ORDERED}) == len(ORDERED)  # not by chance: they are numbers, the same on every day
+    unbounded = Epsilon(None, None)
+    assert (unbounded.infinite, unbounded.is_zero, unbounded.exact_ratio, unbounded.leading_zeros) == (
+        True,
+        False,
+        None,
+        0,
+    )
+    assert unbounded == INFINITE
+    assert hash(unbounded) == hash(INFINITE)
 
 
 def test_long_probabilities_are_shown_by_what_can_be_read_of_them() -> None:

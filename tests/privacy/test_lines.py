@@ -103,6 +103,8 @@ def test_a_row_that_is_not_one_is_refused(row: list[str], total: str) -> None:
 def test_what_rounding_took_goes_to_the_last_answer() -> None:
     rounded, meant = ["0.3333", "0.3333", "0.3333"], ["0.3333", "0.3333", "0.3334"]
     assert row_after(level("ln(2)"), rounded, 2) == row_after(level("ln(2)"), meant, 2)
+    most = ["0.333", "0.333", "0.332", "0"]  # four numbers, each half of a thousandth short
+    assert row_after(level("ln(2)"), most, 1) == row_after(level("ln(2)"), [*most[:3], "0.002"], 1)
     above = ["0.6667", "0.1667", "0.1667"]
     assert row_after(level("ln(2)"), above, 1) == row_after(level("ln(2)"), ["0.6667", "0.1667", "0.1666"], 1)
     with pytest.raises(LevelError, match="sum to"):

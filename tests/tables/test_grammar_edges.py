@@ -62,6 +62,8 @@ def test_and_to_no_others(digits: str) -> None:
         ("age", "is not true or false"),
         ("age > 3 and age", "is not true or false"),
         ("name + 1 > 3", "is not a number"),
+        ("age = 1e", "'1e' is not a number"),
+        ("age = .5.5", "is not a number"),
         ("age is 3", "tests IS with something else"),
         ("age is true", "tests IS with something else"),
         ("age = null", "is never equal"),

@@ -178,3 +178,8 @@ def test_truth_values_may_be_written_as_words(table: Any) -> None:
     assert count(table, Tally((Options("b", ("True",)),))).counts == (2, 2)
     with pytest.raises(QuestionError, match="'yes' is not an option of column b, which holds true or false"):
         check(table, Tally((Options("b", ("yes", "no")),)))
+
+
+def test_a_plan_names_the_options_that_a_type_listed_and_no_others(table: Any) -> None:
+    assert check(table, Tally((Options("v", ("a",)), Options("b", None)))).options == (False, True)
+    assert check(table, Tally((Options("v", ("a",)), Options("b", (True,))))).options is None

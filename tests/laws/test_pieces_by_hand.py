@@ -229,3 +229,33 @@ def test_documents_of_quartiles_name_their_weights() -> None:
         "name": "quartiles jointly", "bins": 3, "epsilon": "ln(2)", "delta": "0.01", "weights": ["0.5", "1", "2"],
     }  # fmt: skip
     assert JointQuartiles(3, approximate(TWO), None).to_document()["weights"] is None
+
+
+@pytest.mark.parametrize("aim", Aim)
+def test_at_most_is_the_opposite_of_more_than(aim: Aim) -> None:
+    rows = [(TWO, {0: 2, 3: 1}, 1), (THREE, {1: 1, 4: 2}, 0)]
+    for bound in (Fraction(1), Fraction(2), Fraction(7, 2)):
+        for more, less in ((">", "<="), (">=", "<")):
+            sides = [
+                [float(p) for p in mean_sides(MeanBound(word, bound, Fraction(0), Fraction(4), Fraction(1)), rows, aim)]
+                for word in (more, less)
+            ]
+            assert sides[0] == pytest.approx(sides[1][::-1])
+            assert sides[0] != pytest.approx(sides[1])
+
+
+def test_two_bins_at_epsilon_nothing_share_delta() -> None:
+    """Three of five below the cut, and the median asked for: the first bin by 1/2 + delta (3 - 3 + 1/2)."""
+    law = quantile_law(2, Fraction(1, 2), level(0, "0.1")).ends({0: 3, 1: 2}, exact=True)
+    assert (law.end(0), law.rest(0)) == (Fraction(11, 20), Fraction(9, 20))
+    law = quantile_law(2, Fraction(1, 2), level(0, "0.1")).ends({0: 1, 1: 4}, exact=True)
+    assert (law.end(0), law.rest(0)) == (Fraction(7, 20), Fraction(13, 20))
+
+
+def test_a_law_of_quantiles_says_what_it_is() -> None:
+    plain = quantile_law(82, Fraction(1, 2), level("0.1"))
+    assert plain.summary() == "QuantileLaw(smoothed rank, 82 bins, rank 0.5, 0.1-DP)"
+    weighted = quantile_law(2, Fraction(1, 4), level("1", "0.01"), weights=(Fraction(1), Fraction(2)))
+    assert weighted.summary() == "QuantileLaw(smoothed rank, 2 bins, rank 0.25, (1, 0.01)-DP, weighted)"
+    own = quantile_law(3, Fraction(1, 2), level("ln(3)"), levels=(TWO, THREE), share=Fraction(1, 2))
+    assert own.summary() == "QuantileLaw(smoothed rank, 3 bins, rank 0.5, ln(3)-DP, 0.5 of it, personal levels)"

@@ -64,10 +64,13 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     start, last = np.zeros((2, len(preferences.orders)), dtype=np.int32)
     farthest = np.full(len(preferences.orders), -1, dtype=np.int64)
     np.maximum.at(farthest, preferences.of, distance)
-    chains = _Chains(graph.levels[:1], _faintest(int(farthest.sum()) * len(problem.answers) ** 2))
+    # Below this error a chain stands still, which is private: a million rows of a thousand digits would not fit.
+    numbers = int(farthest.sum()) * len(problem.answers) ** 2
+    chains = _Chains(graph.levels[:1], _FAINTEST if numbers < _MANY_NUMBERS else _FAINTEST_OF_MANY)
     for number, order in enumerate(preferences.orders):
         start[number] = len(rows) + 1
-        rows.append(_certain(order))
+        # The favourite answer always: a component without a boundary has nothing to hide.
+        rows.append(tuple(Fraction(int(answer == order[0])) for answer in range(len(order))))
         chain = chains.rows(boundary_rows.get(number), order, int(farthest[number]))
         last[number] = max(0, len(chain) - 1)
         rows += chain
@@ -76,16 +79,6 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     of = np.where(distance >= 0, start[preferences.of] + place, start[preferences.of] - 1).astype(np.int32)
     certificate = _certificate(preferences, tree, boundary)
     return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, SharedRows(tuple(rows), of), certificate)
-
-
-def _certain(order: tuple[int, ...]) -> Row:
-    """The favourite answer always: a component without a boundary has nothing to hide."""
-    return tuple(Fraction(int(answer == order[0])) for answer in range(len(order)))
-
-
-def _faintest(numbers: int) -> Fraction:
-    """The error below which a chain stands still, which is private: a million rows of a thousand digits would not fit."""
-    return _FAINTEST if numbers < _MANY_NUMBERS else _FAINTEST_OF_MANY
 
 
 class _Chains:

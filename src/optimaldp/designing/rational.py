@@ -89,7 +89,7 @@ class Stepper:
     def _taken(self, level: int, s: Fraction) -> Fraction:
         if not self._tight:
             value = self._exact[level](s)
-            if not _is_long(value):
+            if value.denominator.bit_length() <= LONGEST:
                 return value
             self.rounded = True
         if level not in self._rounded:
@@ -113,11 +113,6 @@ class _Step:
             return self._level.step_below(s, bits=GAUSSIAN_BITS if gaussian else WORKING_BITS)
         ratio, delta = self._plain
         return min(_ONE, ratio * s + delta, 1 - (1 - s - delta) / ratio)
-
-
-def _is_long(number: Fraction) -> bool:
-    """Whether a number is too long to keep."""
-    return number.denominator.bit_length() > LONGEST
 
 
 def shorten(p: Fraction) -> Fraction:

@@ -25,7 +25,7 @@ class Claim:
 
     def check(self) -> Verdict:
         """Let the referee check privacy and optimality; it shares no code with the designer."""
-        from optimaldp.certify import verify
+        from optimaldp.certify.graphs.verdict import verify
 
         problem = self.problem
         if problem.boundary is None:

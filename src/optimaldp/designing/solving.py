@@ -10,7 +10,13 @@ import numpy as np
 from optimaldp.designing import homogeneous
 from optimaldp.designing.balanced import design_balanced
 from optimaldp.designing.binary import design_binary
-from optimaldp.designing.boundaries import BALANCED, given_boundary, with_chosen_boundary, with_confirmed_rule
+from optimaldp.designing.boundaries import (
+    BALANCED,
+    UNDOMINATED,
+    given_boundary,
+    with_chosen_boundary,
+    with_confirmed_rule,
+)
 from optimaldp.designing.many import design_many
 from optimaldp.designing.outcome import Outcome
 from optimaldp.designing.passing import NoRoomError, has_infinite, passed
@@ -72,7 +78,8 @@ def solve(problem: Problem, *, exact: bool | None = None) -> Design:
 
     *exact* decides between rationals and floats that are rounded to the safe side; left out, the size of the graph does.
     """
-    problem = with_chosen_boundary(with_confirmed_rule(problem))
+    if problem.rule is not None or problem.boundary == UNDOMINATED:
+        problem = with_chosen_boundary(with_confirmed_rule(problem))
     gaussian = any(isinstance(level, GaussianDP) for level in problem.graph.levels)
     rational = _is_small(problem) or _gaussian_fits(problem, gaussian) if exact is None else exact
     try:

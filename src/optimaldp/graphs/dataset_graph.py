@@ -65,6 +65,9 @@ class DatasetGraph:
         self.tails = _numbers(tails, len(names), "dataset")
         self.heads = _numbers(heads, len(names), "dataset")
         self.levels = tuple(levels)
+        self.edge_count = len(self.tails)
+        self.has_levels = bool(self.levels) or self.edge_count == 0
+        """Whether the level of every edge is known."""
         self.level_of_edge: Indices = (
             np.zeros(len(self.tails), dtype=np.int32)
             if level_of_edge is None
@@ -112,17 +115,8 @@ class DatasetGraph:
         read = [read_level(level) for level in levels]
         return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge)
 
-    @property
-    def has_levels(self) -> bool:
-        """Whether the level of every edge is known."""
-        return bool(self.levels) or self.edge_count == 0
-
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def edge_count(self) -> int:
-        return len(self.tails)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:

@@ -110,6 +110,7 @@ class ProductNames(LazyNames):
 
     def __init__(self, parts: Sequence[Sequence[str]], *, separator: str = ",") -> None:
         self.parts, self.separator = tuple(parts), separator
+        self.shape = tuple(len(part) for part in self.parts)
         self._check()
 
     def _check(self) -> None:
@@ -118,10 +119,6 @@ class ProductNames(LazyNames):
             if (name := next(bad, None)) is not None:
                 rule = f"cannot be told apart in a product of names joined by {self.separator!r}"
                 raise GraphError("names", name, rule, "choose a separator that occurs in no name")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(len(part) for part in self.parts)
 
     def __len__(self) -> int:
         return math.prod(self.shape)

@@ -22,7 +22,7 @@ from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
+from optimaldp.privacy import ApproximateDP, GaussianDP, Level
 from optimaldp.privacy.balls import Ball, ball, dyadic, precision
 
 Floats = npt.NDArray[np.float64]
@@ -108,7 +108,9 @@ def _touching(level: Level, q: int) -> Fraction:
         with precision(_BITS):
             return dyadic(((-ball(level.mu / 2) / Ball(2).sqrt()).erfc() / 2).mid())
     assert isinstance(level, ApproximateDP)
-    return min(_touching_bound(bound, q) for bound in level.bounds)
+    finite = [bound for bound in level.bounds if not bound.epsilon.infinite]
+    ratios = [(enclosure(bound.epsilon, _BITS)[0], bound.delta) for bound in finite]
+    return min(((ratio + (q - 1) * delta) / (ratio + q - 1) for ratio, delta in ratios), default=Fraction(1))
 
 
 def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
@@ -127,13 +129,6 @@ def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
             close = all(bool(ball(t + j * r) <= level.step(r + j * r)) for j in range(q - 1))
             below, above = (t, above) if close else (below, t)
     return below
-
-
-def _touching_bound(bound: Bound, q: int) -> Fraction:
-    if bound.epsilon.infinite:
-        return Fraction(1)
-    ratio = enclosure(bound.epsilon, _BITS)[0]
-    return (ratio + (q - 1) * bound.delta) / (ratio + q - 1)
 
 
 def given_fault(mechanism: Mechanism, given: npt.NDArray[np.bool_], allowed: GivenRows) -> str:

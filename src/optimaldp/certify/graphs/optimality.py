@@ -79,7 +79,8 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
             if finding.fault:
                 raise CertificateError(f"tree for {_words(mechanism, event)}", finding.fault, "is why it is rejected")
             gaps = np.minimum(gaps, finding.gaps)
-        _improve_by_duals(gaps, mechanism, certificate, duals.get(event, ()), allowed)
+        if event in duals:
+            _improve_by_duals(gaps, mechanism, certificate, duals[event], allowed)
         vertex = int(np.argmax(np.where(needed, gaps, -1.0)))
         if gaps[vertex] > TOLERANCE:
             return OptimalityFinding(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
@@ -98,11 +99,10 @@ def _by_event(proofs: Sequence[_Proof]) -> dict[Event, list[_Proof]]:
 def _improve_by_duals(
     gaps: Floats, mechanism: Mechanism, certificate: Certificate, duals: Sequence[DualProof], allowed: GivenRows
 ) -> None:
-    if duals:
-        held = promises(mechanism.graph)
-        for dual in duals:
-            gap = _dual_gap(mechanism, certificate, dual, held, allowed)
-            gaps[dual.vertex] = min(gaps[dual.vertex], gap)
+    held = promises(mechanism.graph)
+    for dual in duals:
+        gap = _dual_gap(mechanism, certificate, dual, held, allowed)
+        gaps[dual.vertex] = min(gaps[dual.vertex], gap)
 
 
 def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, held: Any, allowed: GivenRows) -> float:

@@ -89,7 +89,9 @@ def verify(
     """
     mechanism = as_floats_first(mechanism)
     privacy = check_privacy(mechanism)
-    edge = None if privacy.worst_edge is None else _named(mechanism, privacy.worst_edge)
+    edge, graph = None, mechanism.graph
+    if privacy.worst_edge is not None:
+        edge = graph.names[int(graph.tails[privacy.worst_edge])], graph.names[int(graph.heads[privacy.worst_edge])]
     if not privacy.private:
         optimal = None if certificate is None else False
         return Verdict(False, edge, privacy.epsilon, optimal, None, privacy.reason)
@@ -99,8 +101,3 @@ def verify(
         )
     finding = check_optimality(mechanism, certificate, given_rows(mechanism, fixed, boundary))
     return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason)
-
-
-def _named(mechanism: Mechanism, edge: int) -> tuple[str, str]:
-    graph = mechanism.graph
-    return graph.names[int(graph.tails[edge])], graph.names[int(graph.heads[edge])]

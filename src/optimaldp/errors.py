@@ -18,7 +18,7 @@ class OptimalDPError(Exception):
 def shorten(value: object) -> str:
     """Return a one-line ``repr`` of *value*, cut to a readable length."""
     # A number of a file is shown as the file has it, not as Python writes decimals.
-    text = str(value) if value == "" or isinstance(value, Decimal) else repr(value)
+    text = str(value) if isinstance(value, Decimal) or (isinstance(value, str) and not value) else repr(value)
     text = " ".join((text or "''").split())
     # Both ends: the end of a path says more than its beginning.
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 2 + 1 :]}"

@@ -189,6 +189,15 @@ def test_the_first_prices_carry_the_whole_potential_to_every_guess() -> None:
         assert np.delete(load, guess) == pytest.approx(np.zeros(11), abs=1e-6)
 
 
+def test_an_epsilon_that_floats_cannot_tell_from_none_is_served() -> None:
+    """Rows of Φ that are all the same in floats have no inverse: the likeliest guess alone is nearly the best channel."""
+    prior = _drawn_prior(144, 2)
+    found = optimal_mechanism(AnswerGraph.grid(12, 12), "1/1000000000000", prior=prior)
+    assert found.check()
+    assert float(found.utility) == pytest.approx(float(max(prior)), rel=1e-6)
+    assert float(found.upper_bound) == pytest.approx(float(max(prior)), rel=1e-6)
+
+
 def test_narrowing_leaves_what_rows_consist_of() -> None:
     """A potential that is far too high reaches more than the prior everywhere: no column is worth keeping by that alone."""
     graph = AnswerGraph.grid(4, 5)

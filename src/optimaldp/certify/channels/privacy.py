@@ -78,14 +78,23 @@ def _suspects(matrix: Matrix, arcs: list[Arc], factors: Factors) -> Iterator[tup
     if factors.epsilon.infinite:
         return
     shares = matrix.floats / np.array(matrix.sums)[:, None]
+    nothing = _is_nothing(matrix)
     for part in _blocks(arcs, shares.shape[1]):
         high, low = shares[[arc[0] for arc in part]], shares[[arc[1] for arc in part]]
         below = np.array([_float_below(factors.between(arc[2])[0]) for arc in part])[:, None]
         clear = (high <= below * (1 - _CLEAR) * low) & (low >= _UNDERFLOW)
-        if not matrix.exact:
-            clear |= high == 0  # a float that is 0 is 0
+        clear |= nothing[[arc[0] for arc in part]]
         for a, z in np.argwhere(~clear).tolist():
             yield part[a][0], part[a][1], z, part[a][2]
+
+
+def _is_nothing(matrix: Matrix) -> NDArray[np.bool_]:
+    """Which cells are 0: a float that is 0 is 0, a rational whose float is 0 may be smaller than floats go."""
+    nothing = matrix.floats == 0
+    if matrix.exact:
+        for y, z in np.argwhere(nothing).tolist():
+            nothing[y, z] = not matrix.rows[y][z]
+    return nothing
 
 
 def _float_below(factor: Fraction) -> float:

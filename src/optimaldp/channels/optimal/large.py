@@ -203,6 +203,17 @@ def _tree(graph: AnswerGraph, epsilon: Epsilon, masses: FloatArray) -> LargeForm
     return LargeForm(best, utility * (1 - 4 * (len(masses) + 4) * UNIT), proof.bound(), "tree", proof)
 
 
+def _closed_form(kernel: FloatArray, masses: FloatArray) -> FloatArray:
+    """D with ``Φ D = 1`` and λ with ``Φ λ = π``, side by side.
+
+    At an epsilon so small that floats cannot tell the rows of Φ apart, one guess alone and the prior itself, which covers.
+    """
+    try:
+        return np.linalg.solve(kernel, np.column_stack([np.ones(len(masses)), masses])).astype(np.float64)
+    except np.linalg.LinAlgError:
+        return np.column_stack([np.arange(len(masses)) == masses.argmax(), masses]).astype(np.float64)
+
+
 def _any_graph(
     graph: AnswerGraph, steps: IntArray, longest: int, epsilon: Epsilon, prior: tuple[Fraction, ...]
 ) -> LargeForm:
@@ -211,7 +222,7 @@ def _any_graph(
     masses = np.array([float(mass) for mass in prior])
     powers = powers_not_steeper(below, longest + 1)
     kernel = kernel_of(steps, powers)
-    solved = np.linalg.solve(kernel, np.column_stack([np.ones(size), masses])).astype(np.float64)
+    solved = _closed_form(kernel, masses)
     smaller = kernel_of(steps, powers_not_larger(epsilon.ratio_above(bits=64), longest + 1))
     rows = filled_rows(kernel * without_noise(solved[:, 0]), int(masses.argmax()), float(below))
     best, utility = _read_by_guesses(rows, masses)

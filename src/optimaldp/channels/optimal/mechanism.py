@@ -100,22 +100,31 @@ def _refuse_endless(problem: UtilityProblem) -> None:
 
 def _trivial(problem: UtilityProblem) -> Form:
     """epsilon = 0: one guess for each part of the graph. epsilon = ∞, or no edges: the best guess for each answer."""
-    worth = problem.worth
-    parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(len(worth))]
-    columns = range(len(worth[0]))
-    rows: list[tuple[Fraction, ...]] = [()] * len(worth)
+    size = len(problem.prior)
+    parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(size)]
+    rows: list[tuple[Fraction, ...]] = [()] * size
     value = Fraction(0)
     for part in parts:
-        best = max(columns, key=lambda z: sum(worth[y][z] for y in part))
-        value += sum(worth[y][best] for y in part)
+        best, worth = _best_guess(problem, part)
+        value += worth
+        row = tuple(Fraction(int(z == best)) for z in range(len(problem.guesses)))
         for y in part:
-            rows[y] = tuple(Fraction(int(z == best)) for z in columns)
+            rows[y] = row
     reason = (
         "no constraint between answers"
         if problem.epsilon.infinite or not problem.graph.lengths
         else "one guess for each part"
     )
     return Form(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
+
+
+def _best_guess(problem: UtilityProblem, part: list[int]) -> tuple[int, Fraction]:
+    """The guess that is worth most for some answers together, and what it is worth."""
+    if problem.binary:  # all products with ones and zeros would be a million for a thousand answers
+        best = max(part, key=lambda y: problem.prior[y])
+        return best, problem.prior[best]
+    totals = [sum((problem.worth[y][z] for y in part), Fraction(0)) for z in range(len(problem.guesses))]
+    return max(enumerate(totals), key=lambda pair: pair[1])
 
 
 def _closed(problem: UtilityProblem, kernel: DecayKernel, route: str | None) -> Form | None:

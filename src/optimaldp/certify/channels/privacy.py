@@ -90,7 +90,7 @@ def _suspects(matrix: Matrix, arcs: list[Arc], factors: Factors) -> Iterator[tup
 
 def _is_nothing(matrix: Matrix) -> NDArray[np.bool_]:
     """Which cells are 0: a float that is 0 is 0, a rational whose float is 0 may be smaller than floats go."""
-    nothing = matrix.floats == 0
+    nothing: NDArray[np.bool_] = matrix.floats == 0
     if matrix.exact:
         for y, z in np.argwhere(nothing).tolist():
             nothing[y, z] = not matrix.rows[y][z]

@@ -55,6 +55,13 @@ def test_every_mode_and_every_width(bins: int, copies: int, ratio: Fraction) -> 
             assert any("left" in one for one in objections) is left, (mode, width)
 
 
+def test_the_level_is_the_first_objection_and_the_one_that_is_printed() -> None:
+    recipe = plan(2, "ln(2)", copies=2, mode=9, width=1) | {"epsilon": "ln(3)"}
+    verdict = check_recipe(recipe)
+    assert ["already" in one for one in verdict.objections][:2] == [True, False]
+    assert "already" in str(verdict)
+
+
 def test_of_two_equal_modes_both_are_modes() -> None:
     """Two bins at ratio 2, one copy: the weights 1, 2/2, 3/4 ... are as large at 0 as at 1."""
     for mode, fine in ((0, True), (1, True), (2, False)):

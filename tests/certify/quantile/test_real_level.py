@@ -283,7 +283,7 @@ def test_shifts_of_more_than_one_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     _moves_problem.cache_clear()
     assert _moves_problem(own) == ""
     true = quartiles._wanted
-    for factor, words in ((Fraction(3), "more than 1"), (Fraction(1), "")):
+    for factor, words in ((Fraction(11, 10), "more than 1"), (Fraction(1), "")):
         _moves_problem.cache_clear()
         monkeypatch.setattr(
             quartiles,

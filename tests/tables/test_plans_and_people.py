@@ -183,3 +183,11 @@ def test_truth_values_may_be_written_as_words(table: Any) -> None:
 def test_a_plan_names_the_options_that_a_type_listed_and_no_others(table: Any) -> None:
     assert check(table, Tally((Options("v", ("a",)), Options("b", None)))).options == (False, True)
     assert check(table, Tally((Options("v", ("a",)), Options("b", (True,))))).options is None
+
+
+def test_a_long_list_is_of_the_kind_of_its_column(table: Any) -> None:
+    numbers = tuple(range(31))
+    assert check(table, Tally((Options("x", numbers), Options("v", tuple(map(str, numbers)))))).shape == (32, 32)
+    for column, options in (("x", tuple(map(str, numbers))), ("v", numbers)):
+        with pytest.raises(QuestionError, match=f"is not an option of column {column}"):
+            check(table, Tally((Options(column, options),)))

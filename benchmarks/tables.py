@@ -85,7 +85,7 @@ def _csv(folder: str, count: int) -> Iterator[Row]:
     """A CSV that is read by us against DuckDB's own reader of the same file, which guesses types from the rows."""
     import duckdb
 
-    from optimaldp.tables import count as count_people
+    from optimaldp.tables import count_people
 
     path = Path(folder) / f"rows-{count}.csv"
     duckdb.connect().execute(f"COPY (FROM read_parquet('{folder}/*.parquet') LIMIT {count}) TO '{path}' (FORMAT csv)")
@@ -128,12 +128,12 @@ def _against_duckdb(
 ) -> Row:
     import duckdb
 
-    from optimaldp.tables import count as count_persons
+    from optimaldp.tables import count_people
 
     bare = query.format(table=f"read_parquet('{path}')")
     theirs, ours = _in_turn(
         lambda: duckdb.connect().execute(bare).fetchall(),
-        lambda: count_persons(str(path), tally, People(**settings)),
+        lambda: count_people(str(path), tally, People(**settings)),
     )
     note = f"{count:,} rows, opening and counting; processor time {ours[1] / theirs[1]:.2f} ×"
     return at_most(f"tables: {name}", ours[0], "DuckDB, bare aggregate", theirs[0], factor, note=note)

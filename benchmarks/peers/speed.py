@@ -28,12 +28,12 @@ _STARTS = 5
 _OURS = """
 import optimaldp
 from optimaldp.questions import parse
-from optimaldp.asking.promise import read_level
+from optimaldp.asking.promise import read_release_level
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.sampling import SystemBits
-mechanism = parse("majority(x)").mechanism(Setting(read_level(1), Neighbours.SUBSTITUTION, 1001))
+mechanism = parse("majority(x)").mechanism(Setting(read_release_level(1), Neighbours.SUBSTITUTION, 1001))
 draw(certify(mechanism), Table({0: 600, 1: 401}), SystemBits())
 """
 # OpenDP loads numpy, polars and scikit-learn where it finds them. Here it must not: a user of its counts needs none of them.

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.privacy.epsilon import Epsilon
 
 ZERO, ONE, HALF, THIRD = Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, 3)
 TWO, SEVEN = Factors(Epsilon.read("ln(2)")), Factors(Epsilon.read("0.7"))
 
 
-def edges_of(pairs: Any, length: Fraction = ONE) -> list[Neighbours]:
-    return [Neighbours(one, other, length) for one, other in pairs]
+def edges_of(pairs: Any, length: Fraction = ONE) -> list[AnswerPair]:
+    return [AnswerPair(one, other, length) for one, other in pairs]
 
 
 def masses_of(*weights: int) -> tuple[Fraction, ...]:
@@ -31,7 +31,7 @@ def random_numbers(generator: np.random.Generator, size: int, *, signed: bool = 
 LINE = edges_of([(0, 1), (1, 2), (2, 3)])
 STAR = edges_of([(0, 1), (0, 2), (0, 3)])
 RING = edges_of([(0, 1), (1, 2), (2, 3), (3, 0)])
-MIXED = [Neighbours(0, 1, ONE), Neighbours(1, 2, HALF), Neighbours(2, 3, Fraction(2)), Neighbours(3, 0, Fraction(3, 2))]
+MIXED = [AnswerPair(0, 1, ONE), AnswerPair(1, 2, HALF), AnswerPair(2, 3, Fraction(2)), AnswerPair(3, 0, Fraction(3, 2))]
 WEIGHTS = masses_of(5, 1, 2, 4)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.reading import (
+    AnswerPair,
     Matrix,
-    Neighbours,
 )
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -19,8 +19,8 @@ ONE, HALF = Fraction(1), Fraction(1, 2)
 TWO = Factors(Epsilon.read("ln(2)"))
 
 
-def edges_of(pairs: Any, length: Fraction = ONE) -> list[Neighbours]:
-    return [Neighbours(one, other, length) for one, other in pairs]
+def edges_of(pairs: Any, length: Fraction = ONE) -> list[AnswerPair]:
+    return [AnswerPair(one, other, length) for one, other in pairs]
 
 
 def matrix_of(rows: Any) -> Matrix:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from optimaldp.certify.channels import verify_channel, weighing
 from optimaldp.channels import AnswerGraph, Channel, least_epsilon, optimal_mechanism
 from optimaldp.channels.optimal import columns, large
-from optimaldp.channels.optimal.covering import Covering, cover_prior, useful_guesses
+from optimaldp.channels.optimal.covering import CoveringGuesses, cover_prior, useful_guesses
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.proofs import RoundedPotentialProof, WeighedPotentialProof
 from optimaldp.privacy.epsilon import Epsilon
@@ -150,7 +150,7 @@ def test_a_part_that_is_never_the_truth_has_one_guess() -> None:
     assert useful_guesses(kernel, np.array([0.5, 0.5, 0, 0, 0])).tolist() == [0, 1, 2]
 
 
-def _covered(graph: AnswerGraph, prior: list[Fraction], ratio: float) -> tuple[columns.ColumnProblem, Covering]:
+def _covered(graph: AnswerGraph, prior: list[Fraction], ratio: float) -> tuple[columns.ColumnProblem, CoveringGuesses]:
     problem = columns.ColumnProblem(graph, graph.distances.astype(np.int64), tuple(prior), Epsilon.read("ln(2)"), ratio)
     return problem, cover_prior(ratio**-graph.distances, problem.masses)
 

@@ -27,7 +27,7 @@ from small_bounds import (
 from optimaldp.certify.channels import flows
 from optimaldp.certify.channels.bound import UNIT, as_floats, certificate_number
 from optimaldp.certify.channels.flows import by_flows
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.errors import CertificateError
 
 
@@ -46,7 +46,7 @@ def test_numbers_of_a_certificate() -> None:
     assert np.finfo(float).eps / 2 == UNIT
 
 
-def _flow_bound(rows: list[Any], edges: list[Neighbours], worth: Sequence[Sequence[Fraction]]) -> Fraction:
+def _flow_bound(rows: list[Any], edges: list[AnswerPair], worth: Sequence[Sequence[Fraction]]) -> Fraction:
     """The definition: what each cell is worth after the weights, the best of each row."""
     left = [list(row) for row in worth]
     factor = {frozenset((e.one, e.other)): TWO.between(e.length)[1] for e in edges}
@@ -59,7 +59,7 @@ def _flow_bound(rows: list[Any], edges: list[Neighbours], worth: Sequence[Sequen
 @pytest.mark.parametrize("in_floats", [False, True])
 @pytest.mark.parametrize("edges", [LINE, RING, MIXED], ids=["line", "ring", "mixed"])
 def test_flows_are_added_up_as_they_are_defined(
-    in_floats: bool, edges: list[Neighbours], monkeypatch: pytest.MonkeyPatch
+    in_floats: bool, edges: list[AnswerPair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if in_floats:
         monkeypatch.setattr(flows, "EXACT_ANSWERS", 3)

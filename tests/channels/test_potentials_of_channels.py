@@ -30,12 +30,12 @@ from optimaldp.certify.channels import potentials, weighing
 from optimaldp.certify.channels.bound import UtilityBound
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
 
 
-def _kernel(size: int, edges: list[Neighbours], factors: Factors) -> list[list[Fraction]]:
+def _kernel(size: int, edges: list[AnswerPair], factors: Factors) -> list[list[Fraction]]:
     """The largest product of inverse factors over all paths, by relaxing until nothing grows."""
     phi = [[Fraction(int(y == z)) for z in range(size)] for y in range(size)]
     for _ in range(size):
@@ -106,7 +106,7 @@ def test_which_kernel_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("edges", [LINE, MIXED, PARTS], ids=["line", "mixed", "parts"])
-def test_float_kernels_are_never_above(edges: list[Neighbours]) -> None:
+def test_float_kernels_are_never_above(edges: list[AnswerPair]) -> None:
     for epsilon in ("0.7", "ln(3)", "1/3", "ln(2)", "5"):
         factors = Factors(Epsilon.read(epsilon))
         exact = _kernel(4, edges, factors)

@@ -12,16 +12,16 @@ from small_matrices import CLIQUE, HALF, ONE, PATH, TWO, edges_of, matrix_of
 
 from optimaldp.certify.channels import privacy
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.privacy import PrivacyFinding, check_channel_privacy
+from optimaldp.certify.channels.privacy import ChannelPrivacyFinding, check_channel_privacy
 from optimaldp.certify.channels.reading import (
+    AnswerPair,
     Matrix,
-    Neighbours,
 )
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 
 
-def _oracle(matrix: Matrix, edges: list[Neighbours], factor: Fraction) -> bool:
+def _oracle(matrix: Matrix, edges: list[AnswerPair], factor: Fraction) -> bool:
     """Both directions of every edge in rationals, for an ``e^epsilon`` that is rational and edges of length 1."""
     return all(
         matrix.share(y, z) <= factor * matrix.share(other, z)
@@ -31,7 +31,7 @@ def _oracle(matrix: Matrix, edges: list[Neighbours], factor: Fraction) -> bool:
     )
 
 
-def _least(matrix: Matrix, edges: list[Neighbours]) -> float:
+def _least(matrix: Matrix, edges: list[AnswerPair]) -> float:
     """The least epsilon by logarithms, edge by edge."""
     used = [0.0]
     for edge in edges:
@@ -67,7 +67,7 @@ def _near_tight(generator: np.random.Generator, exact: bool) -> Matrix:
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("edges", [PATH, CLIQUE], ids=["path", "clique"])
-def test_floats_clear_nothing_that_rationals_refuse(exact: bool, edges: list[Neighbours]) -> None:
+def test_floats_clear_nothing_that_rationals_refuse(exact: bool, edges: list[AnswerPair]) -> None:
     generator, verdicts = np.random.default_rng(3), set()
     for _ in range(40):
         matrix = _near_tight(generator, exact)
@@ -86,7 +86,7 @@ def test_floats_clear_nothing_that_rationals_refuse(exact: bool, edges: list[Nei
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("edges", [PATH, CLIQUE], ids=["path", "clique"])
 @pytest.mark.parametrize("scale", [0.25, 1e-3, 2.0**-960, 2.0**-970, 2.0**-1060])
-def test_a_unit_more_than_the_factor_is_found(exact: bool, edges: list[Neighbours], scale: float) -> None:
+def test_a_unit_more_than_the_factor_is_found(exact: bool, edges: list[AnswerPair], scale: float) -> None:
     """Cells of all sizes: ordinary, below what floats may compare, and below what floats can be precise about."""
     for high in (2 * scale, math.nextafter(2 * scale, 1.0)):
         cells = [scale, scale, high]
@@ -112,14 +112,14 @@ def test_rationals_below_every_float_are_compared() -> None:
             assert finding.epsilon == pytest.approx(math.log(factor), rel=1e-9)
     matrix = matrix_of([[tiny, 1 - tiny], [Fraction(0), ONE], [tiny, 1 - tiny]])
     for edges in (PATH, CLIQUE):
-        assert check_channel_privacy(matrix, edges, TWO) == PrivacyFinding(False, math.inf, (0, 1, 0))
+        assert check_channel_privacy(matrix, edges, TWO) == ChannelPrivacyFinding(False, math.inf, (0, 1, 0))
     same = matrix_of([[Fraction(0), HALF, HALF]] * 3)
-    assert check_channel_privacy(same, PATH, TWO) == PrivacyFinding(True, 0.0, None)
-    assert check_channel_privacy(same, CLIQUE, TWO) == PrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(same, PATH, TWO) == ChannelPrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(same, CLIQUE, TWO) == ChannelPrivacyFinding(True, 0.0, None)
 
 
 @pytest.mark.parametrize("edges", [PATH, CLIQUE], ids=["path", "clique"])
-def test_rows_of_floats_are_divided_by_their_sums(edges: list[Neighbours]) -> None:
+def test_rows_of_floats_are_divided_by_their_sums(edges: list[AnswerPair]) -> None:
     """A row that misses one by 1e-10 is the distribution next to it."""
     low, high = 0.25, 0.5
     for stretch, private in ((1 + 1e-10, True), (1 - 1e-10, False)):
@@ -147,7 +147,7 @@ def test_in_a_clique_the_largest_share_counts_and_not_the_largest_cell() -> None
 
 
 def test_without_neighbours_there_is_nothing_to_break() -> None:
-    assert check_channel_privacy(matrix_of([[ONE, 0], [0, ONE]]), [], TWO) == PrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(matrix_of([[ONE, 0], [0, ONE]]), [], TWO) == ChannelPrivacyFinding(True, 0.0, None)
 
 
 def test_outputs_that_neither_gives_hide_nothing() -> None:
@@ -164,7 +164,7 @@ def test_the_least_epsilon_is_rounded_up_by_as_much_as_its_length_asks_for() -> 
     generator = np.random.default_rng(8)
     for length in (Fraction(1, 2**20), Fraction(2**20)):
         for p, q in generator.random((15, 2)).tolist():
-            matrix, edges = matrix_of([[p, 1 - p], [q, 1 - q]]), [Neighbours(0, 1, length)]
+            matrix, edges = matrix_of([[p, 1 - p], [q, 1 - q]]), [AnswerPair(0, 1, length)]
             least = _least(matrix, edges)
             assert least <= check_channel_privacy(matrix, edges, TWO).epsilon <= least * (1 + 1e-11)
 
@@ -172,18 +172,18 @@ def test_the_least_epsilon_is_rounded_up_by_as_much_as_its_length_asks_for() -> 
 def test_lengths_multiply_epsilon() -> None:
     rows = [[Fraction(4, 10), Fraction(6, 10)], [Fraction(1, 10), Fraction(9, 10)]]
     for length, private in ((Fraction(2), True), (Fraction(199, 100), False), (Fraction(201, 100), True)):
-        finding = check_channel_privacy(matrix_of(rows), [Neighbours(0, 1, length)], TWO)
+        finding = check_channel_privacy(matrix_of(rows), [AnswerPair(0, 1, length)], TWO)
         assert finding.private is private
         assert finding.epsilon == pytest.approx(math.log(4) / float(length), rel=1e-9)
         assert finding.epsilon >= math.log(4) / float(length)
         assert finding.worst == (0, 1, 0)
-    turned = check_channel_privacy(matrix_of(rows[::-1]), [Neighbours(0, 1, Fraction(2))], TWO)
+    turned = check_channel_privacy(matrix_of(rows[::-1]), [AnswerPair(0, 1, Fraction(2))], TWO)
     assert turned.worst == (1, 0, 0)
 
 
 def test_different_lengths_on_all_pairs_are_not_one_length() -> None:
     rows = [[Fraction(4, 10), Fraction(6, 10)], [Fraction(2, 10), Fraction(8, 10)], [Fraction(1, 10), Fraction(9, 10)]]
-    edges = [Neighbours(0, 1, ONE), Neighbours(1, 2, ONE), Neighbours(0, 2, Fraction(2))]
+    edges = [AnswerPair(0, 1, ONE), AnswerPair(1, 2, ONE), AnswerPair(0, 2, Fraction(2))]
     assert check_channel_privacy(matrix_of(rows), edges, TWO).private
     assert not check_channel_privacy(matrix_of(rows), CLIQUE, TWO).private
 

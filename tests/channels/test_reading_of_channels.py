@@ -12,7 +12,7 @@ import pytest
 from small_matrices import CLIQUE, HALF, PATH, matrix_of
 
 from optimaldp.certify.channels.reading import (
-    Neighbours,
+    AnswerPair,
     all_are_neighbours,
     only_length,
     read_edges,
@@ -83,14 +83,14 @@ def test_lengths_are_positive() -> None:
             read_edges(graph)
     short = Fraction(1, 10**9)
     graph = SimpleNamespace(vertices=(5, 7, 9), lengths={(5, 9): short, (9, 7): Fraction(2)})
-    assert read_edges(graph) == [Neighbours(0, 2, short), Neighbours(2, 1, Fraction(2))]
+    assert read_edges(graph) == [AnswerPair(0, 2, short), AnswerPair(2, 1, Fraction(2))]
 
 
 def test_one_length_and_all_pairs() -> None:
     assert only_length(CLIQUE) == 1
-    assert only_length([*CLIQUE, Neighbours(0, 3, HALF)]) is None
+    assert only_length([*CLIQUE, AnswerPair(0, 3, HALF)]) is None
     assert only_length([]) is None
-    assert only_length([Neighbours(0, 1, Fraction(2)), Neighbours(1, 2, Fraction(2))]) == 2
+    assert only_length([AnswerPair(0, 1, Fraction(2)), AnswerPair(1, 2, Fraction(2))]) == 2
     assert all_are_neighbours(3, CLIQUE)
     assert not all_are_neighbours(3, PATH)
     assert not all_are_neighbours(4, CLIQUE)

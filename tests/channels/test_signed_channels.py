@@ -28,7 +28,7 @@ from optimaldp.certify.channels import forests
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.forests import by_signed_potential, is_forest
 from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 
 
 def test_what_a_forest_is() -> None:
@@ -44,11 +44,11 @@ def test_what_a_forest_is() -> None:
     assert not is_forest(7, edges_of([(6, 5), (5, 4), (4, 3), (0, 1), (1, 2), (2, 6), (0, 3)]))
 
 
-TREE = [Neighbours(0, 1, ONE), Neighbours(1, 2, ONE), Neighbours(1, 3, Fraction(2)), Neighbours(3, 4, ONE)]
+TREE = [AnswerPair(0, 1, ONE), AnswerPair(1, 2, ONE), AnswerPair(1, 3, Fraction(2)), AnswerPair(3, 4, ONE)]
 FORESTS = {"line": (4, LINE), "star": (4, STAR), "tree": (5, TREE), "parts": (4, PARTS), "root": (4, STAR[::-1])}
 
 
-def _least_sums(potential: list[Fraction], edges: list[Neighbours], factors: Factors) -> list[Fraction]:
+def _least_sums(potential: list[Fraction], edges: list[AnswerPair], factors: Factors) -> list[Fraction]:
     """``v_z`` by trying the factor and its inverse on every edge; what z does not reach is left out."""
     size, sums = len(potential), []
     for z in range(size):

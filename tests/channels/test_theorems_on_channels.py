@@ -27,7 +27,7 @@ from optimaldp.certify.channels import optimality, theorems
 from optimaldp.certify.channels.bound import UtilityBound
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.optimality import proven_bound, utility
-from optimaldp.certify.channels.reading import Matrix, Neighbours
+from optimaldp.certify.channels.reading import AnswerPair, Matrix
 from optimaldp.certify.channels.theorems import by_theorem
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
@@ -121,7 +121,7 @@ def test_what_is_a_line() -> None:
     assert theorems._line(4, LINE) in ([0, 1, 2, 3], [3, 2, 1, 0])
     assert theorems._line(2, edges_of([(0, 1)])) in ([0, 1], [1, 0])
     assert theorems._line(4, edges_of([(2, 0), (3, 2), (1, 3)])) in ([0, 2, 3, 1], [1, 3, 2, 0])
-    assert theorems._line(4, [*LINE[:2], Neighbours(2, 3, HALF)]) is None
+    assert theorems._line(4, [*LINE[:2], AnswerPair(2, 3, HALF)]) is None
     assert theorems._line(5, edges_of([(0, 1), (2, 3), (3, 4), (4, 2)])) is None  # a line and a ring
     assert theorems._line(6, edges_of([(0, 1), (1, 2), (1, 3), (2, 3), (4, 5)])) is None
 

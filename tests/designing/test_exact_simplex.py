@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from optimaldp.designing import Status, solve
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.exact_lp import Constraint, Floats, inexact, maximise
-from optimaldp.designing.exact_simplex import Infeasible, Row, Simplex
+from optimaldp.designing.exact_simplex import Infeasible, Simplex, SparseRow
 from optimaldp.designing.linear_program import free_prefixes
 from optimaldp.mechanisms.documents import read_problem
 
@@ -22,17 +22,17 @@ SMALL = st.integers(-3, 3).map(fmpq)
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> tuple[dict[int, fmpq], list[Row], int]:
+def programs(draw: st.DrawFn) -> tuple[dict[int, fmpq], list[SparseRow], int]:
     columns = draw(st.integers(1, 3))
     rows = [
-        Row(dict(enumerate(draw(st.lists(SMALL, min_size=columns, max_size=columns)))), draw(SMALL))
+        SparseRow(dict(enumerate(draw(st.lists(SMALL, min_size=columns, max_size=columns)))), draw(SMALL))
         for _ in range(draw(st.integers(0, 4)))
     ]
-    rows.append(Row({j: fmpq(1) for j in range(columns)}, fmpq(2)))  # bounded, as probabilities are
+    rows.append(SparseRow({j: fmpq(1) for j in range(columns)}, fmpq(2)))  # bounded, as probabilities are
     return dict(enumerate(draw(st.lists(SMALL, min_size=columns, max_size=columns)))), rows, columns
 
 
-def best_of_all_bases(objective: dict[int, fmpq], rows: list[Row], columns: int) -> fmpq | None:
+def best_of_all_bases(objective: dict[int, fmpq], rows: list[SparseRow], columns: int) -> fmpq | None:
     simplex = Simplex(objective, rows, columns)
     values = []
     for basis in combinations(range(len(rows) + columns), columns):
@@ -48,7 +48,7 @@ def best_of_all_bases(objective: dict[int, fmpq], rows: list[Row], columns: int)
 @settings(max_examples=300, deadline=None)
 @given(programs(), st.data())
 def test_from_any_basis_it_ends_at_the_optimum(
-    program: tuple[dict[int, fmpq], list[Row], int], data: st.DataObject
+    program: tuple[dict[int, fmpq], list[SparseRow], int], data: st.DataObject
 ) -> None:
     objective, rows, columns = program
     start = data.draw(st.permutations(range(len(rows) + columns)))[:columns]

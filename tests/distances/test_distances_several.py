@@ -15,7 +15,7 @@ from universe import Table, add_remove_flips, disagreements, replaced, substitut
 from optimaldp.distances.covering import Covering, Kind
 from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.distances.several import (
-    Part,
+    Clause,
     all_hold,
     any_holds,
     cell_names,
@@ -32,10 +32,10 @@ COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator
 Wanted = tuple[str, str, str, bool]  # quantity, comparison, bound, among
 
 
-def part(wanted: Wanted) -> Part:
+def part(wanted: Wanted) -> Clause:
     quantity, comparison, bound, among = wanted
     make = count_condition if quantity == "count" else share_condition
-    return Part(make(comparison, Fraction(bound)), among)
+    return Clause(make(comparison, Fraction(bound)), among)
 
 
 def holds(wanted: Wanted, yes: int, no: int) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from optimaldp.distances.ladder import real_moves, whole_moves
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.distances.public_groups import heights, public_mean_difference
-from optimaldp.distances.several import Part, flips_of_all
+from optimaldp.distances.several import Clause, flips_of_all
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours, level
@@ -101,6 +101,6 @@ def test_a_sum_that_is_always_nothing() -> None:
 
 @pytest.mark.parametrize("parts", [0, 4])
 def test_how_many_thresholds_can_be_joined(parts: int) -> None:
-    joined = [Part(LinearCondition(1, 0, 1))] * parts
+    joined = [Clause(LinearCondition(1, 0, 1))] * parts
     with pytest.raises(QuestionError):
         flips_of_all(joined, (1,) * 2**parts, SUBSTITUTION)

@@ -21,7 +21,7 @@ from optimaldp.histograms.keeping import keep_chance
 from optimaldp.laws.setting import AimLike, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.tables.tally import People
 
 STRICT, LOOSE, NONE = Epsilon.read("ln(2)"), Epsilon.read("ln(4)"), Epsilon.read(0)
@@ -58,7 +58,7 @@ AIMS: list[AimLike] = ["typical", "every table"]
 DELTAS = ["0", "0.02"]
 
 
-def asked(question: str, aim: AimLike, delta: str, levels: Sequence[tuple[Epsilon, int]]) -> Mechanism:
+def asked(question: str, aim: AimLike, delta: str, levels: Sequence[tuple[Epsilon, int]]) -> QuestionMechanism:
     most = levels[-1][0]
     request = read_request(question, epsilon=most, delta=delta, people=People(levels="level"), aim=aim)
     return request.question.mechanism(request.setting(sum(people for _, people in levels), tuple(levels)))
@@ -93,7 +93,7 @@ def changed(state: State) -> Iterator[tuple[int, State]]:
 
 
 def assert_everybody_is_protected(
-    mechanism: Mechanism, levels: Sequence[tuple[Epsilon, int]], promised: Sequence[Epsilon] | None = None
+    mechanism: QuestionMechanism, levels: Sequence[tuple[Epsilon, int]], promised: Sequence[Epsilon] | None = None
 ) -> None:
     promised = promised or [epsilon for epsilon, _ in levels]
     ratios = [e.exact_ratio if e.exact_ratio is not None else e.exp() for e in promised]

@@ -16,7 +16,7 @@ from optimaldp.laws import weighted_votes
 from optimaldp.laws.balanced import Step, least_exponent, signed_exponent
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.personal import Row, mean_sides, merged_rows, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import LevelCounts, mean_sides, merged_rows, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
 from optimaldp.laws.setting import Aim
@@ -34,7 +34,7 @@ TWO, THREE = Epsilon.read("ln(2)"), Epsilon.read("ln(3)")
 @pytest.mark.parametrize("aim", Aim)
 def test_a_share_of_none_or_all_among_some_is_a_count_of_everybody(aim: Aim) -> None:
     """Whoever is outside says neither, and a record can be replaced by one inside: they count as those who do not help."""
-    rows: list[Row] = [(TWO, 2, 1, 3), (THREE, 1, 4, 2)]
+    rows: list[LevelCounts] = [(TWO, 2, 1, 3), (THREE, 1, 4, 2)]
     more_than_none = share_condition(">", Fraction(0))
     yes_of_all = [(epsilon, yes, no + outside, 0) for epsilon, yes, no, outside in rows]
     no_of_all = [(epsilon, no, yes + outside, 0) for epsilon, yes, no, outside in rows]
@@ -52,7 +52,7 @@ def test_a_share_of_none_or_all_among_some_is_a_count_of_everybody(aim: Aim) -> 
 
 
 def test_one_level_whose_answer_cannot_change_is_certain() -> None:
-    rows: list[Row] = [(TWO, 2, 1, 0)]
+    rows: list[LevelCounts] = [(TWO, 2, 1, 0)]
     for aim in Aim:
         assert threshold_sides(count_condition(">=", 0), rows, aim) == (1, 0)
         assert threshold_sides(count_condition(">=", 4), rows, aim) == (0, 1)

@@ -16,7 +16,7 @@ from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import LevelError
 from optimaldp.laws.balanced import balanced_error, one_level_error
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.personal import Row, mean_sides, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import LevelCounts, mean_sides, threshold_sides, yes_probability_from
 from optimaldp.laws.setting import Aim, read_aim
 from optimaldp.laws.signed import Sides, draw_yes, sides_at, stretched
 from optimaldp.laws.weighted_votes import weighted_winner
@@ -68,7 +68,7 @@ def breaches(
         return wrong
 
 
-def rows(levels: list[Epsilon], table: tuple[Counts, ...]) -> list[Row]:
+def rows(levels: list[Epsilon], table: tuple[Counts, ...]) -> list[LevelCounts]:
     return [(epsilon, *(*counts, 0)[:3]) for epsilon, counts in zip(levels, table)]  # type: ignore[misc]
 
 

@@ -30,7 +30,7 @@ from optimaldp.mechanisms.documents import (
     read_mechanism,
     read_problem,
 )
-from optimaldp.mechanisms.level_documents import level_document, read_level
+from optimaldp.mechanisms.level_documents import level_document, read_written_level
 from optimaldp.privacy import Bound, Epsilon, all_of, directed, level
 
 GOOD = {
@@ -53,7 +53,7 @@ LEVELS = [
 
 @pytest.mark.parametrize("promise", LEVELS, ids=str)
 def test_levels_round_trip(promise):
-    assert read_level(read_json_text(json_text(level_document(promise))), name="privacy") == promise
+    assert read_written_level(read_json_text(json_text(level_document(promise))), name="privacy") == promise
 
 
 @pytest.mark.parametrize("case", vectors("graphs", "solve"), ids=lambda case: case["id"])

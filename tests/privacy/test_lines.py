@@ -10,7 +10,7 @@ import pytest
 from golden import vectors
 
 from optimaldp.errors import LevelError
-from optimaldp.mechanisms.level_documents import read_level
+from optimaldp.mechanisms.level_documents import read_written_level
 from optimaldp.privacy import ApproximateDP, GaussianDP, level
 from optimaldp.privacy.lines import OrderedDistribution, phases, row_after, transitions
 
@@ -74,7 +74,7 @@ def test_a_parameter_that_cannot_be_meant_is_refused_by_name_and_value(parameter
     with pytest.raises(LevelError, match=rf"^{field}: '{parameters[field]}' is too (small|large) to mean"):
         level(**parameters)
     with pytest.raises(LevelError, match=rf"^edges\[3\].{field}: '{parameters[field]}' is too"):
-        read_level(parameters, name="edges[3]")
+        read_written_level(parameters, name="edges[3]")
 
 
 def test_no_level_below_what_can_be_shown_is_made() -> None:

@@ -23,8 +23,8 @@ from optimaldp.asking.preparing import prepare
 from optimaldp.asking.request import Request, read_request
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.tables import count, open_source
-from optimaldp.tables.tally import Keys, People
+from optimaldp.tables import count_people, open_source
+from optimaldp.tables.tally import KeyTally, People
 
 LEVEL = "ln(4)"  # its half is rational too, so groups and quantiles have exact laws
 COLUMNS = ("person", "vote", "age", "ward", "trust")
@@ -155,7 +155,7 @@ Law = dict[Any, Any]
 def law_of(request: Request, counted: Any) -> Law:
     """The law of what would be printed: of many groups or categories, of all of them together."""
     prepared, tables = prepare(request, counted)
-    if isinstance(request.tally, Keys):
+    if isinstance(request.tally, KeyTally):
         mechanism: Any = prepared.mechanism
         chances = [((key, None), mechanism.chosen.kept(people)) for key, people in sorted(counted.keys.items())]
         return _product([dict(zip(names, sides)) for names, sides in chances])
@@ -206,10 +206,10 @@ def counted_all(case: Case, everything: list[People_], folder: Path, csv_every: 
     request = case.request("substitution" if case.where or case.options or "*" not in case.question else "add-remove")
     found = {}
     for number, people in enumerate(everything):
-        found[people] = count(open_source(worlds.table(number)), request.tally, request.people)
+        found[people] = count_people(open_source(worlds.table(number)), request.tally, request.people)
         if number % csv_every == csv_every // 2:
             path = csv_of(rows_of(people), folder / "one.csv")
-            again = count(open_source(path), request.tally, request.people)
+            again = count_people(open_source(path), request.tally, request.people)
             assert (again.cells, again.keys) == (found[people].cells, found[people].keys), people
     return found
 
@@ -289,7 +289,7 @@ def assert_everybody_is_protected(question: str, aim: str, trust: Sequence[str],
     compared = 0
     with precision(240):
         laws = {
-            people: law_of(request, count(open_source(worlds.table(number)), request.tally, request.people))
+            people: law_of(request, count_people(open_source(worlds.table(number)), request.tally, request.people))
             for number, people in enumerate(everything)
         }
         for people in everything:
@@ -311,7 +311,7 @@ def test_a_part_sees_its_own_people_alone(question: str, tmp_path: Path) -> None
     worlds = Worlds.of(tmp_path, map(rows_of, everything))
     request = read_request(question, epsilon=LEVEL, people=People(part=("ward", "n")))
     laws = {
-        people: law_of(request, count(open_source(worlds.table(number)), request.tally, request.people))
+        people: law_of(request, count_people(open_source(worlds.table(number)), request.tally, request.people))
         for number, people in enumerate(everything)
     }
     for people, law in laws.items():
@@ -332,7 +332,7 @@ def test_the_comparison_can_fail() -> None:
 
 def test_a_row_that_decides_how_others_are_read_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest mistake of all: one odd record, and everybody else's is read differently."""
-    true = count
+    true = count_people
 
     def wrong(source: Any, tally: Any, people: Any) -> Any:
         counted = true(source, tally, people)

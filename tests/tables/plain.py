@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Tally
+from optimaldp.tables import Bins, Condition, Grid, KeyTally, Options, People, Tally
 
 Row = dict[str, Any]
 Truths = dict[str, Callable[[Row], Any]]
@@ -125,7 +125,7 @@ def _joined(tally: Tally, numbers: list[int]) -> int:
     return cell
 
 
-def keys(tally: Keys, rows: Iterable[Row], people: People, truths: Truths) -> dict[Any, int]:
+def keys(tally: KeyTally, rows: Iterable[Row], people: People, truths: Truths) -> dict[Any, int]:
     """People by key."""
     found: Counter[Any] = Counter()
     for own in groups(rows, people, truths):

@@ -12,7 +12,19 @@ import pandas as pd
 import pytest
 
 from optimaldp.errors import QuestionError, TableError
-from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Steps, Tally, check, count, open_source
+from optimaldp.tables import (
+    Bins,
+    Condition,
+    Grid,
+    KeyTally,
+    Options,
+    People,
+    Steps,
+    Tally,
+    count_people,
+    open_source,
+    plan_counting,
+)
 
 F = Fraction
 HEADER = "person,age,smokes,seen,cost,day,ok"
@@ -38,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def holding(source: Any, text: str) -> int:
-    return count(source, Tally((Condition(text),))).counts[0]
+    return count_people(source, Tally((Condition(text),))).counts[0]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,7 @@ def holding(source: Any, text: str) -> int:
 )
 def test_the_question_says_how_a_cell_is_read(path: Path, text: str, people: int) -> None:
     source = open_source(path)
-    assert count(source, Tally((Condition(text),))).counts == (people, len(LINES) - people)
+    assert count_people(source, Tally((Condition(text),))).counts == (people, len(LINES) - people)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +107,7 @@ def test_the_question_says_how_a_cell_is_read(path: Path, text: str, people: int
 )
 def test_what_no_literal_decides_is_refused(path: Path, text: str, words: str) -> None:
     with pytest.raises(QuestionError) as caught:
-        check(open_source(path), Tally((Condition(text),)))
+        plan_counting(open_source(path), Tally((Condition(text),)))
     assert words in str(caught.value)
 
 
@@ -122,12 +134,12 @@ def test_what_no_literal_decides_is_refused(path: Path, text: str, words: str) -
     ids=str,
 )
 def test_options_bins_and_ranges_say_how_a_cell_is_read(path: Path, reading: Any, counts: tuple[int, ...]) -> None:
-    assert count(path, Tally((reading,))).counts == counts
+    assert count_people(path, Tally((reading,))).counts == counts
 
 
 def test_options_of_several_kinds_are_refused(path: Path) -> None:
     with pytest.raises(QuestionError, match="several kinds"):
-        count(path, Tally((Options("age", (17, "65")),)))
+        count_people(path, Tally((Options("age", (17, "65")),)))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +168,7 @@ def test_options_of_several_kinds_are_refused(path: Path) -> None:
 )
 def test_declared_types_hold_for_all_questions(path: Path, column: str, declared: str, text: str, people: int) -> None:
     source = open_source(path, types={column: declared})
-    assert count(source, Tally((Condition(text),))).counts == (people, len(LINES) - people)
+    assert count_people(source, Tally((Condition(text),))).counts == (people, len(LINES) - people)
 
 
 def test_declared_types_let_columns_be_compared_and_leave_others_as_they_are(path: Path) -> None:
@@ -211,23 +223,23 @@ def test_the_order_of_cells_without_a_type_is_that_of_numbers_then_texts(tmp_pat
         "person,day,vote\n1,10,b\n1,9,a\n2,x,b\n2,10,a\n3,2020-02-01,b\n3,2020-01-31,a\n4,,a\n5,1.0,b\n5,1,a\n"
     )
     first = People(unit="person", reduce="first", reduce_order="day")
-    assert count(path, Tally((Options("vote", ("a", "b")),)), first).counts == (4, 0, 1)
+    assert count_people(path, Tally((Options("vote", ("a", "b")),)), first).counts == (4, 0, 1)
 
 
 def test_parts_and_keys_of_a_csv_are_texts(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("ward,vote\n1,a\n01,a\n1 ,b\n1,b\n,b\n")
     votes = Tally((Options("vote", ("a", "b")),))
-    assert count(path, votes, People(part=("ward", "1"))).counts == (1, 1, 0)
-    assert count(path, votes, People(part=("ward", 1))).counts == (1, 1, 0)
-    assert count(path, votes, People(part=("ward", "01"))).counts == (1, 0, 0)
-    assert count(path, Keys("ward")).keys == {"1": 2, "01": 1, "1 ": 1}
+    assert count_people(path, votes, People(part=("ward", "1"))).counts == (1, 1, 0)
+    assert count_people(path, votes, People(part=("ward", 1))).counts == (1, 1, 0)
+    assert count_people(path, votes, People(part=("ward", "01"))).counts == (1, 0, 0)
+    assert count_people(path, KeyTally("ward")).keys == {"1": 2, "01": 1, "1 ": 1}
 
 
 def test_levels_of_a_csv_are_read_as_written(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("tier,vote\n0.5,a\nln(2),a\n0.5,b\n")
-    counted = count(path, Tally((Options("vote", ("a", "b")),)), People(levels="tier"))
+    counted = count_people(path, Tally((Options("vote", ("a", "b")),)), People(levels="tier"))
     assert counted.by_level == (("0.5", {0: 1, 1: 1}), ("ln(2)", {0: 1}))
 
 
@@ -237,17 +249,17 @@ def test_packed_files_and_folders_are_read_alike(tmp_path: Path) -> None:
     plain.write_text("age\n1\n70\n")
     with gzip.open(tmp_path / "all" / "2.csv.gz", "wt") as file:
         file.write("age\n80\n")
-    assert count(tmp_path / "all", Tally((Condition("age > 60"),))).counts == (2, 1)
-    assert count(tmp_path / "all" / "2.csv.gz", Tally((Condition("age > 60"),))).counts == (1, 0)
+    assert count_people(tmp_path / "all", Tally((Condition("age > 60"),))).counts == (2, 1)
+    assert count_people(tmp_path / "all" / "2.csv.gz", Tally((Condition("age > 60"),))).counts == (1, 0)
 
 
 def test_every_question_reads_the_file_anew(path: Path) -> None:
     source = open_source(path)
     version = source.version()
-    first = count(source, Tally((Condition("age >= 65"),))).counts
-    assert count(source, Tally((Condition("age >= 65"),))).counts == first
+    first = count_people(source, Tally((Condition("age >= 65"),))).counts
+    assert count_people(source, Tally((Condition("age >= 65"),))).counts == first
     path.write_text(f"{HEADER}\n1,70\n")
-    assert count(source, Tally((Condition("age >= 65"),))).counts == (1, 0)
+    assert count_people(source, Tally((Condition("age >= 65"),))).counts == (1, 0)
     assert version != source.version() == open_source(path).version()
 
 
@@ -256,7 +268,7 @@ def test_objects_in_pandas_are_cells_too() -> None:
     day = datetime.date(2020, 1, 31)
     values = [17, "65", 66.5, None, float("nan"), True, day, datetime.datetime(2020, 1, 31, 12), object(), b"x", 10**30]
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
-    assert count(frame, Tally((Condition("x >= 65"),))).counts == (3, 8)
-    assert count(frame, Tally((Condition("x = true"),))).counts == (1, 10)
-    assert count(frame, Tally((Condition("x = date '2020-01-31'"),))).counts == (1, 10)
-    assert count(frame, Tally((Condition("x is null"),))).counts == (4, 7)
+    assert count_people(frame, Tally((Condition("x >= 65"),))).counts == (3, 8)
+    assert count_people(frame, Tally((Condition("x = true"),))).counts == (1, 10)
+    assert count_people(frame, Tally((Condition("x = date '2020-01-31'"),))).counts == (1, 10)
+    assert count_people(frame, Tally((Condition("x is null"),))).counts == (4, 7)

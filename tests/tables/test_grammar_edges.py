@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import ColumnType, Condition, Options, Schema, Tally, check, parse_predicate
+from optimaldp.tables import ColumnType, Condition, Options, Schema, Tally, parse_predicate, plan_counting
 from optimaldp.tables.schema import OPEN
 from optimaldp.tables.source import Source
-from optimaldp.tables.sql import Table
+from optimaldp.tables.sql import SqlTable
 
 SCHEMA = Schema(
     (
@@ -114,11 +114,11 @@ def test_what_is_not(text: str) -> None:
 
 def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists_none() -> None:
     """Without a unit: the places of the conditions, smaller sets first."""
-    made_up = Source(Table("t", {}), SCHEMA, "made up")
-    three = check(made_up, Tally((Condition("age > 3"), Condition("*"), Condition("cell = 1"))))
+    made_up = Source(SqlTable("t", {}), SCHEMA, "made up")
+    three = plan_counting(made_up, Tally((Condition("age > 3"), Condition("*"), Condition("cell = 1"))))
     assert three.filtered == ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
     assert (three.shape, three.size, three.options) == ((2, 2, 2), 8, None)
-    mixed = check(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
+    mixed = plan_counting(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
     assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == ((), (2, 3), 6, ())
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from postgres_tables import write_postgres
 
-from optimaldp.tables import Options, People, Tally, count, open_source, readings
+from optimaldp.tables import Options, People, Tally, count_people, open_source, readings
 
 OPTIONS = tuple(f"v{number}" for number in range(700))
 RECORDS = ["v3", "v699", None, "", "V3", "v700", "v3 ", "ü", "v3", "v0"]
@@ -18,7 +18,7 @@ EXPECTED = {0: 1, 3: 2, 699: 1, 700: 6}
 
 
 def counted(source, options=OPTIONS, people=None):
-    return count(source, Tally((Options("c", options),)), people).cells
+    return count_people(source, Tally((Options("c", options),)), people).cells
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_people_with_several_rows_and_levels():
         }
     )
     assert counted(table, people=People(unit="who")) == {5: 1, 9: 1, 700: 1}
-    levels = count(table, Tally((Options("c", OPTIONS),)), People(unit="who", levels="own")).by_level
+    levels = count_people(table, Tally((Options("c", OPTIONS),)), People(unit="who", levels="own")).by_level
     assert dict(levels) == {"1": {5: 1}, "0.5": {9: 1, 700: 1}}
 
 
@@ -83,7 +83,7 @@ def test_people_with_several_rows_and_levels():
 def test_crossed_with_another_column_and_where():
     table = pa.table({"c": ["v1", "v1", "v2", None], "sex": ["m", "f", "x", "m"], "age": [20, 70, 20, 20]})
     tally = Tally((Options("c", OPTIONS), Options("sex", ("m", "f"))))
-    assert count(table, tally).cells == {3 * 1 + 0: 1, 3 * 1 + 1: 1, 3 * 2 + 2: 1, 3 * 700 + 0: 1}
+    assert count_people(table, tally).cells == {3 * 1 + 0: 1, 3 * 1 + 1: 1, 3 * 2 + 2: 1, 3 * 700 + 0: 1}
     assert counted(table, people=People(where="age < 50")) == {1: 1, 2: 1, 700: 2}
 
 
@@ -110,7 +110,7 @@ def test_postgres_finds_them_in_one_text(in_postgres):
     expected = EXPECTED | {700: EXPECTED[700] + 8}
     assert counted(in_postgres) == expected
     assert counted(in_postgres, people=People(unit="who")) == expected
-    places = count(in_postgres, Tally((Options("n", tuple(range(700))),))).cells
+    places = count_people(in_postgres, Tally((Options("n", tuple(range(700))),))).cells
     assert places == {0: 12, 3: 2, 5: 1, 700: 3}
 
 

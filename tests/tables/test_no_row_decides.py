@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Bins, Condition, Options, People, Tally, count, engines, open_source
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count_people, engines, open_source
 from optimaldp.tables import source as sources
 from optimaldp.tables.csv_arrays import decoded
 from optimaldp.tables.frames import cell_text
-from optimaldp.tables.tally import Grid, Keys, Steps
+from optimaldp.tables.tally import Grid, KeyTally, Steps
 
 NUMBERS = [
     Tally((Condition("v >= 3"),)),
@@ -55,7 +55,7 @@ TEXTS: list[Any] = [
     Tally((Condition("v like 'a%'"),)),
     Tally((Condition("lower(trim(v)) < 'b' and length(upper(v)) > 0"),)),
     Tally((Options("v", ("a", "b")),)),
-    Keys("v"),
+    KeyTally("v"),
 ]
 
 
@@ -118,8 +118,8 @@ ODD: dict[str, tuple[Callable[[Any], pa.Array], list[Any], list[Any], list[Any]]
 
 
 def counts(source: Any, tally: Any) -> dict[Any, int]:
-    counted = count(source, tally)
-    return counted.keys if isinstance(tally, Keys) else counted.cells
+    counted = count_people(source, tally)
+    return counted.keys if isinstance(tally, KeyTally) else counted.cells
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -165,7 +165,7 @@ def test_whole_numbers_of_128_bits(tmp_path: Path) -> None:
     source = f"duckdb:///{tmp_path}/people.db?table=people"
     for tally in NUMBERS:
         assert sum(counts(source, tally).values()) == 5
-    assert count(source, NUMBERS[4]).counts == (2, 2, 1)
+    assert count_people(source, NUMBERS[4]).counts == (2, 2, 1)
 
 
 def test_dates_without_an_end(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_dates_without_an_end(tmp_path: Path) -> None:
 def test_columns_on_which_engines_fail_identify_nobody(dtype: Any) -> None:
     table = pa.table({"v": pa.nulls(2, dtype), "w": [1, 2]})
     with pytest.raises(QuestionError, match="cannot serve as unit"):
-        count(table, Tally((Condition("w = 1"),)), People(unit="v"))
+        count_people(table, Tally((Condition("w = 1"),)), People(unit="v"))
 
 
 HALF = "\ud800"  # half of a pair of characters: Python keeps it, no encoding does
@@ -195,7 +195,7 @@ def test_half_a_character_is_no_text(dtype: Any) -> None:
     frame = pd.DataFrame({"v": pd.Series(["a", HALF, "b", None], dtype=dtype)})
     for tally in TEXTS[:-1]:
         assert sum(counts(frame, tally).values()) == 4
-    assert counts(frame, Keys("v")) == {"a": 1, "b": 1}
+    assert counts(frame, KeyTally("v")) == {"a": 1, "b": 1}
     assert cell_text(HALF) is None
     assert cell_text("ä") == "ä"
 
@@ -204,7 +204,7 @@ def test_an_odd_category_does_not_change_the_others() -> None:
     question = Tally((Condition("v > 1"),))
     for values in ([1, 2], [1, 2, "x"], [1, 2, None], [1, 2, 1.5, "2"], [1, 2, HALF]):
         frame = pd.DataFrame({"v": pd.Series(values, dtype="object").astype("category")})
-        assert count(frame, question).counts[0] == sum(str(v) > "1" and str(v)[0].isdigit() for v in values)
+        assert count_people(frame, question).counts[0] == sum(str(v) > "1" and str(v)[0].isdigit() for v in values)
 
 
 def test_the_data_is_read_once_whatever_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError, TableError
-from optimaldp.tables.counting import MOST_LEVELS, _disentangled, _level_text, check, count
+from optimaldp.tables.counting import MOST_LEVELS, _disentangled, _level_text, check, count_people
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import MOST_READINGS
-from optimaldp.tables.tally import Bins, Condition, Grid, Keys, Options, People, Reading, Steps, Tally
+from optimaldp.tables.tally import Bins, Condition, Grid, KeyTally, Options, People, Reading, Steps, Tally
 
 YES, CHOICE, NUMBER = Condition("x = 1"), Options("v", ("a", "b")), Grid("n", Fraction(0), Fraction(4), Fraction(1))
 BINS, STEPS = Bins("n", (Fraction(0), Fraction(1))), Steps("n", Fraction(0), Fraction(4), Fraction(1))
@@ -57,9 +57,9 @@ def test_rules_that_do_not_fit_are_refused() -> None:
         with pytest.raises(QuestionError) as caught:
             people.rules(Tally(readings))
         assert caught.value.field == field
-    assert People(unit="id").rules(Keys("v")) == ("most-frequent",)
+    assert People(unit="id").rules(KeyTally("v")) == ("most-frequent",)
     with pytest.raises(QuestionError):
-        People(unit="id", reduce="any").rules(Keys("v"))
+        People(unit="id", reduce="any").rules(KeyTally("v"))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_conditions_are_counted_alike_filtered_or_grouped(table: Any, number: in
         sum([cell == want for cell, want in zip(row, wanted)] == list(holds) for row in rows)
         for holds in product((True, False), repeat=number)
     ]
-    assert list(count(table, tally).counts) == expected
+    assert list(count_people(table, tally).counts) == expected
 
 
 def test_at_least_becomes_exactly() -> None:
@@ -132,20 +132,23 @@ def test_levels_as_texts(level: object, text: str) -> None:
 
 def test_levels_are_few_and_everybody_has_one() -> None:
     few = pa.table({"x": [1] * MOST_LEVELS, "e": list(range(MOST_LEVELS))})
-    counted = count(few, Tally((YES,)), People(levels="e"))
+    counted = count_people(few, Tally((YES,)), People(levels="e"))
     assert counted.by_level is not None
     assert len(counted.by_level) == MOST_LEVELS
     many = pa.table({"x": [1] * (MOST_LEVELS + 1), "e": list(range(MOST_LEVELS + 1))})
     with pytest.raises(TableError, match="more than 1000 levels"):
-        count(many, Tally((YES,)), People(levels="e"))
+        count_people(many, Tally((YES,)), People(levels="e"))
     with pytest.raises(TableError, match="exactly one level"):
-        count(pa.table({"x": [1, 1], "e": [1, None]}), Tally((YES,)), People(levels="e"))
+        count_people(pa.table({"x": [1, 1], "e": [1, None]}), Tally((YES,)), People(levels="e"))
     two = pa.table({"id": [7, 7, 8], "x": [1, 0, 0], "e": [1, 1, 2]})
-    assert dict(count(two, Tally((YES,)), People(unit="id", levels="e")).by_level or ()) == {"1": {0: 1}, "2": {1: 1}}
+    assert dict(count_people(two, Tally((YES,)), People(unit="id", levels="e")).by_level or ()) == {
+        "1": {0: 1},
+        "2": {1: 1},
+    }
     with pytest.raises(TableError, match="exactly one level"):
-        count(pa.table({"id": [7, 7], "x": [1, 0], "e": [1, 2]}), Tally((YES,)), People(unit="id", levels="e"))
+        count_people(pa.table({"id": [7, 7], "x": [1, 0], "e": [1, 2]}), Tally((YES,)), People(unit="id", levels="e"))
     with pytest.raises(QuestionError, match="levels"):
-        check(open_source(few), Keys("x"), People(levels="e"))
+        check(open_source(few), KeyTally("x"), People(levels="e"))
 
 
 def test_parts_are_values_of_the_column(table: Any) -> None:
@@ -156,7 +159,7 @@ def test_parts_are_values_of_the_column(table: Any) -> None:
         (("y", 2**63 - 1), (0, 0)),
         (("y", -(2**63)), (0, 0)),
     ):
-        assert count(table, Tally((YES,)), People(part=part)).counts == counts, part
+        assert count_people(table, Tally((YES,)), People(part=part)).counts == counts, part
     for wrong in (("v", 5), ("x", "1"), ("x", True), ("b", 1), ("y", 2**63), ("y", -(2**63) - 1), ("x", 1.5)):
         with pytest.raises(QuestionError, match="part"):
             check(table, Tally((YES,)), People(part=wrong))  # type: ignore[arg-type]
@@ -167,15 +170,18 @@ def test_keys_of_people_with_several_rows() -> None:
         "id": [1, 1, 1, 2, 2, 3, 3, None], "k": ["a", "b", "b", "d", "c", None, "e", "a"], "t": [1, 2, 3, 5, 4, 1, 2, 1],
         "s": [1, 1, 0, 1, 1, 1, 1, 1],
     })  # fmt: skip
-    assert count(rows, Keys("k"), People(unit="id")).keys == {"b": 1, "c": 1, "e": 1}
-    assert count(rows, Keys("k"), People(unit="id", reduce="first", reduce_order="t")).keys == {"a": 1, "c": 1}
-    assert count(rows, Keys("k"), People(unit="id", where="s = 1")).keys == {"a": 1, "c": 1, "e": 1}
-    assert count(rows, Keys("k")).keys == {"a": 2, "b": 2, "c": 1, "d": 1, "e": 1}
+    assert count_people(rows, KeyTally("k"), People(unit="id")).keys == {"b": 1, "c": 1, "e": 1}
+    assert count_people(rows, KeyTally("k"), People(unit="id", reduce="first", reduce_order="t")).keys == {
+        "a": 1,
+        "c": 1,
+    }
+    assert count_people(rows, KeyTally("k"), People(unit="id", where="s = 1")).keys == {"a": 1, "c": 1, "e": 1}
+    assert count_people(rows, KeyTally("k")).keys == {"a": 2, "b": 2, "c": 1, "d": 1, "e": 1}
 
 
 def test_truth_values_may_be_written_as_words(table: Any) -> None:
-    assert count(table, Tally((Options("b", ("false", "TRUE")),))).counts == (1, 2, 1)
-    assert count(table, Tally((Options("b", ("True",)),))).counts == (2, 2)
+    assert count_people(table, Tally((Options("b", ("false", "TRUE")),))).counts == (1, 2, 1)
+    assert count_people(table, Tally((Options("b", ("True",)),))).counts == (2, 2)
     with pytest.raises(QuestionError, match="'yes' is not an option of column b, which holds true or false"):
         check(table, Tally((Options("b", ("yes", "no")),)))
 

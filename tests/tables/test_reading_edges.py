@@ -16,7 +16,20 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import QuestionError, TableError
-from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Source, Steps, Tally, check, count, counting
+from optimaldp.tables import (
+    Bins,
+    Condition,
+    Grid,
+    KeyTally,
+    Options,
+    People,
+    Source,
+    Steps,
+    Tally,
+    count_people,
+    counting,
+    plan_counting,
+)
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.grammar import parse
 from optimaldp.tables.opening import open_source
@@ -100,7 +113,7 @@ TIMES = [
 def test_edges_are_those_of_exact_arithmetic(values: list[Any], kind: Any, reading: Any) -> None:
     source, rows = _column("x", values, kind)
     tally = Tally((reading,))
-    assert count(source, tally).cells == plain.counted(tally, rows, People(), {})
+    assert count_people(source, tally).cells == plain.counted(tally, rows, People(), {})
 
 
 @pytest.mark.parametrize(
@@ -133,11 +146,11 @@ def test_edges_are_those_of_exact_arithmetic(values: list[Any], kind: Any, readi
 def test_what_the_engine_can_hold_is_accepted_up_to_the_last_number(kind: Any, reading: Any, fits: bool) -> None:
     source, _ = _column("x", [], kind)
     if fits:
-        assert check(source, Tally((reading,))).size == reading.size
-        assert count(source, Tally((reading,))).cells == {}
+        assert plan_counting(source, Tally((reading,))).size == reading.size
+        assert count_people(source, Tally((reading,))).cells == {}
     else:
         with pytest.raises(QuestionError):
-            check(source, Tally((reading,)))
+            plan_counting(source, Tally((reading,)))
 
 
 def test_a_mean_of_whole_numbers_rounds_half_up() -> None:
@@ -150,7 +163,7 @@ def test_a_mean_of_whole_numbers_rounds_half_up() -> None:
     ]
     tally, people = Tally((Grid("x", F(0), F(5), F(1)),)), People(unit="id", reduce="mean")
     source = open_source(pa.Table.from_pylist(rows, schema=pa.schema({"id": pa.int64(), "x": pa.int64()})))
-    assert count(source, tally, people).cells == plain.counted(tally, rows, people, {})
+    assert count_people(source, tally, people).cells == plain.counted(tally, rows, people, {})
 
 
 def test_levels_that_are_all_in_use_are_counted_whole_and_one_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,10 +173,10 @@ def test_levels_that_are_all_in_use_are_counted_whole_and_one_more_is_refused(mo
     def table(levels: int) -> pa.Table:
         return pa.Table.from_pylist([{"v": v, "e": e} for e in range(levels) for v in ("a", "b", None)])
 
-    counted = count(table(60), tally, people)
+    counted = count_people(table(60), tally, people)
     assert dict(counted.by_level or ()) == {str(e): {0: 1, 3: 1, 5: 1} for e in range(60)}
     with pytest.raises(TableError, match="more than 60 levels"):
-        count(table(61), tally, people)
+        count_people(table(61), tally, people)
 
 
 def test_the_longest_predicate_is_read_and_nothing_beyond() -> None:
@@ -194,7 +207,7 @@ def test_what_is_no_expression_is_told_where(text: str, words: str) -> None:
 def test_an_expression_that_is_nested_too_deeply_is_refused() -> None:
     source, _ = _column("x", [1])
     with pytest.raises(QuestionError, match="nested too deeply"):
-        check(source, Tally((Condition("(" * 5000 + "x = 1" + ")" * 5000),)))
+        plan_counting(source, Tally((Condition("(" * 5000 + "x = 1" + ")" * 5000),)))
 
 
 def test_keys_without_a_row_that_speaks_are_nobodys() -> None:
@@ -208,7 +221,7 @@ def test_keys_without_a_row_that_speaks_are_nobodys() -> None:
         {"id": 4, "k": "e", "t": 1, "s": True},
     ]
     people = People(unit="id", reduce="first", reduce_order="t", where="s")
-    assert count(pa.Table.from_pylist(rows), Keys("k"), people).keys == {"c": 1, "e": 1}
+    assert count_people(pa.Table.from_pylist(rows), KeyTally("k"), people).keys == {"c": 1, "e": 1}
 
 
 def test_a_packed_file_is_counted_like_a_plain_one(tmp_path: Path) -> None:
@@ -217,7 +230,7 @@ def test_a_packed_file_is_counted_like_a_plain_one(tmp_path: Path) -> None:
     plain_file.write_bytes(content)
     packed.write_bytes(gzip.compress(content))
     tally = Tally((Options("v", ("a", "b")), Condition("x >= 1")))
-    assert count(plain_file, tally).cells == count(packed, tally).cells == {0: 1, 1: 1, 2: 1}
+    assert count_people(plain_file, tally).cells == count_people(packed, tally).cells == {0: 1, 1: 1, 2: 1}
 
 
 def test_a_file_with_another_header_is_named_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

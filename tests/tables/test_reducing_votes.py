@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from optimaldp.tables import Options, People, Source, Tally, count, open_source
+from optimaldp.tables import Options, People, Source, Tally, count_people, open_source
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +18,6 @@ def test_two_readings_are_voted_on_apart(source: Source) -> None:
     """Were the votes those of both words together, each pair would have one, and the first option would win."""
     first, second = Options("v", ("b", "a")), Options("w", ("z", "y", "x"))
     person = People(unit="id")
-    assert count(source, Tally((first, second)), person).cells == {4: 1}  # a, and z by its place
-    assert count(source, Tally((second, first)), person).cells == {1: 1}
-    assert count(source, Tally((first,)), person).cells == {1: 1}
+    assert count_people(source, Tally((first, second)), person).cells == {4: 1}  # a, and z by its place
+    assert count_people(source, Tally((second, first)), person).cells == {1: 1}
+    assert count_people(source, Tally((first,)), person).cells == {1: 1}

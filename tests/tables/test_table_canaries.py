@@ -16,7 +16,7 @@ import pytest
 from postgres_server import PostgresServer
 
 from optimaldp.errors import OptimalDPError, TableError
-from optimaldp.tables import Bins, Condition, Options, People, Tally, count, open_source
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count_people, open_source
 
 CANARY = "Zyzzogeton-7c1"
 ROWS, SMOKERS = 7919, 4567  # primes that appear nowhere else
@@ -115,9 +115,9 @@ def test_suppressing_the_context_alone_would_leak() -> None:
 def test_no_line_of_a_csv_fails_a_query_or_changes_how_others_are_read(tmp_path: Path, line: str, born: bool) -> None:
     source = open_source(_csv(tmp_path, line))
     assert source.schema.names == ("smokes", "name", "born")
-    assert count(source, Tally((Condition("born >= 0"),))).counts == (600 + born, 1 - born)
+    assert count_people(source, Tally((Condition("born >= 0"),))).counts == (600 + born, 1 - born)
     twice = open_source(_csv(tmp_path, line, line))
-    assert count(twice, Tally((Condition("born >= 0"),))).counts == (600 + 2 * born, 2 - 2 * born)
+    assert count_people(twice, Tally((Condition("born >= 0"),))).counts == (600 + 2 * born, 2 - 2 * born)
 
 
 @pytest.mark.usefixtures("silence")
@@ -127,9 +127,9 @@ def test_a_record_never_becomes_the_header(tmp_path: Path) -> None:
     path.write_text(f"name,hiv,age\n{CANARY},HIV+,51,Paris\n{CANARY},HIV-,52\n")
     source = open_source(path)
     assert source.schema.names == ("name", "hiv", "age")
-    assert count(source, Tally((Condition("age >= 51"),))).counts == (2, 0)
-    refuses(lambda: count(path, Tally((Condition("town = 'x'"),))))
-    refuses(lambda: count(path, Tally((Options("town", ("x",)),))))
+    assert count_people(source, Tally((Condition("age >= 51"),))).counts == (2, 0)
+    refuses(lambda: count_people(path, Tally((Condition("town = 'x'"),))))
+    refuses(lambda: count_people(path, Tally((Options("town", ("x",)),))))
 
 
 @pytest.mark.usefixtures("silence")
@@ -138,9 +138,9 @@ def test_broken_parquet_files_are_not_quoted(tmp_path: Path) -> None:
     pq.write_table(_frame(), path, compression="none", use_dictionary=False)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    refuses(lambda: count(path, SMOKES))
+    refuses(lambda: count_people(path, SMOKES))
     path.write_bytes(b"smokes,name\nyes," + CANARY.encode())
-    refuses(lambda: count(path, SMOKES))
+    refuses(lambda: count_people(path, SMOKES))
 
 
 @pytest.mark.usefixtures("silence")
@@ -150,8 +150,10 @@ def test_casts_that_fail_in_a_view_are_not_quoted(tmp_path: Path) -> None:
         connection.register("given", _frame())
         connection.execute("CREATE TABLE people AS SELECT * FROM given")
         connection.execute("CREATE VIEW ages AS SELECT smokes, CAST(name AS INTEGER) AS age FROM people")
-    refuses(lambda: count(f"duckdb:///{path}?table=ages", Tally((Condition("age > 3"),))))
-    refuses(lambda: count(f"duckdb:///{path}?table=ages", Tally((Options("smokes", ("yes",)),)), People(unit="age")))
+    refuses(lambda: count_people(f"duckdb:///{path}?table=ages", Tally((Condition("age > 3"),))))
+    refuses(
+        lambda: count_people(f"duckdb:///{path}?table=ages", Tally((Options("smokes", ("yes",)),)), People(unit="age"))
+    )
 
 
 @pytest.mark.usefixtures("silence")
@@ -164,33 +166,33 @@ def test_postgres_errors_are_not_quoted(postgres: PostgresServer) -> None:
         connection.execute("INSERT INTO people VALUES (%s)", [CANARY])
         connection.execute("CREATE VIEW ages AS SELECT CAST(name AS integer) AS age FROM people")
     source = open_source(f"{url}?table=ages")
-    refuses(lambda: count(source, Tally((Condition("age > 3"),))))
+    refuses(lambda: count_people(source, Tally((Condition("age > 3"),))))
     # The connection is still of use after an error.
-    refuses(lambda: count(source, Tally((Condition("age > 4"),))))
+    refuses(lambda: count_people(source, Tally((Condition("age > 4"),))))
 
 
 @pytest.mark.spark
 def test_spark_errors_are_not_quoted(spark: Any) -> None:
     frame = spark.createDataFrame([(CANARY,)], ["name"]).selectExpr("CAST(name AS INT) AS age")
     spark.conf.set("spark.sql.ansi.enabled", "true")
-    refuses(lambda: count(frame, Tally((Condition("age > 3"),))))
+    refuses(lambda: count_people(frame, Tally((Condition("age > 3"),))))
 
 
 @pytest.mark.usefixtures("silence")
 def test_questions_that_do_not_fit_tell_nothing_about_the_data() -> None:
     table = _frame()
     for work in (
-        lambda: count(table, Tally((Condition("nme = 'x'"),))),
-        lambda: count(table, Tally((Condition("name = 3"),))),
-        lambda: count(table, Tally((Condition("smokes"),))),
-        lambda: count(table, Tally((Options("smokes", None),))),
-        lambda: count(table, Tally((Options("smokes", (1, 2)),))),
-        lambda: count(table, Tally((Bins("name", ()),))),
-        lambda: count(table, SMOKES, People(unit="person")),
-        lambda: count(table, SMOKES, People(levels="name")),
-        lambda: count(table, Tally((Options("smokes", ("yes",)),)), People(levels="born")),
-        lambda: count(table, SMOKES, People(unit="smokes", levels="name")),
-        lambda: count(table, SMOKES, People(where="name ~ 'x'")),
+        lambda: count_people(table, Tally((Condition("nme = 'x'"),))),
+        lambda: count_people(table, Tally((Condition("name = 3"),))),
+        lambda: count_people(table, Tally((Condition("smokes"),))),
+        lambda: count_people(table, Tally((Options("smokes", None),))),
+        lambda: count_people(table, Tally((Options("smokes", (1, 2)),))),
+        lambda: count_people(table, Tally((Bins("name", ()),))),
+        lambda: count_people(table, SMOKES, People(unit="person")),
+        lambda: count_people(table, SMOKES, People(levels="name")),
+        lambda: count_people(table, Tally((Options("smokes", ("yes",)),)), People(levels="born")),
+        lambda: count_people(table, SMOKES, People(unit="smokes", levels="name")),
+        lambda: count_people(table, SMOKES, People(where="name ~ 'x'")),
     ):
         refuses(work)
 
@@ -209,13 +211,13 @@ def test_strange_objects_in_a_pandas_table_are_no_values() -> None:
         __hash__ = None  # type: ignore[assignment]
 
     frame = pd.DataFrame({"smokes": ["yes", "no"], "name": [CANARY, Strange()]})
-    assert count(frame, Tally((Condition("name is null"),))).counts == (1, 1)
+    assert count_people(frame, Tally((Condition("name is null"),))).counts == (1, 1)
 
 
 @pytest.mark.usefixtures("silence")
 def test_what_is_shown_of_sources_and_counts_is_public(tmp_path: Path) -> None:
     source = open_source(_frame())
-    counted = count(source, SMOKES, People(unit="name"))
+    counted = count_people(source, SMOKES, People(unit="name"))
     assert counted.counts == (SMOKERS, ROWS - SMOKERS)  # the canaries are really there
     shown = [repr(source), source.describe(), repr(counted), str(counted), repr(source.schema), str(source.version())]
     assert not leaked(" ".join(shown))

@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, two_predicates
 
-from optimaldp.tables import Condition, Keys, People, Source, Tally, count
+from optimaldp.tables import Condition, KeyTally, People, Source, Tally, count_people
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_counts_are_those_of_plain_python(engine: Source, case: Case) -> None:
-    assert count(engine, case.tally, People(**case.settings)).counts == case.expected(ROWS)
+    assert count_people(engine, case.tally, People(**case.settings)).counts == case.expected(ROWS)
 
 
 def _first_keys() -> Counter[str]:
@@ -27,18 +27,18 @@ def _first_keys() -> Counter[str]:
 
 
 def test_keys_of_first_rows_are_those_of_plain_python(engine: Source) -> None:
-    counted = count(engine, Keys("order"), People(unit="person", reduce="first", reduce_order="seen"))
+    counted = count_people(engine, KeyTally("order"), People(unit="person", reduce="first", reduce_order="seen"))
     assert counted.keys == _first_keys()
 
 
 def test_two_predicates_are_counted_together(engine: Source) -> None:
-    assert count(engine, Tally((Condition("order = 'yes'"), Condition("ok")))).counts == two_predicates(ROWS)
+    assert count_people(engine, Tally((Condition("order = 'yes'"), Condition("ok")))).counts == two_predicates(ROWS)
 
 
 @pytest.mark.parametrize("case", [EVERYDAY[0], PEOPLE[0], PEOPLE[5], PEOPLE[7], TABLES[0]], ids=lambda case: case.name)
 @pytest.mark.parametrize("column", ["tier", "level"])
 def test_counts_by_level_are_those_of_plain_python(engine: Source, case: Case, column: str) -> None:
-    counted = count(engine, case.tally, People(levels=column, **case.settings))
+    counted = count_people(engine, case.tally, People(levels=column, **case.settings))
     expected = case.expected_by_level(ROWS, column)
     texts = {0.5: "0.5", 1.0: "1"} if column == "level" else {}
     assert counted.by_level is not None

@@ -19,13 +19,13 @@ from optimaldp.tables import (
     Bins,
     Condition,
     Grid,
-    Keys,
+    KeyTally,
     Options,
     People,
     Source,
     Steps,
     Tally,
-    count,
+    count_people,
     counting,
     open_source,
 )
@@ -112,7 +112,7 @@ WHERE = [None, "day >= 2", pytest.param("vote <> 'b'", marks=pytest.mark.slow)]
 @pytest.mark.parametrize(("readings", "people"), CASES, ids=str)
 def test_all_small_tables(worlds: Source, readings: Any, people: Any, where: str | None) -> None:
     tally, asked = Tally(readings), People(**people, where=where)
-    counted = count(worlds, tally, People(**people, where=where, levels="world"))
+    counted = count_people(worlds, tally, People(**people, where=where, levels="world"))
     by_world = dict(counted.by_level or ())
     for world, rows in enumerate(TABLES):
         assert by_world.get(f"w{world}", {}) == plain.counted(tally, rows, asked, TRUTHS), rows
@@ -127,7 +127,7 @@ def test_small_tables_by_themselves(tmp_path: Path, readings: Any, people: Any) 
         path = _write_csv(tmp_path / f"{place}.csv", rows)
         for part in (None, ("region", "north")):
             asked = People(**people, where="vote <> 'b'", part=part)
-            assert count(path, tally, asked).cells == plain.counted(tally, rows, asked, TRUTHS), rows
+            assert count_people(path, tally, asked).cells == plain.counted(tally, rows, asked, TRUTHS), rows
 
 
 @pytest.mark.parametrize("people", [{}, PERSON, FIRST], ids=str)
@@ -136,16 +136,16 @@ def test_keys_of_small_tables(tmp_path: Path, people: Any, where: str | None) ->
     for place, rows in enumerate(TABLES[3 :: len(TABLES) // 5]):
         path = _write_csv(tmp_path / f"{place}.csv", rows)
         asked = People(**people, where=where)
-        expected = plain.keys(Keys("vote"), rows, asked, TRUTHS)
-        assert count(path, Keys("vote"), asked).keys == expected, rows
+        expected = plain.keys(KeyTally("vote"), rows, asked, TRUTHS)
+        assert count_people(path, KeyTally("vote"), asked).keys == expected, rows
 
 
 def test_an_empty_table_is_a_table(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",".join(COLUMNS) + "\n")
     for readings, people in CASES:
-        assert count(path, Tally(readings), People(**people)).cells == {}
-    assert count(path, Keys("vote")).keys == {}
+        assert count_people(path, Tally(readings), People(**people)).cells == {}
+    assert count_people(path, KeyTally("vote")).keys == {}
 
 
 @pytest.mark.parametrize(("readings", "people"), CASES, ids=str)

@@ -14,7 +14,7 @@ from postgres_server import PostgresServer
 from postgres_tables import write_postgres
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Condition, People, Source, Tally, count, open_source
+from optimaldp.tables import Condition, People, Source, Tally, count_people, open_source
 
 CALM = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SCHEMA = pa.schema([("person", pa.int32()), ("vote", pa.string()), ("ok", pa.bool_()), ("day", pa.int32())])
@@ -53,7 +53,7 @@ def _cases() -> list[Case]:
 @given(rows=_rows(), case=st.sampled_from(_cases()))
 def test_random_tables_are_counted_as_by_plain_python(rows: list[dict[str, Any]], case: Case) -> None:
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    assert count(table, case.tally, People(**case.settings)).counts == case.expected(rows)
+    assert count_people(table, case.tally, People(**case.settings)).counts == case.expected(rows)
 
 
 @CALM
@@ -74,7 +74,7 @@ def test_one_person_changes_at_most_two_counts_by_one_each(rows: list[Any], case
         other[place]["ok"] = chosen.draw(st.sampled_from([True, False, None]))
         other[place]["day"] = chosen.draw(st.sampled_from([1, 2, 3, None]))
     before, after = (
-        count(pa.Table.from_pylist(each, schema=SCHEMA), case.tally, People(**case.settings)).counts
+        count_people(pa.Table.from_pylist(each, schema=SCHEMA), case.tally, People(**case.settings)).counts
         for each in (rows, other)
     )
     moved = [b - a for a, b in zip(before, after)]
@@ -120,7 +120,7 @@ def both(postgres: PostgresServer) -> tuple[Source, Source]:
 def test_arithmetic_never_fails_and_engines_agree(both: tuple[Source, Source], text: str) -> None:
     """An error on some rows but not on others would tell something about them."""
     try:
-        embedded, server = (count(source, Tally((Condition(text),))).counts for source in both)
+        embedded, server = (count_people(source, Tally((Condition(text),))).counts for source in both)
     except QuestionError as error:
         assert "divides by zero" in str(error)  # noqa: PT017  (refused by its words alone, before data is read)
         return

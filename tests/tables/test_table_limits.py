@@ -16,16 +16,16 @@ from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import (
     Condition,
     Grid,
-    Keys,
+    KeyTally,
     Options,
     People,
     Steps,
     Tally,
-    check,
-    count,
+    count_people,
     counting,
     csv_files,
     grammar,
+    plan_counting,
     sql,
     stepping,
 )
@@ -33,7 +33,7 @@ from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.stepping import MOST_BINS
-from optimaldp.tables.stepping import check as check_steps
+from optimaldp.tables.stepping import plan_counting as check_steps
 from optimaldp.tables.terms import MANY
 
 F = Fraction
@@ -75,8 +75,8 @@ def test_lines_are_counted_where_they_are_cut(text: bytes, records: int, odd: tu
 def test_every_record_is_a_question_with_two_answers() -> None:
     source = open_source(pa.table({"x": [1, 2, None]}))
     tally = Tally((Condition("*"), Options("x", (1,))))
-    assert check(source, tally).shape == tally.shape == (2, 2)
-    assert count(source, tally).cells == {0: 1, 1: 2}
+    assert plan_counting(source, tally).shape == tally.shape == (2, 2)
+    assert count_people(source, tally).cells == {0: 1, 1: 2}
 
 
 def test_more_cells_by_level_than_a_query_can_be_limited_to() -> None:
@@ -84,7 +84,7 @@ def test_more_cells_by_level_than_a_query_can_be_limited_to() -> None:
     wide, few = Steps("x", F(0), F(2**50), F(1)), Options("x", (0, 3))
     tally = Tally((wide, few, few, few))
     assert 1000 * tally.size > 2**63 > tally.size
-    counted = count(source, tally, People(levels="e"))
+    counted = count_people(source, tally, People(levels="e"))
     assert [sum(each.values()) for _, each in counted.by_level or ()] == [1, 1]
 
 
@@ -101,9 +101,9 @@ def test_a_long_list_is_checked_to_its_last_number(number: int) -> None:
     source = open_source(pa.table({"x": [1]}))
     longest = tuple(range(MANY))
     fits = number - 1 if number > 0 else number + 1
-    assert check(source, Tally((Options("x", (*longest, fits)),))).size == MANY + 2
+    assert plan_counting(source, Tally((Options("x", (*longest, fits)),))).size == MANY + 2
     with pytest.raises(QuestionError, match="does not fit into 64 bits"):
-        check(source, Tally((Options("x", (*longest, number)),)))
+        plan_counting(source, Tally((Options("x", (*longest, number)),)))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_long_list_is_checked_to_its_last_number(number: int) -> None:
 def test_an_option_is_of_the_kind_of_its_column(values: list[Any], option: Any) -> None:
     source = open_source(pa.table({"x": values}))
     with pytest.raises(QuestionError, match="is not an option of column x"):
-        check(source, Tally((Options("x", (option,)),)))
+        plan_counting(source, Tally((Options("x", (option,)),)))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_numbers_in_a_condition_are_doubles_in_both_ways_of_writing_a_query(
     for x, expected in zip(numbers, holds, strict=True):
         (tmp_path / "t.csv").write_text(f"x\n{x!r}\n")
         for source in (str(tmp_path / "t.csv"), pa.table({"x": [x]})):
-            assert count(source, Tally((Condition(condition),))).counts == ((1, 0) if expected else (0, 1))
+            assert count_people(source, Tally((Condition(condition),))).counts == ((1, 0) if expected else (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_a_mean_of_as_many_values_as_half_of_64_bits_can_number() -> None:
     def values(number: int) -> Tally:
         return Tally((Grid("x", F(0), F(number - 2), F(1)),))
 
-    assert check(source, values(2**31), people).size == 2**31
+    assert plan_counting(source, values(2**31), people).size == 2**31
     with pytest.raises(QuestionError, match="fewer than 2\\^31 values"):
-        check(source, values(2**31 + 1), people)
+        plan_counting(source, values(2**31 + 1), people)
 
 
 def test_as_many_cells_as_63_bits_can_number() -> None:
@@ -183,16 +183,16 @@ def test_as_many_cells_as_63_bits_can_number() -> None:
     def cells(second: int) -> Tally:
         return Tally((Steps("x", F(0), F(2**50 - 1), F(1)), Steps("x", F(0), F(second - 1), F(1))))
 
-    assert check(source, cells(2**12)).size == 2**62
+    assert plan_counting(source, cells(2**12)).size == 2**62
     with pytest.raises(QuestionError, match="more than 2\\^62 cells"):
-        check(source, cells(2**12 + 1))
+        plan_counting(source, cells(2**12 + 1))
 
 
 def test_keys_are_not_counted_by_conditions() -> None:
     source = open_source(pa.table({"x": ["a", "b"]}))
-    assert not check(source, Keys("x")).filtered
-    assert check(source, Tally((Condition("x = 'a'"),) * 3)).filtered
-    assert not check(source, Tally((Condition("x = 'a'"),) * 4)).filtered
+    assert not plan_counting(source, KeyTally("x")).filtered
+    assert plan_counting(source, Tally((Condition("x = 'a'"),) * 3)).filtered
+    assert not plan_counting(source, Tally((Condition("x = 'a'"),) * 4)).filtered
 
 
 def test_a_long_line_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,10 +231,10 @@ def test_bins_of_whole_seconds_and_whole_days(kind: Any, low: Any, step: timedel
     source = open_source(pa.table({"x": pa.array([low], kind)}))
     tally = Tally((Steps("x", low, low + 4 * step, step),))
     if fits:
-        assert check(source, tally).shape == (5,)
+        assert plan_counting(source, tally).shape == (5,)
     else:
         with pytest.raises(QuestionError, match=r"whole (seconds|days)"):
-            check(source, tally)
+            plan_counting(source, tally)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_a_carriage_return_ends_a_line_only_before_its_line_feed(
 @pytest.mark.parametrize("options", [2, 200])
 def test_no_query_by_level_is_limited_below_all_cells_of_all_levels(options: int) -> None:
     source = open_source(pa.table({"x": [1], "e": [1]}))
-    plan = check(source, Tally((Options("x", tuple(range(options))),)), People(levels="e"))
+    plan = plan_counting(source, Tally((Options("x", tuple(range(options))),)), People(levels="e"))
     assert counting._query(source.table, plan).op().n == (counting.MOST_LEVELS + 1) * (options + 1)
 
 
@@ -283,15 +283,15 @@ def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) ->
             f"CREATE TABLE t (x HUGEINT); INSERT INTO t VALUES ({-(2**126)}), (-1), (0), (3), (4), ({2**126}), (NULL)"
         )
     tally = Tally((Steps("x", F(0), F(4), F(1)),))
-    assert count(f"duckdb://{tmp_path / 't.db'}?table=t", tally).cells == {0: 3, 3: 3, 4: 1}
+    assert count_people(f"duckdb://{tmp_path / 't.db'}?table=t", tally).cells == {0: 3, 3: 3, 4: 1}
 
 
 def test_as_many_readings_as_a_tally_may_have() -> None:
     source, everybody = open_source(pa.table({"x": [1]})), Condition("*")
-    assert check(source, Tally((everybody,) * 20)).size == 2**20
+    assert plan_counting(source, Tally((everybody,) * 20)).size == 2**20
     for number in (0, 21):
         with pytest.raises(QuestionError, match="between 1 and 20"):
-            check(source, Tally((everybody,) * number))
+            plan_counting(source, Tally((everybody,) * number))
 
 
 def test_as_many_levels_as_a_column_may_have() -> None:

@@ -13,7 +13,7 @@ from optimaldp.tables import (
     Schema,
     Source,
     Tally,
-    count,
+    count_people,
     open_source,
     parse_predicate,
 )
@@ -37,7 +37,7 @@ def source() -> Source:
 
 
 def holding(source: Source, text: str) -> int:
-    return count(source, Tally((Condition(text),))).counts[0]
+    return count_people(source, Tally((Condition(text),))).counts[0]
 
 
 @pytest.mark.parametrize(
@@ -212,12 +212,12 @@ def test_unsigned_and_narrow_numbers_cannot_overflow(text: str, expected: int) -
             "cents": pa.array([None, 10**35, -(10**35), None], pa.decimal128(38, 0)),
         }
     )
-    assert count(table, Tally((Condition(text),))).counts == (expected, 4 - expected)
-    assert count(table, Tally((Options("big", (7, -1, 0)),))).counts == (1, 0, 1, 2)
-    assert count(table, Tally((Options("big", tuple(range(-20, 20))),))).counts[20] == 1
+    assert count_people(table, Tally((Condition(text),))).counts == (expected, 4 - expected)
+    assert count_people(table, Tally((Options("big", (7, -1, 0)),))).counts == (1, 0, 1, 2)
+    assert count_people(table, Tally((Options("big", tuple(range(-20, 20))),))).counts[20] == 1
 
 
 def test_ten_thousand_options_are_counted() -> None:
     names = [f"option {n}" for n in range(10_000)]
-    counted = count(pa.table({"name": [*names[5:], None, "unknown"]}), Tally((Options("name", tuple(names)),)))
+    counted = count_people(pa.table({"name": [*names[5:], None, "unknown"]}), Tally((Options("name", tuple(names)),)))
     assert counted.counts == (0,) * 5 + (1,) * 9_995 + (2,)

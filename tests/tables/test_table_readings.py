@@ -11,7 +11,19 @@ import pytest
 from conformance_cases import ROWS
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Bins, Condition, Grid, Keys, Options, People, Source, Steps, Tally, check, count
+from optimaldp.tables import (
+    Bins,
+    Condition,
+    Grid,
+    KeyTally,
+    Options,
+    People,
+    Source,
+    Steps,
+    Tally,
+    count_people,
+    plan_counting,
+)
 
 F = Fraction
 DAY = datetime.timedelta(days=1)
@@ -76,17 +88,17 @@ CROSSED = [
 @pytest.mark.parametrize("reading", STEPS, ids=str)
 def test_steps_are_those_of_exact_arithmetic(engine: Source, reading: Any) -> None:
     tally = Tally((reading,))
-    assert count(engine, tally).cells == plain.counted(tally, ROWS, People(), TRUTHS)
+    assert count_people(engine, tally).cells == plain.counted(tally, ROWS, People(), TRUTHS)
 
 
 @pytest.mark.parametrize(("tally", "people"), CROSSED, ids=str)
 def test_crossed_readings_are_those_of_plain_python(engine: Source, tally: Tally, people: People) -> None:
-    assert count(engine, tally, people).cells == plain.counted(tally, ROWS, people, TRUTHS)
+    assert count_people(engine, tally, people).cells == plain.counted(tally, ROWS, people, TRUTHS)
 
 
 @pytest.mark.parametrize(("tally", "people"), [CROSSED[0], CROSSED[4], CROSSED[7], CROSSED[10]], ids=str)
 def test_crossed_readings_by_level(engine: Source, tally: Tally, people: People) -> None:
-    counted = count(engine, tally, People(**(vars(people) | {"levels": "tier"})))
+    counted = count_people(engine, tally, People(**(vars(people) | {"levels": "tier"})))
     for tier in ("0.5", "1", "ln(2)"):
         own = [row for row in ROWS if row["tier"] == tier]
         assert dict(counted.by_level or ())[tier] == plain.counted(tally, own, people, TRUTHS)
@@ -106,8 +118,8 @@ def test_crossed_readings_by_level(engine: Source, tally: Tally, people: People)
     ids=str,
 )
 def test_keys_are_those_of_plain_python(engine: Source, column: str, people: People) -> None:
-    keys = Keys(column)
-    assert count(engine, keys, people).keys == plain.keys(keys, ROWS, people, TRUTHS)
+    keys = KeyTally(column)
+    assert count_people(engine, keys, people).keys == plain.keys(keys, ROWS, people, TRUTHS)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +146,7 @@ def test_keys_are_those_of_plain_python(engine: Source, column: str, people: Peo
 )
 def test_steps_that_are_none_are_refused_before_anything_is_read(engine: Source, reading: Any, words: str) -> None:
     with pytest.raises(QuestionError) as caught:
-        check(engine, Tally((reading,)))
+        plan_counting(engine, Tally((reading,)))
     assert words in str(caught.value)
 
 
@@ -158,8 +170,8 @@ def test_steps_that_are_none_are_refused_before_anything_is_read(engine: Source,
         (Tally(()), People(), "not between 1 and"),
         (Tally((Steps("age", F(0), F(10**12), F(1)),) * 6), People(), "2^62 cells"),
         (Tally((Grid("age", F(0), F(10**12), F(1)),)), People(unit="person", reduce="mean"), "fewer than 2^31 values"),
-        (Keys("weight"), People(), "cannot serve as column"),
-        (Keys("order"), People(levels="tier"), "cannot be told apart"),
+        (KeyTally("weight"), People(), "cannot serve as column"),
+        (KeyTally("order"), People(levels="tier"), "cannot be told apart"),
     ],
     ids=str,
 )
@@ -167,5 +179,5 @@ def test_people_and_readings_that_do_not_fit_are_refused(
     engine: Source, tally: Any, people: People, words: str
 ) -> None:
     with pytest.raises(QuestionError) as caught:
-        check(engine, tally, people)
+        plan_counting(engine, tally, people)
     assert words in str(caught.value)

@@ -20,7 +20,7 @@ import pytest
 from postgres_server import PostgresServer
 
 from optimaldp.errors import OptimalDPError, QuestionError, TableError
-from optimaldp.tables import Condition, Options, Tally, count, open_source
+from optimaldp.tables import Condition, Options, Tally, count_people, open_source
 
 TABLE = pa.table({"name": ["Ann", "Bob", "Cleo", None], "age": [31, 17, 64, 20], "smokes": ["yes", "no", "yes", "no"]})
 ADULT_SMOKERS = Tally((Condition("age >= 18 and smokes = 'yes'"),))
@@ -75,22 +75,22 @@ def test_every_way_to_name_a_table_opens_it(tmp_path: Path, make: Any) -> None:
     assert source.schema.names == ("name", "age", "smokes")
     kinds = ["text", "text" if "CSV" in source.label else "whole", "text"]
     assert [source.schema[name].kind for name in source.schema] == kinds
-    assert count(source, ADULT_SMOKERS).counts == (2, 2)
+    assert count_people(source, ADULT_SMOKERS).counts == (2, 2)
 
 
 def test_folders_and_globs_count_all_their_files(tmp_path: Path) -> None:
     for part in (1, 2, 3):
         _write_parquet(tmp_path / "parts" / f"year={2000 + part}" / "people.parquet")
-    assert count(tmp_path / "parts", ADULT_SMOKERS).counts == (6, 6)
-    assert count(tmp_path / "parts", Tally((Condition("year >= 2002"),))).counts == (8, 4)
-    assert count(f"glob:{tmp_path}/parts/**/*.parquet", ADULT_SMOKERS).counts == (6, 6)
+    assert count_people(tmp_path / "parts", ADULT_SMOKERS).counts == (6, 6)
+    assert count_people(tmp_path / "parts", Tally((Condition("year >= 2002"),))).counts == (8, 4)
+    assert count_people(f"glob:{tmp_path}/parts/**/*.parquet", ADULT_SMOKERS).counts == (6, 6)
 
 
 def test_a_relative_duckdb_file_may_have_three_slashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write_duckdb(tmp_path / "people.db")
     monkeypatch.chdir(tmp_path)
-    assert count("duckdb:///people.db?table=people", ADULT_SMOKERS).counts == (2, 2)
-    assert count("duckdb:///people.db?table=people&schema=old one", ADULT_SMOKERS).counts == (2, 1)
+    assert count_people("duckdb:///people.db?table=people", ADULT_SMOKERS).counts == (2, 2)
+    assert count_people("duckdb:///people.db?table=people&schema=old one", ADULT_SMOKERS).counts == (2, 1)
 
 
 def test_postgres_schemas_and_enums(postgres: PostgresServer) -> None:
@@ -104,11 +104,11 @@ def test_postgres_schemas_and_enums(postgres: PostgresServer) -> None:
             "INSERT INTO clinic.visits VALUES ('ill', 1e400), ('ill', 1e-400), (NULL, 'NaN'), ('well', 2)"
         )
     source = open_source(f"{url.replace('postgresql', 'postgres')}?table=visits&schema=clinic")
-    counted = count(source, Tally((Options("mood", None),)))
+    counted = count_people(source, Tally((Options("mood", None),)))
     assert (counted.counts, counted.options) == ((1, 2, 0, 1), ("well", "ill", "it's fine"))
-    assert count(source, Tally((Options("mood", ("dead", "ill")),))).counts == (0, 2, 2)
-    assert count(source, Tally((Condition("mood is null or lower(mood) = 'well'"),))).counts == (2, 2)
-    assert count(source, Tally((Condition("fee / 2 >= 1"),))).counts == (3, 1)
+    assert count_people(source, Tally((Options("mood", ("dead", "ill")),))).counts == (0, 2, 2)
+    assert count_people(source, Tally((Condition("mood is null or lower(mood) = 'well'"),))).counts == (2, 2)
+    assert count_people(source, Tally((Condition("fee / 2 >= 1"),))).counts == (3, 1)
 
 
 def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TYPE mood AS ENUM ('well', 'it''s fine')")
         connection.execute("CREATE TABLE moods (mood mood, ok boolean); INSERT INTO moods VALUES ('it''s fine', true)")
-    counted = count(f"duckdb:///{path}?table=moods", Tally((Options("mood", None),)))
+    counted = count_people(f"duckdb:///{path}?table=moods", Tally((Options("mood", None),)))
     assert (counted.counts, counted.options) == ((0, 1, 0), ("well", "it's fine"))
-    assert count(f"duckdb:///{path}?table=moods", Tally((Options("ok", None),))).options == (False, True)
+    assert count_people(f"duckdb:///{path}?table=moods", Tally((Options("ok", None),))).options == (False, True)
     enum = pl.DataFrame({"mood": pl.Series(["b", None], dtype=pl.Enum(["a", "b"]))})
-    assert count(enum, Tally((Options("mood", None),))).counts == (0, 1, 1)
+    assert count_people(enum, Tally((Options("mood", None),))).counts == (0, 1, 1)
     # These were made from the values, so they are no public list.
     for made_from_data in (
         pd.DataFrame({"mood": pd.Categorical(["a", "b"])}),
@@ -128,8 +128,8 @@ def test_options_come_from_types_and_never_from_data(tmp_path: Path) -> None:
         pa.table({"mood": pa.array(["a", "b"]).dictionary_encode()}),
     ):
         with pytest.raises(QuestionError, match="never taken from the data"):
-            count(made_from_data, Tally((Options("mood", None),)))
-        assert count(made_from_data, Tally((Options("mood", ("b",)),))).counts == (1, 1)
+            count_people(made_from_data, Tally((Options("mood", None),)))
+        assert count_people(made_from_data, Tally((Options("mood", ("b",)),))).counts == (1, 1)
 
 
 def test_the_first_line_of_a_csv_holds_the_names_even_if_all_is_text(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_first_line_of_a_csv_holds_the_names_even_if_all_is_text(tmp_path: P
     path.write_text("name,town\nAnn,Rome\nBob,Oslo\n")
     assert open_source(path).schema.names == ("name", "town")
     path.write_text("name,town\n")
-    assert count(path, Tally((Condition("town = 'Rome'"),))).counts == (0, 0)
+    assert count_people(path, Tally((Condition("town = 'Rome'"),))).counts == (0, 0)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -146,7 +146,7 @@ def test_the_header_decides_the_delimiter(tmp_path: Path, delimiter: str) -> Non
     lines = ['"name, with; all|of them"', "age"], ["a,b;c|d;;;;", "3"], ["x", "4"]
     with gzip.open(path, "wt") as file:
         file.write("\n".join(delimiter.join(f'"{cell}"' for cell in line).replace('""', '"') for line in lines) + "\n")
-    assert count(path, Tally((Condition("age = 3"),))).counts == (1, 1)
+    assert count_people(path, Tally((Condition("age = 3"),))).counts == (1, 1)
 
 
 def test_the_version_changes_with_the_file_and_only_with_it(tmp_path: Path) -> None:
@@ -245,13 +245,13 @@ def test_a_path_that_exists_is_that_file(tmp_path: Path, monkeypatch: pytest.Mon
     for number, name in enumerate(("a[1]", "a1", "b*", "bc", "q?", "qx")):
         for ending in ("csv", "parquet"):
             wanted = Tally((Condition(f"number = {number}"),))
-            assert count(tmp_path / f"{name}.{ending}", wanted).counts == (1, 0)
+            assert count_people(tmp_path / f"{name}.{ending}", wanted).counts == (1, 0)
             if glob.has_magic(name):
-                assert sum(count(open_source(tmp_path / f"{name}.{ending}", glob=True), wanted).counts) >= 1
+                assert sum(count_people(open_source(tmp_path / f"{name}.{ending}", glob=True), wanted).counts) >= 1
     (tmp_path / "glob:x.csv").write_text("number\n7\n")
     monkeypatch.chdir(tmp_path)
-    assert count("glob:x.csv", Tally((Condition("number = 7"),))).counts == (1, 0)
-    assert sum(count("glob:?[1x].csv", Tally((Condition("number = 1"),))).counts) == 2
+    assert count_people("glob:x.csv", Tally((Condition("number = 7"),))).counts == (1, 0)
+    assert sum(count_people("glob:?[1x].csv", Tally((Condition("number = 1"),))).counts) == 2
 
 
 def test_engines_that_are_not_supported_are_refused_by_name(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_ibis_expressions_are_tables(tmp_path: Path) -> None:
     for given in (table.filter(table.age > 0), table.mutate(older=table.age + 1), in_memory, in_memory.limit(4)):
         opened = open_source(given)
         assert opened.label == "Ibis expression"
-        assert count(opened, ADULT_SMOKERS).counts == (2, 2)
+        assert count_people(opened, ADULT_SMOKERS).counts == (2, 2)
 
 
 def test_an_ibis_column_is_not_a_table() -> None:
@@ -296,19 +296,19 @@ def test_what_can_be_read_only_once_is_refused() -> None:
     with pytest.raises(TableError, match="only once"):
         open_source(TABLE.to_reader())
     batch = TABLE.combine_chunks().to_batches()[0]
-    assert count(batch, ADULT_SMOKERS).counts == (2, 2)
+    assert count_people(batch, ADULT_SMOKERS).counts == (2, 2)
 
 
 def test_arrow_datasets_are_streamed(tmp_path: Path) -> None:
     dataset = pyarrow.dataset.dataset(_write_parquet(tmp_path / "people.parquet"))
     source = open_source(dataset)
     for _ in range(2):
-        assert count(source, ADULT_SMOKERS).counts == (2, 2)
+        assert count_people(source, ADULT_SMOKERS).counts == (2, 2)
 
 
 def test_large_options_of_a_csv_are_not_rounded(tmp_path: Path) -> None:
     path = tmp_path / "ids.csv"
     path.write_text("id\n9007199254740992\n9007199254740993\n")
     with pytest.raises(QuestionError, match="told from its neighbours"):
-        count(path, Tally((Options("id", (9007199254740993,)),)))
-    assert count(path, Tally((Options("id", ("9007199254740993",)),))).counts == (1, 1)
+        count_people(path, Tally((Options("id", (9007199254740993,)),)))
+    assert count_people(path, Tally((Options("id", ("9007199254740993",)),))).counts == (1, 1)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from postgres_server import PostgresServer
 
-from optimaldp.tables import Bins, Condition, Keys, Options, People, Source, Steps, Tally, count, open_source
+from optimaldp.tables import Bins, Condition, KeyTally, Options, People, Source, Steps, Tally, count_people, open_source
 
 F = Fraction
 YEAR_2000 = 946_684_800
@@ -40,26 +40,26 @@ def test_far_points_in_time_fail_no_query(tmp_path: Path, unit: str, zone: str |
         opened = open_source(source)
         assert opened.schema["seen"].kind == "time"
         for text in ("seen >= timestamp '1999-12-31 00:00:00'", "seen < '1970-01-02'", "seen is null"):
-            counted = count(opened, Tally((Condition(text),)))
+            counted = count_people(opened, Tally((Condition(text),)))
             assert counted.people == 10
             assert counted.counts[0] >= 1
         edges = tuple(datetime.date(year, 1, 1) for year in (1960, 1990, 2010))
-        assert count(opened, Tally((Bins("seen", edges),))).counts[0] >= 1
+        assert count_people(opened, Tally((Bins("seen", edges),))).counts[0] >= 1
 
 
 def test_points_in_time_in_seconds(tmp_path: Path) -> None:
     """Parquet has none; what the engine could not hold is NULL, and what it can is compared."""
     table = _times("s")
     for source in (table, open_source(table)):
-        assert count(source, Tally((Condition("seen = '2000-01-01'"),))).counts == (1, 9)
-        assert count(source, Tally((Condition("seen is null"),))).counts == (8, 2)
+        assert count_people(source, Tally((Condition("seen = '2000-01-01'"),))).counts == (1, 9)
+        assert count_people(source, Tally((Condition("seen is null"),))).counts == (8, 2)
     pandas = pd.DataFrame({"seen": pd.Series(["2000-01-01", "1960-01-01", None]).astype("datetime64[s]")})
-    assert count(pandas, Tally((Condition("year(seen) = 2000"),))).counts == (1, 2)
+    assert count_people(pandas, Tally((Condition("year(seen) = 2000"),))).counts == (1, 2)
 
 
 def test_times_do_not_decide_the_reading_of_other_columns(tmp_path: Path) -> None:
     for source in _sources(_times("ms"), tmp_path):
-        assert count(source, Tally((Options("vote", ("a", "b")),))).counts == (10, 0, 0)
+        assert count_people(source, Tally((Options("vote", ("a", "b")),))).counts == (10, 0, 0)
 
 
 def _bytes(values: list[bytes | None]) -> pa.Array:
@@ -75,9 +75,9 @@ def test_bytes_that_are_no_text_fail_no_query(tmp_path: Path, text: str) -> None
     pq.write_table(table, path)
     for source in (open_source(table), open_source(path)):
         for _ in range(2):  # the source is still of use afterwards
-            assert count(source, Tally((Condition(text),))).counts == (1, 3)
-        assert count(source, Tally((Condition("name is null and age = 2"),))).people == 4
-        assert sum(count(source, Keys("name")).keys.values()) <= 3
+            assert count_people(source, Tally((Condition(text),))).counts == (1, 3)
+        assert count_people(source, Tally((Condition("name is null and age = 2"),))).people == 4
+        assert sum(count_people(source, KeyTally("name")).keys.values()) <= 3
 
 
 def test_numbers_at_the_edges_of_their_types_fail_no_query() -> None:
@@ -95,11 +95,13 @@ def test_numbers_at_the_edges_of_their_types_fail_no_query() -> None:
     for name in table.column_names:
         for sign in ("+ 1", "* 3", "/ 0.001", "% 7", "- 5"):
             if (name, sign) != ("unsigned", "% 7"):
-                assert count(table, Tally((Condition(f"{name} {sign} > 0"),))).people == 4
-        assert count(table, Tally((Condition(f"-{name} > 0 or abs({name}) = 1 or round({name}) = 2"),))).people == 4
+                assert count_people(table, Tally((Condition(f"{name} {sign} > 0"),))).people == 4
+        assert (
+            count_people(table, Tally((Condition(f"-{name} > 0 or abs({name}) = 1 or round({name}) = 2"),))).people == 4
+        )
         for reading in (Bins(name, (F(-1), F(1, 3), F(10))), Steps(name, F(-5), F(5), F(1, 10)), Options(name, (0, 7))):
-            assert count(table, Tally((reading,))).people == 4
-        assert count(table, Tally((Steps(name, F(0), F(10), F(1)),))).cells == {
+            assert count_people(table, Tally((reading,))).people == 4
+        assert count_people(table, Tally((Steps(name, F(0), F(10), F(1)),))).cells == {
             9: 1 + (name in ("unsigned",)),
             0: 1 + (name not in ("unsigned", "double")),
             10: 1 + (name == "double"),
@@ -112,7 +114,7 @@ WRITTEN = ["north", "NORTH", "north ", " north", "North", "norþ", None]
 def _overlap(source: Any, column: str = "region") -> list[int]:
     """How many people each written part has: no part may have another's."""
     vote = Tally((Condition("vote = 'a'"),))
-    return [count(source, vote, People(part=(column, part))).people for part in WRITTEN if part is not None]
+    return [count_people(source, vote, People(part=(column, part))).people for part in WRITTEN if part is not None]
 
 
 def test_parts_are_compared_exactly_in_duckdb(tmp_path: Path) -> None:
@@ -125,7 +127,9 @@ def test_parts_are_compared_exactly_in_duckdb(tmp_path: Path) -> None:
             "AS region, vote FROM t"
         )
     source = open_source(f"duckdb:///{path}?table=t")
-    assert count(source, Tally((Condition("region = 'north'"),))).counts[0] > 1  # the engine itself takes them for one
+    assert (
+        count_people(source, Tally((Condition("region = 'north'"),))).counts[0] > 1
+    )  # the engine itself takes them for one
     assert _overlap(source) == [1] * 6
     assert _overlap(f"duckdb:///{path}?table=e") == [1] * 6
 
@@ -160,7 +164,7 @@ def test_parts_under_a_collation_that_ignores_case(postgres: PostgresServer) -> 
         for part in WRITTEN:
             connection.execute("INSERT INTO t VALUES (%s, 'a')", [part])
     source = open_source(f"{url}?table=t")
-    assert count(source, Tally((Condition("region = 'north'"),))).counts[0] > 1
+    assert count_people(source, Tally((Condition("region = 'north'"),))).counts[0] > 1
     assert _overlap(source) == [1] * 6
 
 
@@ -184,7 +188,7 @@ def test_conditions_are_never_pasted_together(engine: Source) -> None:
 
     for where in ("order = 'zzz') OR (order = 'yes'", "ok) or (ok", "ok -- "):
         with pytest.raises(QuestionError):
-            count(engine, Tally((Condition("ok"),)), People(part=("tier", "1"), where=where))
+            count_people(engine, Tally((Condition("ok"),)), People(part=("tier", "1"), where=where))
     part = People(part=("tier", "1"), where="order = 'zzz' or order = 'yes'")
-    everybody = count(engine, Tally((Condition("ok"),)), People(part=("tier", "1"))).people
-    assert count(engine, Tally((Condition("ok"),)), part).people == everybody
+    everybody = count_people(engine, Tally((Condition("ok"),)), People(part=("tier", "1"))).people
+    assert count_people(engine, Tally((Condition("ok"),)), part).people == everybody

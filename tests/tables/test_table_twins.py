@@ -23,7 +23,7 @@ from optimaldp.tables import (
     People,
     Tally,
     binning,
-    count,
+    count_people,
     counting,
     csv_files,
     readings,
@@ -31,11 +31,11 @@ from optimaldp.tables import (
 )
 from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.engines import writer
-from optimaldp.tables.plans import Plan
+from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.readings import Numbered, Predicate
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import Cell
-from optimaldp.tables.tally import Keys, Steps
+from optimaldp.tables.tally import KeyTally, Steps
 
 Patch = pytest.MonkeyPatch
 ROWS: list[dict[str, Any]] = [
@@ -112,11 +112,14 @@ def agrees(path: Any) -> bool:
     for tally, options in ASKED:
         people = People(**options)
         expected = plain.counted(Tally(tally), ROWS, people, TRUTHS)
-        if count(table, Tally(tally), people).cells != expected or count(path, Tally(tally), people).cells != expected:
+        if (
+            count_people(table, Tally(tally), people).cells != expected
+            or count_people(path, Tally(tally), people).cells != expected
+        ):
             return False
     for options in ({}, WHO, WHO | {"reduce": "first", "reduce_order": "day"}):
         people = People(**options)
-        if count(table, Keys("vote"), people).keys != plain.keys(Keys("vote"), ROWS, people, TRUTHS):
+        if count_people(table, KeyTally("vote"), people).keys != plain.keys(KeyTally("vote"), ROWS, people, TRUTHS):
             return False
     return True
 
@@ -151,7 +154,7 @@ def last_row_each(rows: Any, cell: Any, size: int) -> Any:
     return people.mutate(cell=people.cell.fill_null(size - 1))
 
 
-def or_where(columns: dict[str, Any], speaks: Any, plan: Plan) -> dict[str, Any]:
+def or_where(columns: dict[str, Any], speaks: Any, plan: CountingPlan) -> dict[str, Any]:
     return {name: value | speaks if plan.filtered else value for name, value in columns.items()}
 
 
@@ -175,7 +178,7 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     ),
     "part ignored": changed(counting, "check", lambda plan, *_: replace(plan, part=None)),
     "the second condition ignored": changed(counting, "check", lambda plan, *_: _first_only(plan)),
-    "cells transposed": changed(Plan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
+    "cells transposed": changed(CountingPlan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
     "bins off by one": changed(binning, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
     "an edge belongs to the bin below": replaced(binning, "_is_below", lambda value, edge, column: value <= float(edge)),
@@ -208,7 +211,7 @@ def _each_by_itself(rows: Any, reduced: Any) -> dict[str, Any]:
     return columns
 
 
-def _unnamed(plan: Plan) -> Plan:
+def _unnamed(plan: CountingPlan) -> CountingPlan:
     named = plan.unit
     if named is None:
         return plan
@@ -222,7 +225,7 @@ def _null_is_yes(parts: dict[str, Any], one: Reduced, rows: Any) -> dict[str, An
     return {f"some{one.place}": (holds & rows.speaks).any(), f"every{one.place}": (holds | ~rows.speaks).all()}
 
 
-def _first_only(plan: Plan) -> Plan:
+def _first_only(plan: CountingPlan) -> CountingPlan:
     if not plan.filtered or plan.unit is not None:
         return plan
     return replace(plan, readings=(plan.readings[0], *(replace(r, key=readings._always) for r in plan.readings[1:])))

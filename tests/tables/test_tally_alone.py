@@ -14,7 +14,7 @@ from optimaldp.tables.tally import (
     Condition,
     Counted,
     Grid,
-    Keys,
+    KeyTally,
     Options,
     People,
     Steps,
@@ -81,8 +81,8 @@ def test_a_rule_goes_to_the_readings_of_its_kind_and_first_to_all() -> None:
     assert people.rules(both) == ("all", "most-frequent", "all")
     first = People(unit="id", reduce="first", reduce_order="day")
     assert first.rules(both) == ("first",) * 3
-    assert first.rules(Keys("y")) == ("first",)
-    assert People(unit="id").rules(Keys("y")) == ("most-frequent",)
+    assert first.rules(KeyTally("y")) == ("first",)
+    assert People(unit="id").rules(KeyTally("y")) == ("most-frequent",)
     assert People(unit="id").rules(both) == ("any", "most-frequent", "any")
     assert People().rules(both) == ()
     ends = Tally((Condition("x"), Options("y", ("a",))))  # the first reading decides, not the last

@@ -22,13 +22,13 @@ from optimaldp.tables import (
     Condition,
     Counted,
     Grid,
-    Keys,
+    KeyTally,
     Options,
     People,
     Source,
     Steps,
     Tally,
-    count,
+    count_people,
     csv_files,
     open_source,
     sql,
@@ -141,7 +141,7 @@ READINGS: list[Any] = [
 ]
 WHO, FIRST = {"unit": "who"}, {"unit": "who", "reduce": "first", "reduce_order": "when"}
 YES, ADULT, VOTE, AGE = Condition("word = 'yes'"), Condition("number >= 18"), Options("word", FEW), READINGS[-2]
-PEOPLE: list[tuple[tuple[Any, ...] | Keys, dict[str, Any]]] = [
+PEOPLE: list[tuple[tuple[Any, ...] | KeyTally, dict[str, Any]]] = [
     ((YES, ADULT, Condition("*")), {"where": "number is not null"}),
     ((YES, ADULT, Condition("day is null"), Condition("number < 0")), {}),
     ((VOTE, ADULT), {"where": "number > 0"}),
@@ -160,15 +160,15 @@ PEOPLE: list[tuple[tuple[Any, ...] | Keys, dict[str, Any]]] = [
     ((VOTE,), {"levels": "tier"}),
     ((VOTE, YES), WHO | {"levels": "tier"}),
     ((YES,), FIRST | {"levels": "tier"}),
-    (Keys("word"), {}),
-    (Keys("word"), {"where": "number > 0"}),
-    (Keys("word"), WHO),
-    (Keys("word"), FIRST),
+    (KeyTally("word"), {}),
+    (KeyTally("word"), {"where": "number > 0"}),
+    (KeyTally("word"), WHO),
+    (KeyTally("word"), FIRST),
 ]
-FORMS: list[tuple[Tally | Keys, dict[str, Any]]] = [
+FORMS: list[tuple[Tally | KeyTally, dict[str, Any]]] = [
     *((Tally((Condition(text),)), {}) for text in PREDICATES),
     *((Tally((reading,)), {}) for reading in READINGS),
-    *((tally if isinstance(tally, Keys) else Tally(tally), settings) for tally, settings in PEOPLE),
+    *((tally if isinstance(tally, KeyTally) else Tally(tally), settings) for tally, settings in PEOPLE),
 ]
 
 
@@ -189,10 +189,10 @@ def by_ibis(own: Source) -> Source:
     return replace(own, table=fed_table(dict.fromkeys(own.schema.names, "string")))
 
 
-def _counts(source: Source, tally: Tally | Keys, settings: dict[str, Any]) -> Any:
+def _counts(source: Source, tally: Tally | KeyTally, settings: dict[str, Any]) -> Any:
     """What is counted, or which of our errors there is."""
     try:
-        counted: Counted = count(source, tally, People(**settings))
+        counted: Counted = count_people(source, tally, People(**settings))
     except TableError as error:
         return str(error)
     return counted.cells, counted.by_level, counted.keys
@@ -200,7 +200,7 @@ def _counts(source: Source, tally: Tally | Keys, settings: dict[str, Any]) -> An
 
 @pytest.mark.parametrize(("tally", "settings"), FORMS, ids=str)
 def test_both_writers_count_the_same(
-    own: Source, by_ibis: Source, tally: Tally | Keys, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    own: Source, by_ibis: Source, tally: Tally | KeyTally, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = _counts(own, tally, settings)
     assert few == _counts(by_ibis, tally, settings)

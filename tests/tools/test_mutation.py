@@ -21,7 +21,7 @@ from tools.mutation.mutants import Mutant, change, mutants_of
 from tools.mutation.reach import Reach, is_named_for
 from tools.mutation.report import interval, read_listed, summary, survival, too_many
 from tools.mutation.serve import Order, serve
-from tools.mutation.targets import Target, read_targets
+from tools.mutation.targets import ROOT, Target, read_targets
 from tools.mutation.trial import KILLED, SURVIVED, TIMEOUT, UNREACHED, Outcome, read_outcome
 
 SOURCE = '''"""A counter."""
@@ -190,6 +190,16 @@ def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:  # forked from a process without threads, as above
         messages = pool.apply(_served, (root, tmp_path / "copy", 0.5))
     assert messages == ["toy: its tests take longer than 0 s here, so it is left out", None]
+
+
+def test_a_listed_fault_is_still_in_the_source() -> None:
+    """Code that moved on leaves its entries behind, and a reader takes them for promises."""
+    lines = {
+        one.name: {line.strip() for path in one.sources for line in (ROOT / path).read_text("utf-8").splitlines()}
+        for one in read_targets()[0]
+    }
+    gone = [(package, function) for package, function, before, _ in read_listed() if before not in lines[package]]
+    assert gone == []
 
 
 def test_results_can_be_read_again(outcomes: dict[str, Outcome]) -> None:

@@ -11,8 +11,8 @@ from optimaldp.asking.draft import Draft, DraftOptions
 from optimaldp.asking.request import Request
 from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.questions.base import Question
-from optimaldp.tables import check, open_source
-from optimaldp.tables.tally import EVERY_RECORD, Condition, Keys
+from optimaldp.tables import open_source, plan_counting
+from optimaldp.tables.tally import EVERY_RECORD, Condition, KeyTally
 
 
 def check_request(
@@ -36,7 +36,7 @@ def check_request(
     if data is not None:
         opened = open_source(data, types=types)
         request = request.settled(opened.schema)
-        check(opened, request.tally, replace(request.people, levels=None))
+        plan_counting(opened, request.tally, replace(request.people, levels=None))
     return request
 
 
@@ -53,7 +53,7 @@ def _conditions_parse(request: Request) -> None:
     tally = request.question.tally
     texts = (
         []
-        if isinstance(tally, Keys)
+        if isinstance(tally, KeyTally)
         else [r.text for r in tally.readings if isinstance(r, Condition) and r.text != EVERY_RECORD]
     )
     for text in (*texts, *([request.people.where] if request.people.where else [])):

@@ -20,7 +20,7 @@ from optimaldp.laws.setting import Aim, AnyAim, Setting, Table
 from optimaldp.privacy import Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.base import Question
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 
 _BITS = 128
 _POINTS = 36  # tables whose laws are worked out for one average
@@ -121,7 +121,7 @@ class LevelTables(LevelSizes):
         mechanism = _personal(self.request, self.own, aim)
         return self._wrong(mechanism, [(sum(row), self.people, row) for row in yes.tolist()], yes)
 
-    def _wrong(self, mechanism: Mechanism, rows: Sequence[tuple[int, int, Any]], yes: Counts) -> Floats:
+    def _wrong(self, mechanism: QuestionMechanism, rows: Sequence[tuple[int, int, Any]], yes: Counts) -> Floats:
         right = self.right_answer(yes).tolist()
         errors = []
         with precision(_BITS):
@@ -166,12 +166,12 @@ def level_tables(request: Request, own: tuple[tuple[Epsilon, int], ...]) -> Leve
 
 
 @lru_cache(maxsize=64)
-def _personal(request: Request, own: tuple[tuple[Epsilon, int], ...], aim: AnyAim) -> Mechanism:
+def _personal(request: Request, own: tuple[tuple[Epsilon, int], ...], aim: AnyAim) -> QuestionMechanism:
     return request.question.mechanism(replace(request.setting(sum(size for _, size in own), own), aim=aim))
 
 
 @lru_cache(maxsize=64)
-def _one_level(request: Request, epsilon: Epsilon, people: int) -> Mechanism:
+def _one_level(request: Request, epsilon: Epsilon, people: int) -> QuestionMechanism:
     level = approximate(epsilon, request.level.delta)
     return request.question.mechanism(Setting(level, request.neighbours, people))
 
@@ -181,7 +181,7 @@ def _odds(errors: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(errors, _TINY)) - np.log(np.maximum(1 - errors, 1e-16)))
 
 
-def _error(mechanism: Mechanism, table: Table, answer: int) -> float:
+def _error(mechanism: QuestionMechanism, table: Table, answer: int) -> float:
     law = mechanism.law(table)
     if law.size > _LISTED and law.sums is not None:
         before = ball(law.sums(answer - 1)) if answer else Ball(0)

@@ -16,12 +16,12 @@ from optimaldp.laws.setting import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
-from optimaldp.tables.tally import Counted, Keys
+from optimaldp.tables.tally import Counted, KeyTally
 
 Value = TypeVar("Value")
-Parts = tuple[tuple[str | None, Certified[Mechanism]], ...]
+Parts = tuple[tuple[str | None, Certified[QuestionMechanism]], ...]
 """The name of each group, or none, and what answers it."""
 
 
@@ -32,7 +32,7 @@ class Prepared:
     request: Request
     question: Question
     parts: Parts
-    mechanism: Mechanism
+    mechanism: QuestionMechanism
     """That of the first group, whose name and cost are those of all."""
     spent: ApproximateDP
     """What the release costs, without a delta that is not used."""
@@ -73,7 +73,9 @@ def _of_everybody(
     by_level = _by_level(counted, dict(losses)) if losses else ()
     setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
     table = Table(counted.cells, by_level)
-    if isinstance(request.tally, Keys):  # which keys occur is private, and how many people there are was not counted
+    if isinstance(
+        request.tally, KeyTally
+    ):  # which keys occur is private, and how many people there are was not counted
         setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
     return ((None, certify(question.mechanism(setting))),), (table,)
 
@@ -82,12 +84,12 @@ def _by_group(
     request: Request, question: Question, counted: Counted, groups: Groups
 ) -> tuple[Parts, tuple[Table, ...]]:
     own = question.tally
-    assert not isinstance(own, Keys)
+    assert not isinstance(own, KeyTally)
     inside: dict[int, dict[int, int]] = {}
     for cell, people in counted.cells.items():
         group, place = divmod(cell, own.size)
         inside.setdefault(group, {})[place] = people
-    made: list[tuple[str | None, Certified[Mechanism]]] = []
+    made: list[tuple[str | None, Certified[QuestionMechanism]]] = []
     tables: list[Table] = []
     for value, name in zip(groups.values, groups.names):
         table = Table(inside.get(groups.place(value), {}))
@@ -116,7 +118,7 @@ def _by_level(counted: Counted, losses: Mapping[Epsilon, Epsilon]) -> tuple[tupl
     return tuple(sorted(merged.items(), key=lambda item: item[0]))
 
 
-def levels_of(counted: Counted) -> tuple[Epsilon, ...]:
+def counted_levels(counted: Counted) -> tuple[Epsilon, ...]:
     """The levels that people have: public."""
     return tuple(own for own, _ in _losses(counted, ZERO, frozenset()))
 

@@ -21,7 +21,7 @@ from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
-from optimaldp.tables.tally import Keys, Option
+from optimaldp.tables.tally import KeyTally, Option
 
 _ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
 
@@ -78,7 +78,7 @@ def preview_of(
         require_levels(request, sizes)
         if (counts := of_counts(request, sizes)) is not None:
             return counts
-    if isinstance(request.tally, Keys):
+    if isinstance(request.tally, KeyTally):
         reliable = request.question.mechanism(setting).reliability()
         raise NoMarginError("question", str(request.question), "has no margin to show", reliable)
     refuse_options(request.question)

@@ -8,14 +8,14 @@ from typing import Any
 
 from optimaldp.asking.request import Groups, Request, read_request
 from optimaldp.asking.result import epsilon_means
-from optimaldp.asking.statements import mechanism_document
+from optimaldp.asking.statements import law_document
 from optimaldp.errors import InputError, QuestionError
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.binning import Binning
 from optimaldp.questions.literals import read_edge
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.tables.tally import People, steps_between
 
 FORMAT = "optimaldp release 2"
@@ -110,7 +110,9 @@ def whole(value: Any, name: str) -> int:
     return int(value)
 
 
-def false_claim(document: Mapping[str, Any], request: Request, mechanism: Mechanism, checks: Sequence[str]) -> str:
+def false_claim(
+    document: Mapping[str, Any], request: Request, mechanism: QuestionMechanism, checks: Sequence[str]
+) -> str:
     """The first thing that the document says and that is not so; nothing if all of it is.
 
     Numbers and names are compared whatever version wrote them, sentences only if it was this one.
@@ -139,12 +141,12 @@ def false_claim(document: Mapping[str, Any], request: Request, mechanism: Mechan
     return ""
 
 
-def _numbers(request: Request, mechanism: Mechanism) -> dict[str, Any]:
+def _numbers(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
     claims: dict[str, Any] = {"mechanism": mechanism.name, "delta_used": fraction_text(_used_delta(request, mechanism))}
     return claims | ({"aim": str(request.aim)} if mechanism.setting.levels else {})
 
 
-def _sentences(request: Request, mechanism: Mechanism) -> dict[str, Any]:
+def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level),
@@ -156,11 +158,11 @@ def _sentences(request: Request, mechanism: Mechanism) -> dict[str, Any]:
     }
 
 
-def _used_delta(request: Request, mechanism: Mechanism) -> Any:
+def _used_delta(request: Request, mechanism: QuestionMechanism) -> Any:
     return request.level.delta if mechanism.uses_delta else 0
 
 
-def _spent_is_right(spent: object, request: Request, mechanism: Mechanism) -> bool:
+def _spent_is_right(spent: object, request: Request, mechanism: QuestionMechanism) -> bool:
     """The level without a delta that is not used; nothing at all for an answer that a ledger had already."""
     if spent is None:
         return True
@@ -170,7 +172,7 @@ def _spent_is_right(spent: object, request: Request, mechanism: Mechanism) -> bo
     return plain(spent) in (used, {"epsilon": "0", "delta": "0"})
 
 
-def _levels_agree(written: object, mechanism: Mechanism) -> bool:
+def _levels_agree(written: object, mechanism: QuestionMechanism) -> bool:
     """Levels as people wrote them: cut at the release's own, they are those of the mechanism, or 0 for who is not asked."""
     if not mechanism.setting.levels:
         return written is None
@@ -206,7 +208,7 @@ def _own_version() -> str:
     return __version__
 
 
-def possible(answer: object, request: Request, mechanisms: Sequence[Mechanism]) -> bool:
+def possible(answer: object, request: Request, mechanisms: Sequence[QuestionMechanism]) -> bool:
     """Whether a release of this request can give this answer: one, or one for each group."""
     if request.groups is None:
         return _possible(answer, mechanisms[0])
@@ -215,7 +217,7 @@ def possible(answer: object, request: Request, mechanisms: Sequence[Mechanism]) 
     return all(_possible(one, mechanism) for one, mechanism in zip(answer.values(), mechanisms))
 
 
-def _possible(answer: Any, mechanism: Mechanism) -> bool:
+def _possible(answer: Any, mechanism: QuestionMechanism) -> bool:
     spec = mechanism.spec()
     kind = spec["kind"]
     if kind == "quantile":
@@ -241,7 +243,7 @@ def _different(values: Iterable[Any], kinds: tuple[type, ...]) -> bool:
     return plain_values and len(set(listed)) == len(listed)
 
 
-def _is_histogram(answer: object, mechanism: Mechanism) -> bool:
+def _is_histogram(answer: object, mechanism: QuestionMechanism) -> bool:
     if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
         return False
     counts = list(answer.values())
@@ -251,7 +253,7 @@ def _is_histogram(answer: object, mechanism: Mechanism) -> bool:
     return people is None or sum(counts) == people
 
 
-def _is_quantiles(answer: object, mechanism: Mechanism) -> bool:
+def _is_quantiles(answer: object, mechanism: QuestionMechanism) -> bool:
     question: Any = mechanism.question
     if not isinstance(answer, Mapping) or list(answer) != [fraction_text(rank) for rank in question.ranks]:
         return False
@@ -274,10 +276,10 @@ def _bin(binning: Binning, name: object) -> int | None:
 
 
 def differing_field(
-    mechanism: Mechanism, request: Request, published: Mapping[str, Any], sizes: Sequence[int | None] | None
+    mechanism: QuestionMechanism, request: Request, published: Mapping[str, Any], sizes: Sequence[int | None] | None
 ) -> str:
     """The first public number of a mechanism that differs from the one which the question has; nothing if none does."""
-    expected = mechanism_document(mechanism, request, sizes)
+    expected = law_document(mechanism, request, sizes)
     names = sorted({*expected, *map(str, published)})
     return next((name for name in names if plain(expected.get(name)) != plain(published.get(name))), "")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from optimaldp.asking.cautions import cautions
 from optimaldp.asking.draft import Asked, Draft, DraftOptions, Number
-from optimaldp.asking.preparing import Prepared, levels_of, personal_costs, prepare, withhold_details
+from optimaldp.asking.preparing import Prepared, counted_levels, personal_costs, prepare, withhold_details
 from optimaldp.asking.repeats import warn_of_paid_repeats
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import Release, now
@@ -20,8 +20,8 @@ from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
 from optimaldp.sampling import SystemBits
-from optimaldp.tables import Source, check, count_checked, open_source
-from optimaldp.tables.plans import Plan
+from optimaldp.tables import Source, count_checked, open_source, plan_counting
+from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.tally import Counted, Option
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def release_each(
         if ledger is not None:
             return _with_ledger(opened, drafts, ledger)
         requests = [draft.request().settled(opened.schema) for draft in drafts]
-        plans = [check(opened, request.tally, request.people) for request in requests]
+        plans = [plan_counting(opened, request.tally, request.people) for request in requests]
         made = []
         for request, plan in zip(requests, plans):
             prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
@@ -180,7 +180,7 @@ def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str |
 
 def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger) -> list[Release]:
     requests = [draft.request(book).settled(opened.schema) for draft in drafts]
-    plans = [check(opened, request.tally, request.people) for request in requests]
+    plans = [plan_counting(opened, request.tally, request.people) for request in requests]
     version = opened.version()
     known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]
     fresh = [(request, plan) for request, plan, recorded in zip(requests, plans, known) if recorded is None]
@@ -188,7 +188,9 @@ def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger) -> li
     return [recorded if recorded is not None else next(released) for recorded in known]
 
 
-def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, version: str | None) -> list[Release]:
+def _paid(
+    opened: Source, fresh: Sequence[tuple[Request, CountingPlan]], book: Ledger, version: str | None
+) -> list[Release]:
     from optimaldp.ledger import Charge
 
     requests = [request for request, _ in fresh]
@@ -211,7 +213,7 @@ def _paid(opened: Source, fresh: Sequence[tuple[Request, Plan]], book: Ledger, v
 
 
 def _prepared(
-    opened: Source, checked: tuple[Request, Plan], together: Sequence[Request], book: Ledger
+    opened: Source, checked: tuple[Request, CountingPlan], together: Sequence[Request], book: Ledger
 ) -> tuple[Prepared, tuple[Table, ...], frozenset[Epsilon]]:
     request, plan = checked
     counted = count_checked(opened, plan)
@@ -226,7 +228,7 @@ def _weightless(book: Ledger, request: Request, together: Sequence[Request], cou
         return frozenset()
     # All or none of the questions of this column: what is asked together is charged together.
     levels = [one.level for one in together if one.people.levels == column]
-    askable = book.askable(column, levels_of(counted), level=levels, part=_part_text(request))
+    askable = book.askable(column, counted_levels(counted), level=levels, part=_part_text(request))
     return frozenset(own for own, may in askable.items() if not may)
 
 
@@ -243,7 +245,7 @@ def _charge(request: Request) -> dict[str, Any]:
     }
 
 
-def _recorded(book: Ledger, request: Request, plan: Plan, version: str | None) -> Release | None:
+def _recorded(book: Ledger, request: Request, plan: CountingPlan, version: str | None) -> Release | None:
     """The answer that the ledger already holds for this very question, level, people and data: it costs nothing."""
     same = book.opening.neighbours is request.neighbours and book.opening.unit == request.people.unit
     if not same or version is None:

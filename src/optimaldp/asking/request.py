@@ -13,7 +13,7 @@ from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbour
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
 from optimaldp.tables.schema import Schema
-from optimaldp.tables.tally import Keys, Option, Options, People, Tally
+from optimaldp.tables.tally import KeyTally, Option, Options, People, Tally
 
 OTHER = "(other)"
 
@@ -53,11 +53,11 @@ class Request:
     public_groups: bool = False
 
     @property
-    def tally(self) -> Tally | Keys:
+    def tally(self) -> Tally | KeyTally:
         own = self.question.tally
         if self.groups is None:
             return own
-        if isinstance(own, Keys):
+        if isinstance(own, KeyTally):
             raise QuestionError("by", self.groups.column, f"does not go with {self.question}", "ask it without groups")
         return Tally((Options(self.groups.column, self.groups.listed), *own.readings))
 

@@ -19,7 +19,7 @@ from optimaldp.ledger.agreement import AS_STORED
 from optimaldp.ledger.opening import is_server, ledger_exists
 from optimaldp.ledger.people import Part, read_parts
 from optimaldp.questions.base import Question
-from optimaldp.tables import Source, check, open_source
+from optimaldp.tables import Source, open_source, plan_counting
 from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def open_table(
 def _check_parts(parts: tuple[Part, ...], opened: Source) -> None:
     """Whether the table has the column of the parts, before a ledger remembers it for ever."""
     for part in parts:
-        check(opened, Tally((Condition(EVERY_RECORD),)), People(part=(str(part.column), part.value)))
+        plan_counting(opened, Tally((Condition(EVERY_RECORD),)), People(part=(str(part.column), part.value)))
 
 
 def _name_of(ledger: str | os.PathLike[str]) -> str:

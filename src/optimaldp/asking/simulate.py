@@ -11,7 +11,7 @@ from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import ball
 from optimaldp.questions.base import Question
-from optimaldp.tables.tally import Keys
+from optimaldp.tables.tally import KeyTally
 
 
 def release_many(
@@ -35,7 +35,12 @@ def release_many(
 
     request = read_request(question, epsilon=epsilon, delta=delta, neighbours=neighbours)
     asked, tally = request.question, request.question.tally
-    if isinstance(tally, Keys) or asked.answers is None or len(asked.answers) > 10_000 or "histogram" in str(asked)[:9]:
+    if (
+        isinstance(tally, KeyTally)
+        or asked.answers is None
+        or len(asked.answers) > 10_000
+        or "histogram" in str(asked)[:9]
+    ):
         remedy = "simulate it with optimaldp.histograms"
         raise QuestionError("question", str(asked), "has no short list of answers", remedy)
     asked.read_counts(counts)

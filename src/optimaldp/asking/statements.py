@@ -11,7 +11,7 @@ from optimaldp.asking.result import Statement, epsilon_means
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.counted import ReleasedCounts
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 
 
 def statement(prepared: Prepared) -> Statement:
@@ -29,7 +29,7 @@ def statement(prepared: Prepared) -> Statement:
         "delta_used": fraction_text(prepared.spent.delta),
         "notes": request.notes(),
         **_personal(prepared),
-        "mechanism_document": mechanism_document(mechanism, request, _group_sizes(prepared)),
+        "mechanism_document": law_document(mechanism, request, _group_sizes(prepared)),
     }
 
 
@@ -60,8 +60,8 @@ def _group_sizes(prepared: Prepared) -> list[int | None] | None:
     return [certified.mechanism.setting.people for _, certified in prepared.parts]
 
 
-def mechanism_document(
-    mechanism: Mechanism, request: Request, group_sizes: Sequence[int | None] | None = None
+def law_document(
+    mechanism: QuestionMechanism, request: Request, group_sizes: Sequence[int | None] | None = None
 ) -> dict[str, Any]:
     """The mechanism's name and every public number that its law depends on; of public groups the size of each."""
     setting = mechanism.setting

@@ -22,7 +22,7 @@ from optimaldp.certify.questions import examine_release, require_groups_together
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Setting
-from optimaldp.questions.mechanism import Mechanism as Answering
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.results import Result
 
@@ -108,7 +108,7 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
     return Reexamined(True, findings[0].checks)
 
 
-def _rebuilt(request: Request, setting: Setting, published: Mapping[str, Any]) -> Answering:
+def _rebuilt(request: Request, setting: Setting, published: Mapping[str, Any]) -> QuestionMechanism:
     if published.get("name") == "prior optimum" and isinstance(setting.aim, Prior) and request.question.takes_prior:
         return PriorVotes.published(request.question, setting, published)
     return request.question.mechanism(setting)

@@ -14,14 +14,14 @@ from functools import lru_cache
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 
-Row = Sequence[Fraction]
+Distribution = Sequence[Fraction]
 
 INFINITE_RATIO = None  # no finite epsilon is enough
 _FIRST_BITS = 128
 _MOST_BITS = 1 << 14  # two Gaussian quantiles that agree to this many bits count as a violation: the safe side
 
 
-def least_ratio(upper: Row, lower: Row, delta: Fraction) -> Fraction | None:
+def least_ratio(upper: Distribution, lower: Distribution, delta: Fraction) -> Fraction | None:
     """The least ``x >= 1`` with ``upper(S) <= x lower(S) + delta`` for every event S; ``None`` if there is none.
 
     >>> least_ratio((Fraction(9, 10), Fraction(1, 10)), (Fraction(8, 10), Fraction(2, 10)), Fraction(1, 10))
@@ -62,7 +62,7 @@ def enclosure(epsilon: Epsilon, bits: int = _FIRST_BITS) -> tuple[Fraction, Frac
     return epsilon.ratio_below(bits=bits), epsilon.ratio_above(bits=bits)
 
 
-def within_gaussian(upper: Row, lower: Row, mu: Fraction) -> bool:
+def within_gaussian(upper: Distribution, lower: Distribution, mu: Fraction) -> bool:
     """Whether ``upper(S) <= Phi(Phi^-1(lower(S)) + mu)`` for every event S.
 
     The worst events are the same: Phi(Phi^-1(.) + mu) is concave, so it lies above the hull of what the nested events reach.
@@ -93,7 +93,7 @@ def normal_quantile(probability: Fraction) -> Ball:
     return nearer if 2 * probability <= 1 else -nearer
 
 
-def _worst_events(upper: Row, lower: Row) -> Iterator[tuple[Fraction, Fraction]]:
+def _worst_events(upper: Distribution, lower: Distribution) -> Iterator[tuple[Fraction, Fraction]]:
     """The probabilities under both of the nested events, largest ratio first; answers that neither gives are left out."""
     pairs = [(a, b) for a, b in zip(upper, lower) if a or b]
     pairs.sort(key=_by_falling_ratio)

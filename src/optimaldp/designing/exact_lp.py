@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 from flint import fmpq
 
-from optimaldp.designing.exact_simplex import Infeasible, Row, Simplex
+from optimaldp.designing.exact_simplex import Infeasible, Simplex, SparseRow
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 
@@ -38,9 +38,9 @@ class Constraint:
     bound: Fraction
 
     @cached_property
-    def exact(self) -> Row:
+    def exact(self) -> SparseRow:
         """The same in the arithmetic of the exact solver."""
-        return Row({j: _rational(c) for j, c in self.terms.items()}, _rational(self.bound))
+        return SparseRow({j: _rational(c) for j, c in self.terms.items()}, _rational(self.bound))
 
     @cached_property
     def floats(self) -> tuple[list[int], list[float], float]:
@@ -167,7 +167,7 @@ def _basis(constraints: Sequence[Constraint], columns: int, floats: Floats) -> l
     return [tight[k] for k in chosen] + [len(constraints) + j for j in range(columns) if j not in pivots]
 
 
-def _independent(rows: list[Row], columns: int, last: set[int]) -> tuple[list[int], set[int]]:
+def _independent(rows: list[SparseRow], columns: int, last: set[int]) -> tuple[list[int], set[int]]:
     """Gaussian elimination, row by row: which rows are independent, and the column that each one settles.
 
     Columns in *last* (variables at zero) settle nothing.

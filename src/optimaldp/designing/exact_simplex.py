@@ -20,7 +20,7 @@ _ZERO = fmpq(0)
 
 
 @dataclass(frozen=True)
-class Row:
+class SparseRow:
     """``terms · x <= bound``."""
 
     terms: Sparse
@@ -49,7 +49,7 @@ class Infeasible(Exception):  # noqa: N818  (an answer, not a fault)
 class Simplex:
     """One program; constraints are numbered rows first, then ``x_j >= 0`` as ``len(rows) + j``."""
 
-    def __init__(self, objective: Sparse, rows: Sequence[Row], columns: int) -> None:
+    def __init__(self, objective: Sparse, rows: Sequence[SparseRow], columns: int) -> None:
         self._objective, self._rows, self._columns = objective, rows, columns
         self._last: tuple[object, SparseLU] | None = None
 

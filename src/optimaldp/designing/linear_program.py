@@ -31,7 +31,7 @@ _MOST_TRIED = 8  # prefix sums that are looked at as the other half of a conflic
 
 
 @dataclass(frozen=True)
-class Prefix:
+class WantedPrefix:
     """The probability of the k most wanted answers of one dataset."""
 
     vertex: int
@@ -72,23 +72,23 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), certificate)
 
 
-def free_prefixes(problem: Problem) -> list[Prefix]:
+def free_prefixes(problem: Problem) -> list[WantedPrefix]:
     """Every prefix sum that is to be chosen."""
     return [
-        Prefix(v, tuple(sorted(problem.preferences.order(v)[:k])))
+        WantedPrefix(v, tuple(sorted(problem.preferences.order(v)[:k])))
         for v in range(len(problem.graph))
         if v not in problem.fixed
         for k in range(1, len(problem.answers))
     ]
 
 
-def _value(rows: list[Row], prefix: Prefix) -> Fraction:
+def _value(rows: list[Row], prefix: WantedPrefix) -> Fraction:
     return sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))
 
 
 def _compare(
-    program: EventProgram, prefixes: list[Prefix], rows: list[Row], bounds: dict[Event, Bounds], best: Solution
-) -> tuple[list[DualProof] | None, tuple[Prefix, Solution] | None]:
+    program: EventProgram, prefixes: list[WantedPrefix], rows: list[Row], bounds: dict[Event, Bounds], best: Solution
+) -> tuple[list[DualProof] | None, tuple[WantedPrefix, Solution] | None]:
     """Proofs for the prefix sums that paths do not bound tightly, or the first one that could be larger elsewhere.
 
     Proofs are ``None`` if floats decided somewhere.
@@ -115,12 +115,12 @@ def _compare(
     return proofs if proven else None, None
 
 
-def _by_loss(prefixes: list[Prefix], rows: list[Row], instead: list[Row]) -> list[Prefix]:
+def _by_loss(prefixes: list[WantedPrefix], rows: list[Row], instead: list[Row]) -> list[WantedPrefix]:
     """The prefix sums in the order of what they lose where another has its maximum: the first ones stand in its way."""
     return sorted(prefixes, key=lambda prefix: _value(instead, prefix) - _value(rows, prefix))
 
 
-def _proof(program: EventProgram, prefix: Prefix, single: Solution) -> DualProof:
+def _proof(program: EventProgram, prefix: WantedPrefix, single: Solution) -> DualProof:
     return DualProof(prefix.vertex, prefix.event, single.value, program.event_multipliers(single))
 
 
@@ -144,11 +144,11 @@ def _value_text(solution: Solution) -> str:
 
 
 def _clash_words(
-    problem: Problem, program: EventProgram, prefixes: list[Prefix], missed: Prefix, most: Solution
+    problem: Problem, program: EventProgram, prefixes: list[WantedPrefix], missed: WantedPrefix, most: Solution
 ) -> dict[str, Any]:
     """Two prefix sums that cannot both be had: each with its own maximum, and the most that their sum can be."""
 
-    def words(prefix: Prefix, solution: Solution) -> dict[str, Any]:
+    def words(prefix: WantedPrefix, solution: Solution) -> dict[str, Any]:
         answers = [problem.answers[a] for a in problem.preferences.order(prefix.vertex)[: len(prefix.event)]]
         return {"dataset": problem.graph.names[prefix.vertex], "answers": answers, "most": _value_text(solution)}
 

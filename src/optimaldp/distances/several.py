@@ -29,7 +29,7 @@ MOST_THRESHOLDS = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class Clause:
     """One of the thresholds; *among*: whether its tally has a third kind of people, those outside."""
 
     condition: LinearCondition
@@ -40,11 +40,11 @@ class Part:
         both = (self.condition.yes_weight, self.condition.no_weight)
         return (*both, 0) if self.among else both
 
-    def negated(self) -> Part:
-        return Part(self.condition.negated(), self.among)
+    def negated(self) -> Clause:
+        return Clause(self.condition.negated(), self.among)
 
 
-Parts = Sequence[Part]
+Parts = Sequence[Clause]
 Cells = Sequence[int]
 """People by the combination of their cells, the first threshold's slowest: (yes yes, yes no, no yes, no no) for two."""
 
@@ -94,12 +94,12 @@ def chain_flips_of_any(parts: Parts, cells: Cells, neighbours: Neighbours) -> Mo
 
 
 @lru_cache(maxsize=64)
-def _negated(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _negated(parts: tuple[Clause, ...]) -> tuple[Clause, ...]:
     return tuple(part.negated() for part in parts)
 
 
 @lru_cache(maxsize=64)
-def _weights(parts: tuple[Part, ...]) -> tuple[tuple[int, ...], ...]:
+def _weights(parts: tuple[Clause, ...]) -> tuple[tuple[int, ...], ...]:
     """What a person of each cell weighs for every part."""
     if not 1 <= len(parts) <= MOST_THRESHOLDS:
         raise QuestionError("thresholds", len(parts), f"are not 1 to {MOST_THRESHOLDS}", "ask the others by themselves")
@@ -126,7 +126,7 @@ def _breaking(parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
     return min(_alone(part.negated(), i, parts, cells, neighbours) for i, part in enumerate(parts))
 
 
-def _alone(target: Part, position: int, parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
+def _alone(target: Clause, position: int, parts: Parts, cells: Cells, neighbours: Neighbours) -> Moves:
     people = dict.fromkeys(("yes", "no", "outside"), 0)
     for names, number in zip(_names(tuple(part.among for part in parts)), cells):
         people[names[position]] += number

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
-from optimaldp.graphs.edge_levels import number_levels, read_level
+from optimaldp.graphs.edge_levels import number_levels, read_edge_level
 from optimaldp.graphs.names import check_unique, numbers_of
 from optimaldp.privacy import Level
 
@@ -104,7 +104,7 @@ class DatasetGraph:
 
     def with_level(self, level: object) -> DatasetGraph:
         """The same graph with one level on every edge: a :class:`Level`, an epsilon or a pair (epsilon, delta)."""
-        made = self.with_levels([read_level(level)])
+        made = self.with_levels([read_edge_level(level)])
         if "arcs" in self.__dict__ and made.levels[0].reversed() == made.levels[0]:
             # The arcs were sorted already, and one symmetric level needs no sorting.
             made.__dict__["arcs"] = Arcs(self.arcs.first, self.arcs.heads, np.zeros_like(self.arcs.heads))
@@ -112,7 +112,7 @@ class DatasetGraph:
 
     def with_levels(self, levels: Sequence[Any], level_of_edge: object = None) -> DatasetGraph:
         """The same graph with other levels; *level_of_edge* says which of them each edge has (all the first if left out)."""
-        read = [read_level(level) for level in levels]
+        read = [read_edge_level(level) for level in levels]
         return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge)
 
     def __len__(self) -> int:
@@ -205,4 +205,4 @@ def _read_edge(edge: Sequence[Any], number: Mapping[str, int], level: Level | No
         if end not in number:
             raise GraphError("edges", end, "is not a dataset of this graph", "name it among the datasets")
     chosen = edge[2] if len(edge) > 2 else level
-    return number[edge[0]], number[edge[1]], None if chosen is None else read_level(chosen)
+    return number[edge[0]], number[edge[1]], None if chosen is None else read_edge_level(chosen)

@@ -13,10 +13,10 @@ from optimaldp.privacy import Level
 from optimaldp.privacy import level as make_level
 
 
-def read_level(value: object) -> Level:
+def read_edge_level(value: object) -> Level:
     """A level as it is, from an epsilon, or from a pair (epsilon, delta).
 
-    >>> print(read_level("ln(2)"), read_level((1, 0.1)))
+    >>> print(read_edge_level("ln(2)"), read_edge_level((1, 0.1)))
     (ln(2), 0)-DP (1, 0.1)-DP
     """
     if isinstance(value, (tuple, list)) and len(value) == 2:
@@ -31,8 +31,8 @@ def levels_per_part(count: int, level: object, levels: Sequence[Any] | None, *, 
     if levels is not None:
         if len(levels) != count:
             raise GraphError("levels", len(levels), f"levels do not fit {count}", f"give one per {part}")
-        return [read_level(value) for value in levels]
-    return None if level is None else [read_level(level)] * count
+        return [read_edge_level(value) for value in levels]
+    return None if level is None else [read_edge_level(level)] * count
 
 
 def number_levels(levels: Sequence[Level]) -> tuple[tuple[Level, ...], npt.NDArray[np.int32]]:

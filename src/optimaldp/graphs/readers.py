@@ -11,7 +11,7 @@ import numpy.typing as npt
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.edge_levels import levels_from_arrays, number_levels, read_level
+from optimaldp.graphs.edge_levels import levels_from_arrays, number_levels, read_edge_level
 from optimaldp.graphs.morphisms import HasRows
 from optimaldp.graphs.names import FunctionNames, NumberNames
 from optimaldp.graphs.preferences import Preferences
@@ -19,7 +19,7 @@ from optimaldp.privacy import ApproximateDP, Level, directed
 from optimaldp.privacy import level as make_level
 
 Names = Sequence[str] | Callable[[int], str] | None
-Row = tuple[int, int, Level | None]  # tail, head, level
+ReadEdge = tuple[int, int, Level | None]  # tail, head, level
 
 
 def from_arrays(
@@ -139,7 +139,7 @@ def from_networkx(graph: Any, *, level: Any = None) -> DatasetGraph:
     return DatasetGraph(names, tails, heads, levels=levels, level_of_edge=which if levels else None)
 
 
-def _refuse_gaps(rows: list[Row], names: Sequence[str]) -> None:
+def _refuse_gaps(rows: list[ReadEdge], names: Sequence[str]) -> None:
     bare = [row for row in rows if row[2] is None]
     if bare and len(bare) < len(rows):
         pair = (names[bare[0][0]], names[bare[0][1]])
@@ -148,20 +148,20 @@ def _refuse_gaps(rows: list[Row], names: Sequence[str]) -> None:
 
 def _edge_level(u: object, v: object, data: Mapping[str, Any], default: object) -> Level | None:
     if "level" in data:
-        return read_level(data["level"])
+        return read_edge_level(data["level"])
     if "epsilon" in data:
         return make_level(data["epsilon"], data.get("delta", 0))
     if "delta" in data:
         raise GraphError("edges", (str(u), str(v)), "has a delta but no epsilon", "give both")
-    return None if default is None else read_level(default)
+    return None if default is None else read_edge_level(default)
 
 
-def _join_arcs(rows: list[Row]) -> list[Row]:
+def _join_arcs(rows: list[ReadEdge]) -> list[ReadEdge]:
     """Arcs as edges. Two arcs that agree are one edge; others promise nothing backwards, and parallel edges all hold."""
     ahead: dict[tuple[int, int], list[Level]] = {}
     for u, v, one in rows:
         ahead.setdefault((u, v), []).extend([one] if one is not None else [])
-    edges: list[Row] = []
+    edges: list[ReadEdge] = []
     for (u, v), levels in ahead.items():
         if not levels:  # no levels yet: arcs only say who are neighbours
             edges += [(u, v, None)] if u < v or (v, u) not in ahead else []

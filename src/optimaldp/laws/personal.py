@@ -26,7 +26,7 @@ from optimaldp.laws.weighted_votes import count_exponent, mean_exponent, share_e
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.trajectory import Number
 
-Row = tuple[Epsilon, int, int, int]
+LevelCounts = tuple[Epsilon, int, int, int]
 """(level, yes, no, outside)."""
 
 MeanRow = tuple[Epsilon, Mapping[int, int], int]
@@ -34,7 +34,12 @@ MeanRow = tuple[Epsilon, Mapping[int, int], int]
 
 
 def threshold_sides(
-    condition: LinearCondition, rows: Sequence[Row], aim: Aim, *, among: bool = False, delta: Fraction = Fraction(0)
+    condition: LinearCondition,
+    rows: Sequence[LevelCounts],
+    aim: Aim,
+    *,
+    among: bool = False,
+    delta: Fraction = Fraction(0),
 ) -> Sides:
     """P(yes) and P(no) of a count or share, exactly or at the current precision.
 
@@ -116,7 +121,7 @@ def merged_rows(by_level: Sequence[Sequence[Any]]) -> list[tuple[Epsilon, tuple[
     return sorted((epsilon, counts) for epsilon, counts in merged.items() if sum(counts))
 
 
-def _row(row: Sequence[Any]) -> Row:
+def _row(row: Sequence[Any]) -> LevelCounts:
     level, *counts = row
     if len(counts) not in (2, 3) or any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in counts):
         raise LevelError("by_level", "(not shown)", "is not a list of (epsilon, yes, no)", "counts are whole numbers")
@@ -126,7 +131,7 @@ def _row(row: Sequence[Any]) -> Row:
     return epsilon, counts[0], counts[1], counts[2] if len(counts) == 3 else 0
 
 
-def _as_count(condition: LinearCondition, rows: Sequence[Row]) -> tuple[LinearCondition, list[Row]]:
+def _as_count(condition: LinearCondition, rows: Sequence[LevelCounts]) -> tuple[LinearCondition, list[LevelCounts]]:
     """A share of none or of all among some people is a count among everybody, whose number is public."""
     if condition.no_weight == 0:
         return condition, [(epsilon, yes, no + outside, 0) for epsilon, yes, no, outside in rows]
@@ -134,7 +139,7 @@ def _as_count(condition: LinearCondition, rows: Sequence[Row]) -> tuple[LinearCo
     return swapped, [(epsilon, no, yes + outside, 0) for epsilon, yes, no, outside in rows]
 
 
-def _totals(rows: Sequence[Row]) -> tuple[int, int, int]:
+def _totals(rows: Sequence[LevelCounts]) -> tuple[int, int, int]:
     return sum(row[1] for row in rows), sum(row[2] for row in rows), sum(row[3] for row in rows)
 
 
@@ -148,7 +153,7 @@ def _from_exponent(exponent: LogNumber | float, largest: Epsilon, delta: Fractio
     return SURE if exponent > 0 else SURE[::-1]
 
 
-def _one_level(condition: LinearCondition, rows: Sequence[Row], among: bool, delta: Fraction) -> Sides:
+def _one_level(condition: LinearCondition, rows: Sequence[LevelCounts], among: bool, delta: Fraction) -> Sides:
     yes, no, outside = _totals(rows)
     if not among:
         no, outside = no + outside, 0
@@ -157,7 +162,7 @@ def _one_level(condition: LinearCondition, rows: Sequence[Row], among: bool, del
     return _sides(condition.holds(yes, no), error)
 
 
-def _balanced(condition: LinearCondition, rows: Sequence[Row], delta: Fraction) -> Sides:
+def _balanced(condition: LinearCondition, rows: Sequence[LevelCounts], delta: Fraction) -> Sides:
     votes = sorted(((epsilon, yes, no + outside) for epsilon, yes, no, outside in rows), key=lambda row: row[0])
     yes, no = sum(own for _, own, _ in votes), sum(others for _, _, others in votes)
     holds = condition.holds(yes, no)
@@ -171,7 +176,7 @@ def _balanced(condition: LinearCondition, rows: Sequence[Row], delta: Fraction) 
     return _sides(holds, error)
 
 
-def _among_exponent(condition: LinearCondition, rows: Sequence[Row], aim: Aim) -> LogNumber | float:
+def _among_exponent(condition: LinearCondition, rows: Sequence[LevelCounts], aim: Aim) -> LogNumber | float:
     if aim is Aim.TYPICAL:
         return share_exponent(condition, [(epsilon, yes, no) for epsilon, yes, no, _ in rows])
     down, up = list[Step](), list[Step]()

@@ -23,7 +23,7 @@ from optimaldp.mechanisms.bulk_text import edges_text, object_text, prefers_text
 from optimaldp.mechanisms.certificate import Certificate
 from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
 from optimaldp.mechanisms.float_text import written_rows
-from optimaldp.mechanisms.level_documents import level_document, read_level
+from optimaldp.mechanisms.level_documents import level_document, read_written_level
 from optimaldp.mechanisms.mechanism import Mechanism
 from optimaldp.mechanisms.rows import SharedRows
 from optimaldp.privacy import Level
@@ -199,7 +199,7 @@ def _answers_of(rows: Mapping[str, Any]) -> list[str]:
 
 def _read_graph(document: Mapping[str, Any], answers: list[str]) -> tuple[DatasetGraph, Preferences]:
     prefers = _read_prefers(document["prefers"])
-    default = read_level(document["privacy"], name="privacy") if document.get("privacy") is not None else None
+    default = read_written_level(document["privacy"], name="privacy") if document.get("privacy") is not None else None
     edges = document["edges"]
     if not isinstance(edges, list):
         raise ProblemError("edges", edges, "is not a list", 'write [["a", "b"], ["b", "c"]]')
@@ -245,7 +245,7 @@ def _read_edges(
     elif default is None:
         i = next(i for i, edge in enumerate(edges) if len(edge) == 2)
         raise ProblemError(f"edges[{i}]", edges[i], "has no privacy level", "give it one, or a default in privacy")
-    levels = [read_level(edges[i][2], name=f"edges[{i}]") for i in own[list(places.values())].tolist()]
+    levels = [read_written_level(edges[i][2], name=f"edges[{i}]") for i in own[list(places.values())].tolist()]
     known = {text: place for place, text in enumerate(places, start=1)}
     which = np.zeros(len(edges), dtype=np.int64)
     which[own] = list(map(known.__getitem__, texts))

@@ -24,7 +24,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Dominance:
     """The relation, with a dataset where the first is strictly better and one where it is strictly worse, if any."""
 
     relation: Relation
@@ -32,7 +32,7 @@ class Comparison:
     worse_at: str | None
 
 
-def compare(first: Mechanism, second: Mechanism) -> Comparison:
+def compare(first: Mechanism, second: Mechanism) -> Dominance:
     """Compare prefix sums along every dataset's own preference: dominance is at least as large everywhere."""
     if first.preferences != second.preferences or list(first.datasets) != list(second.datasets):
         raise MechanismError("mechanisms", "two", "cannot be compared: they are not about the same datasets and wishes")
@@ -49,7 +49,7 @@ def compare(first: Mechanism, second: Mechanism) -> Comparison:
         (False, True): Relation.WORSE,
         (True, True): Relation.INCOMPARABLE,
     }[better is not None, worse is not None]
-    return Comparison(relation, better, worse)
+    return Dominance(relation, better, worse)
 
 
 def hamming(wanted: str, given: str) -> Fraction:

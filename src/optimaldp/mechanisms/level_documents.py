@@ -13,10 +13,10 @@ from optimaldp.privacy.numbers import fraction_text, read_probability
 _WAY_OUT = 'write {"epsilon": "ln(2)", "delta": "0.1"}, a list of such, {"mu": 1}, or {"forward": …, "backward": …}'
 
 
-def read_level(document: object, *, name: str) -> Level:
+def read_written_level(document: object, *, name: str) -> Level:
     """Read a level; errors name the field *name* and the value.
 
-    >>> print(read_level({"epsilon": "ln(2)"}, name="privacy"), read_level({"mu": 1}, name="privacy"))
+    >>> print(read_written_level({"epsilon": "ln(2)"}, name="privacy"), read_written_level({"mu": 1}, name="privacy"))
     (ln(2), 0)-DP 1-Gaussian DP
     """
     if isinstance(document, Mapping) and "mu" in document:
@@ -30,7 +30,7 @@ def read_level(document: object, *, name: str) -> Level:
 
 
 def level_document(level: Level) -> Any:
-    """Write a level such that :func:`read_level` gives it back exactly."""
+    """Write a level such that :func:`read_written_level` gives it back exactly."""
     if isinstance(level, GaussianDP):
         return {"mu": fraction_text(level.mu)}
     if not isinstance(level, ApproximateDP):

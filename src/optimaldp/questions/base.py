@@ -16,11 +16,11 @@ from optimaldp.errors import NoMarginError, QuestionError
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Cells, Setting
 from optimaldp.privacy import Neighbours
-from optimaldp.tables.tally import Condition, Keys, Option, Reading, Tally
+from optimaldp.tables.tally import Condition, KeyTally, Option, Reading, Tally
 
 if TYPE_CHECKING:
     from optimaldp.questions.accuracy import Accuracy
-    from optimaldp.questions.mechanism import Mechanism
+    from optimaldp.questions.mechanism import QuestionMechanism
     from optimaldp.questions.rivals import Rival
     from optimaldp.tables.schema import Schema
 
@@ -43,7 +43,7 @@ class Question(ABC):
         """What is read of each person's record, without *among*."""
 
     @property
-    def tally(self) -> Tally | Keys:
+    def tally(self) -> Tally | KeyTally:
         """Which counts of people it needs."""
         asked = () if self.among is None else (Condition(self.among),)
         return Tally((*self.readings, *asked))
@@ -74,7 +74,7 @@ class Question(ABC):
         return self.flips(counts, neighbours)
 
     @abstractmethod
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         """How it is answered at this setting: public, and not yet examined by the referee."""
 
     @abstractmethod

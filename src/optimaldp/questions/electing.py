@@ -11,14 +11,14 @@ from optimaldp.laws.weighted_votes import weighted_counts, winner_by_weights
 from optimaldp.laws.winner import WinnerClaim, draw_winner, winner_claim
 from optimaldp.laws.winner.distribution import claimed_probabilities
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
 
 MOST_LISTED = 60  # options whose whole distribution is computed for one draw; more of them flip one coin each
 
 
 @dataclass(frozen=True)
-class Electing(Mechanism):
+class Electing(QuestionMechanism):
     """One vote for each person."""
 
     optimality = "not claimed; no table is known where it is worse than permute-and-flip"
@@ -58,7 +58,7 @@ class Electing(Mechanism):
 
 
 @dataclass(frozen=True)
-class WeightedElecting(Mechanism):
+class WeightedElecting(QuestionMechanism):
     """People with levels of their own: everybody's vote weighs as much as their level."""
 
     name = "weighted winner"

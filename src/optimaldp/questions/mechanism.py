@@ -15,7 +15,7 @@ from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP
 from optimaldp.questions.base import Question, Spec
 from optimaldp.sampling import BitSource
-from optimaldp.tables.tally import Keys
+from optimaldp.tables.tally import KeyTally
 
 Answer = Any
 """What is printed: a text, or a structure of texts and whole numbers."""
@@ -28,7 +28,7 @@ _DEPENDS_ON_WHO_DISAGREES = (
 
 
 @dataclass(frozen=True)
-class Mechanism(ABC):
+class QuestionMechanism(ABC):
     """How a question is answered.
 
     The referee of :mod:`optimaldp.certify.questions` sees it from outside: a table in, the law of the printed answer out. What is
@@ -76,13 +76,13 @@ class Mechanism(ABC):
     def cells(self) -> int:
         """Into how many cells a record can fall."""
         tally = self.question.tally
-        return 0 if isinstance(tally, Keys) else tally.size
+        return 0 if isinstance(tally, KeyTally) else tally.size
 
     def moves(self, table: Table) -> Moves:
         """The least number of neighbour moves that change the answer, as the question counts them. Private."""
         return self.question.flips(self.question.fold(table.cells), self.setting.neighbours)
 
-    def small_twin(self) -> Mechanism:
+    def small_twin(self) -> QuestionMechanism:
         """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
         smaller = self.question.small_twin()
         return self if smaller is self.question else smaller.mechanism(self.setting)
@@ -113,7 +113,7 @@ class Mechanism(ABC):
 
 
 @dataclass(frozen=True)
-class AtDistance(Mechanism):
+class AtDistance(QuestionMechanism):
     """Yes/no and comparisons of two: right with the greatest probability that the distance to another answer allows."""
 
     name = "balanced chain"

@@ -17,12 +17,12 @@ from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.counted import ReleasedCounts
 from optimaldp.questions.histogram_details import details_of_noise
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
 
 
 @dataclass(frozen=True)
-class NoisyCounts(Mechanism):
+class NoisyCounts(QuestionMechanism):
     """Noise on the lattice of histograms with this total, or independent noise under add-remove; then back to a histogram."""
 
     uses_delta = False  # delta buys nothing where the cells are known
@@ -95,7 +95,7 @@ class NoisyCounts(Mechanism):
 
 
 @dataclass(frozen=True)
-class FiniteCounts(Mechanism):
+class FiniteCounts(QuestionMechanism):
     """The mechanism with the least expected error at this number of people, from the linear program, drawn from exactly."""
 
     name = "finite optimum"

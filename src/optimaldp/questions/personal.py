@@ -18,7 +18,7 @@ from optimaldp.laws.signed import Sides
 from optimaldp.privacy import approximate
 from optimaldp.privacy.balls import ball, working_bits
 from optimaldp.questions.base import Question
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.prior_votes import optimum_at
 
 COMPARED = LinearCondition(1, -1, 1)  # more people have the first option than the second
@@ -31,7 +31,7 @@ def _linear(question: Any) -> tuple[LinearCondition, bool]:
 
 
 @dataclass(frozen=True)
-class WeightedVotes(Mechanism):
+class WeightedVotes(QuestionMechanism):
     """Yes/no with the least error on average: everybody's vote weighs as much as their own level."""
 
     name = "weighted votes"

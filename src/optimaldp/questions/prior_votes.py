@@ -14,11 +14,11 @@ from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.questions.base import Question
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 
 
 @dataclass(frozen=True)
-class PriorVotes(Mechanism):
+class PriorVotes(QuestionMechanism):
     """Yes/no with the least error on average over a prior: a table of probabilities, one for each count of yes by level."""
 
     optimum: GridLaw

@@ -11,7 +11,7 @@ from optimaldp.laws.law import Law
 from optimaldp.laws.quantile import QuantileLaw, quantile_law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP, approximate
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST_EXACT = 64  # people of a table whose law is written in fractions: those o
 
 
 @dataclass(frozen=True)
-class Ranking(Mechanism):
+class Ranking(QuestionMechanism):
     """A law of :mod:`optimaldp.laws.quantile`, made from public numbers before data is read."""
 
     chosen: QuantileLaw

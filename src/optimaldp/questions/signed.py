@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.laws.signed import sides_at
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 
 
 class HasSignedDistance(Protocol):
@@ -21,7 +21,7 @@ class HasSignedDistance(Protocol):
 
 
 @dataclass(frozen=True)
-class BySignedDistance(Mechanism):
+class BySignedDistance(QuestionMechanism):
     """P(yes) = 1 - e^(-epsilon W)/2 above the bound and e^(epsilon W)/2 below it, W in people, the last one in part."""
 
     name = "signed distance"

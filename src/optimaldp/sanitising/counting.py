@@ -8,12 +8,12 @@ from typing import Any
 
 from optimaldp.questions.base import outside_last
 from optimaldp.sanitising.columns import Column
-from optimaldp.tables import Condition, Counted, People, Tally, check, count
+from optimaldp.tables import Condition, Counted, People, Tally, count_people, plan_counting
 
 
 def check_table(opened: Any, columns: Sequence[Column], people: People, among: str | None = None) -> None:
     """Refuse what cannot be counted, before anything is read."""
-    check(opened, _tally(columns, among), people)
+    plan_counting(opened, _tally(columns, among), people)
 
 
 def count_table(opened: object, columns: Sequence[Column], people: People, among: str | None = None) -> Counted:
@@ -21,7 +21,7 @@ def count_table(opened: object, columns: Sequence[Column], people: People, among
 
     Whoever is not *among* those who are asked is in the very last cell, like a person without any value.
     """
-    counted = count(opened, _tally(columns, among), people)
+    counted = count_people(opened, _tally(columns, among), people)
     if among is None:
         return counted
     shape = counted.shape[:-1]

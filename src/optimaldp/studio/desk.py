@@ -49,12 +49,12 @@ class Desk:
     def open(self, *, budget: Any, unit: str | None, neighbours: str | None) -> None:
         """Make the record that pays for a file that was given to the page."""
         from optimaldp.ledger import open_ledger
-        from optimaldp.tables import check
+        from optimaldp.tables import plan_counting
         from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
         if self.is_open:
             raise InputError("data", self.name, "is open already", "choose the file again to begin anew")
-        check(self.source(), Tally((Condition(EVERY_RECORD),)), People(unit))
+        plan_counting(self.source(), Tally((Condition(EVERY_RECORD),)), People(unit))
         dataset = str(self.name)
         open_ledger(str(self._location), budget=budget, dataset=dataset, neighbours=neighbours, unit=unit).close()
 
@@ -87,11 +87,11 @@ class Desk:
     def checked(self, fields: Mapping[str, Any], source: Source) -> Request:
         """The request, its conditions and columns checked against the schema; listed options filled in."""
         from optimaldp.asking.checking import check_request
-        from optimaldp.tables import check
+        from optimaldp.tables import plan_counting
 
         asked = {name: fields[name] for name in ("epsilon", "delta", *OPTIONS) if name in fields}
         request = check_request(fields["question"], ledger=self.table.ledger, data=source, **asked)
-        check(source, request.tally, request.people)
+        plan_counting(source, request.tally, request.people)
         column = getattr(request.question, "column", None)
         listed = source.schema[column].options if column is not None and request.question.answers is None else None
         return request if listed is None else replace(request, question=request.question.with_options(listed))

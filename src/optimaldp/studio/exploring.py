@@ -142,8 +142,8 @@ def attacker(bound: ApproximateDP) -> dict[str, Any]:
     Under (epsilon, delta) an even chance rises at most to ``(e^epsilon + delta) / (e^epsilon + 1)``: half of one plus the largest
     distance in total variation between neighbours, ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``.
 
-    >>> from optimaldp.asking.promise import read_level
-    >>> attacker(read_level("ln(3)"))["after"]
+    >>> from optimaldp.asking.promise import read_release_level
+    >>> attacker(read_release_level("ln(3)"))["after"]
     0.75
     """
     with precision(128):

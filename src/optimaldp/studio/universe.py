@@ -23,7 +23,7 @@ _CHAIN = 8  # steps of a chain that are drawn
 _VALUES = "abcdefghijklmnopqrstuvwxyz"
 
 Groups = tuple[tuple[Epsilon, ...], tuple[int, ...]]
-Row = dict[str, float]
+BarRow = dict[str, float]
 
 
 def level_sizes(request: Request, sizes: Mapping[str, int] | None) -> Groups | None:

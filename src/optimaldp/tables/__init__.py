@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from optimaldp.tables.counting import count, count_checked
+from optimaldp.tables.counting import count_checked, count_people
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.plans import check
+from optimaldp.tables.plans import plan_counting
 from optimaldp.tables.readings import Predicate, parse_predicate
 from optimaldp.tables.schema import ColumnType, Schema
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Bins, Condition, Counted, Grid, Keys, Options, People, Steps, Tally
+from optimaldp.tables.tally import Bins, Condition, Counted, Grid, KeyTally, Options, People, Steps, Tally
 
 __all__ = [
     "Bins",
@@ -16,7 +16,7 @@ __all__ = [
     "Condition",
     "Counted",
     "Grid",
-    "Keys",
+    "KeyTally",
     "Options",
     "People",
     "Predicate",
@@ -24,9 +24,9 @@ __all__ = [
     "Source",
     "Steps",
     "Tally",
-    "check",
-    "count",
     "count_checked",
+    "count_people",
     "open_source",
     "parse_predicate",
+    "plan_counting",
 ]

@@ -9,17 +9,17 @@ from typing import Any
 from optimaldp.errors import TableError
 from optimaldp.tables.engines import writer
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.plans import Plan, check
+from optimaldp.tables.plans import CountingPlan, plan_counting
 from optimaldp.tables.readings import nested_too_deeply
 from optimaldp.tables.reducing import first_row_each, one_row_each
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Counted, Keys, People, Tally
+from optimaldp.tables.tally import Counted, KeyTally, People, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
 _LARGEST_LIMIT = 2**62
 
 
-def count(source: object, tally: Tally | Keys, people: People | None = None) -> Counted:
+def count_people(source: object, tally: Tally | KeyTally, people: People | None = None) -> Counted:
     """Count the people in each cell of *tally*, by one aggregate query where the data lives.
 
     *people* says who counts as a person and who is asked; without it each row is a person and all are asked.
@@ -35,11 +35,11 @@ def count(source: object, tally: Tally | Keys, people: People | None = None) -> 
     (1, 1)
     """
     opened = open_source(source)
-    return count_checked(opened, check(opened, tally, people))
+    return count_checked(opened, plan_counting(opened, tally, people))
 
 
-def count_checked(opened: Source, plan: Plan) -> Counted:
-    """The same for a plan that :func:`check` has made of this table."""
+def count_checked(opened: Source, plan: CountingPlan) -> Counted:
+    """The same for a plan that :func:`plan_counting` has made of this table."""
     try:
         query = _query(opened.table, plan) if plan.key is None else _key_query(opened.table, plan)
     except RecursionError:
@@ -52,7 +52,7 @@ def count_checked(opened: Source, plan: Plan) -> Counted:
     return Counted({}, (), keys={key: int(people) for key, people in rows})
 
 
-def _query(table: object, plan: Plan) -> Any:
+def _query(table: object, plan: CountingPlan) -> Any:
     """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for all else."""
     rows = _rows(table, plan)
     if plan.unit is None:
@@ -72,7 +72,7 @@ def _number(one: Any, people: Any) -> Any:
     return one.reading.number(final) if one.rule in ("any", "all") else final
 
 
-def _rows(table: Any, plan: Plan) -> Any:
+def _rows(table: Any, plan: CountingPlan) -> Any:
     """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
     columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
     if plan.level is not None:
@@ -94,7 +94,7 @@ def _rows(table: Any, plan: Plan) -> Any:
     return rows if plan.unit is None else rows.filter(rows.unit.notnull())
 
 
-def _silenced(columns: dict[str, Any], speaks: Any, plan: Plan) -> dict[str, Any]:
+def _silenced(columns: dict[str, Any], speaks: Any, plan: CountingPlan) -> dict[str, Any]:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
     write = writer(speaks)
     if plan.filtered:
@@ -102,14 +102,14 @@ def _silenced(columns: dict[str, Any], speaks: Any, plan: Plan) -> dict[str, Any
     return {name: value if name == "level" else write.cases((speaks, value)) for name, value in columns.items()}
 
 
-def _one_level(people: Any, plan: Plan) -> Any:
+def _one_level(people: Any, plan: CountingPlan) -> Any:
     """A person's level; NULL, which is refused later, where their rows disagree."""
     if plan.level is None:
         return people
     return people.mutate(level=writer(people).cases((people.low == people.high, people.low)))
 
 
-def _filtered_counts(table: Any, plan: Plan) -> Any:
+def _filtered_counts(table: Any, plan: CountingPlan) -> Any:
     """How many people there are, and for how many each combination of conditions holds.
 
     As quick as the bare aggregate, where grouping by a truth value is twice as slow.
@@ -125,7 +125,7 @@ def _filtered_counts(table: Any, plan: Plan) -> Any:
     return table.group_by("level").aggregate(**wanted).limit(MOST_LEVELS + 1)
 
 
-def _grouped(table: Any, plan: Plan, number_of_people: Any = None) -> Any:
+def _grouped(table: Any, plan: CountingPlan, number_of_people: Any = None) -> Any:
     """Rows of (level?, cell, count): never many more than the question can use."""
     keys = ["cell"] if plan.level is None else ["level", "cell"]
     number_of_people = table.count() if number_of_people is None else number_of_people
@@ -135,7 +135,7 @@ def _grouped(table: Any, plan: Plan, number_of_people: Any = None) -> Any:
     return groups.limit(min((MOST_LEVELS + 1) * plan.size, _LARGEST_LIMIT))
 
 
-def _cell_counts(rows: Any, plan: Plan) -> Any:
+def _cell_counts(rows: Any, plan: CountingPlan) -> Any:
     """Group by the keys themselves, then number the few groups: numbering every row first is twice as slow."""
     groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
     numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
@@ -143,7 +143,7 @@ def _cell_counts(rows: Any, plan: Plan) -> Any:
     return _grouped(numbered, plan, numbered["people"].sum())
 
 
-def _key_query(table: object, plan: Plan) -> Any:
+def _key_query(table: object, plan: CountingPlan) -> Any:
     """Rows of (key, people). A person has one key: the one of most of their rows (ties: the least), or of the first row."""
     rows = _rows(table, plan)
     if plan.unit is not None:
@@ -169,7 +169,7 @@ def _voted_keys(rows: Any) -> Any:
     return leading.group_by("unit").aggregate(key=leading.key.min())
 
 
-def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
+def _counted(rows: list[tuple[Any, ...]], plan: CountingPlan) -> Counted:
     grouped: dict[Any, dict[int, int]] = {}
     total: dict[int, int] = {}
     for row in rows:
@@ -184,7 +184,7 @@ def _counted(rows: list[tuple[Any, ...]], plan: Plan) -> Counted:
     return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
 
 
-def _disentangled(numbers: list[int], plan: Plan) -> list[int]:
+def _disentangled(numbers: list[int], plan: CountingPlan) -> list[int]:
     """From "at least these conditions hold" to "exactly these hold", in the order of the cells (yes before no)."""
     places = range(len(plan.readings))
     at_least = dict(zip([(), *plan.filtered], numbers, strict=True))

@@ -24,7 +24,7 @@ _NUMBERS = itertools.count()
 
 def writer(one: object) -> Any:
     """What writes expressions for a table, or beside a value of it: Ibis, or our own SQL for records of text in a file."""
-    if isinstance(one, sql.Table | sql.Value):
+    if isinstance(one, sql.SqlTable | sql.Value):
         return sql
     import ibis
 
@@ -33,7 +33,7 @@ def writer(one: object) -> Any:
 
 def engine_name(one: Any) -> str:
     """The engine that a table, or the table of a value, lives in."""
-    return "duckdb" if isinstance(one, sql.Table | sql.Value) else str(one.get_backend().name)
+    return "duckdb" if isinstance(one, sql.SqlTable | sql.Value) else str(one.get_backend().name)
 
 
 def embedded(path: str | None = None) -> Any:

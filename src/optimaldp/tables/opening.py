@@ -90,7 +90,7 @@ def _open_files(text: str, paths: list[str], delimiter: str | None, encoding: st
         own = without_engine_message(label, "read", lambda: version_of(paths))
         return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
 
-    table = sql.Table(FED, dict.fromkeys(files.columns, "string"), fed=True)
+    table = sql.SqlTable(FED, dict.fromkeys(files.columns, "string"), fed=True)
     return Source(table, Schema(tuple((name, OPEN) for name in files.columns)), label, version, files)
 
 

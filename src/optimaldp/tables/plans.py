@@ -13,7 +13,7 @@ from optimaldp.tables.readings import Numbered, Predicate, numbered, parse_predi
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import OPEN, Cell, Kind, Schema
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Condition, Keys, Option, People, Rule, Tally
+from optimaldp.tables.tally import Condition, KeyTally, Option, People, Rule, Tally
 from optimaldp.tables.terms import Build, literal_term
 
 MOST_READINGS = 20
@@ -31,7 +31,7 @@ _SERVING: dict[str, tuple[Kind, ...]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class CountingPlan:
     """Everything about a count that is settled before data is read."""
 
     readings: tuple[Numbered, ...] = ()
@@ -64,14 +64,14 @@ class Plan:
         return cell
 
 
-def check(source: Source, tally: Tally | Keys, people: People | None = None) -> Plan:
+def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
     schema, people = source.schema, people or People()
     rules = people.rules(tally)
     if isinstance(tally, Tally):
         plan = _planned(tally, rules, schema)
     elif people.levels is None:
-        plan = Plan(key=_column(schema, "column", tally.column))
+        plan = CountingPlan(key=_column(schema, "column", tally.column))
     else:
         raise QuestionError("levels", people.levels, "cannot be told apart in keys", "ask without levels")
     return replace(
@@ -85,7 +85,7 @@ def check(source: Source, tally: Tally | Keys, people: People | None = None) -> 
     )
 
 
-def _planned(tally: Tally, rules: tuple[Rule, ...], schema: Schema) -> Plan:
+def _planned(tally: Tally, rules: tuple[Rule, ...], schema: Schema) -> CountingPlan:
     """What is read of each row, and how the rows of a person are reduced."""
     if not 0 < len(tally.readings) <= MOST_READINGS:
         raise QuestionError("tally", len(tally.readings), f"readings are not between 1 and {MOST_READINGS}")
@@ -102,7 +102,7 @@ def _planned(tally: Tally, rules: tuple[Rule, ...], schema: Schema) -> Plan:
         places = range(len(readings))
         filtered = tuple(chosen for number in places for chosen in itertools.combinations(places, number + 1))
     options = next((reading.options for reading in readings if reading.options is not None), None)
-    return Plan(readings, shape, reduced, filtered, options)
+    return CountingPlan(readings, shape, reduced, filtered, options)
 
 
 def _column(schema: Schema, field: str, name: str) -> Build:

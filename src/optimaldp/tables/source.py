@@ -57,7 +57,7 @@ class Source:
     def fetch(self, expression: object) -> list[tuple[Any, ...]]:
         """Run one expression, once, and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
         run: Callable[..., list[tuple[Any, ...]]] = _fetch if self.feed is None else _fetch_fed
-        if isinstance(self.table, sql.Table):
+        if isinstance(self.table, sql.SqlTable):
             run = _fetch_text
         return without_engine_message(self.label, "counted", lambda: run(self.table, expression, self.feed))
 
@@ -138,7 +138,7 @@ def _fetch_fed(table: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]
         return list(own.execute(connection.compile(expression)).fetchall())
 
 
-def _fetch_text(table: sql.Table, expression: sql.Table, feed: TextFeed) -> list[tuple[Any, ...]]:
+def _fetch_text(table: sql.SqlTable, expression: sql.SqlTable, feed: TextFeed) -> list[tuple[Any, ...]]:
     """The same for records of text, by our own SQL."""
     import duckdb
 

@@ -192,7 +192,7 @@ def call(function: Function, value: Value, dtype: str) -> Value:
 
 
 @dataclass(frozen=True)
-class Table:
+class SqlTable:
     """Rows: their SQL, their columns, and what they need."""
 
     text: str
@@ -213,7 +213,7 @@ class Table:
         except KeyError:
             raise AttributeError(name) from None
 
-    def select(self, **values: Value) -> Table:
+    def select(self, **values: Value) -> SqlTable:
         """These values alone; where the rows are grouped, beside what they are grouped by."""
         keys = {name: self[name] for name in self.grouped}
         wanted = keys | values
@@ -221,26 +221,26 @@ class Table:
         groups = f" GROUP BY {', '.join(key.text for key in keys.values())}" if keys else ""
         needs = self.needs.union(*(value.needs for value in wanted.values()))
         types = {name: value.dtype for name, value in wanted.items()}
-        return Table(f"(SELECT {columns} FROM {self.text} AS t{groups})", types, needs)
+        return SqlTable(f"(SELECT {columns} FROM {self.text} AS t{groups})", types, needs)
 
     aggregate = select
 
-    def mutate(self, **values: Value) -> Table:
+    def mutate(self, **values: Value) -> SqlTable:
         return self.select(**({name: self[name] for name in self.columns} | values))
 
-    def drop(self, name: str) -> Table:
+    def drop(self, name: str) -> SqlTable:
         return self.select(**{own: self[own] for own in self.columns if own != name})
 
-    def filter(self, holds: Value) -> Table:
-        return Table(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.columns, self.needs | holds.needs)
+    def filter(self, holds: Value) -> SqlTable:
+        return SqlTable(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.columns, self.needs | holds.needs)
 
-    def limit(self, rows: int) -> Table:
-        return Table(f"(SELECT * FROM {self.text} AS t LIMIT {rows})", self.columns, self.needs)
+    def limit(self, rows: int) -> SqlTable:
+        return SqlTable(f"(SELECT * FROM {self.text} AS t LIMIT {rows})", self.columns, self.needs)
 
     def count(self, where: Value | None = None) -> Value:
         return Value("COUNT(*)", "int64") if where is None else Value.of("COUNT(*) FILTER (WHERE {})", "int64", where)
 
-    def group_by(self, *names: str) -> Table:
+    def group_by(self, *names: str) -> SqlTable:
         return replace(self, grouped=names)
 
 

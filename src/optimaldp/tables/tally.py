@@ -138,7 +138,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Keys:
+class KeyTally:
     """How many people have each text or whole number that occurs in a column. NULL is no key."""
 
     column: str
@@ -156,7 +156,7 @@ class Counted:
     options: tuple[Option, ...] | None = None
     """The options that the column's type listed, when the first reading that needs them left them out. Public."""
     keys: dict[str | int, int] = field(default_factory=dict)
-    """People by key, for :class:`Keys`."""
+    """People by key, for :class:`KeyTally`."""
 
     @classmethod
     def of(cls, counts: Iterable[int]) -> Counted:
@@ -196,7 +196,7 @@ _RULES: Mapping[type, tuple[Rule, ...]] = {
     Options: _CHOICE,
     Bins: _CHOICE,
     Steps: _CHOICE,
-    Keys: _CHOICE,
+    KeyTally: _CHOICE,
     Grid: _NUMBER,
 }
 
@@ -218,7 +218,7 @@ class People:
     part: tuple[str, Option] | None = None
     levels: str | None = None
 
-    def rules(self, tally: Tally | Keys) -> tuple[Rule, ...]:
+    def rules(self, tally: Tally | KeyTally) -> tuple[Rule, ...]:
         """How each reading is reduced to one value for each person, checked; empty without a unit.
 
         *reduce* is for the first reading and those of its kind; the others follow their default. ``first`` takes a whole row.
@@ -228,7 +228,7 @@ class People:
                 if value is not None:
                     raise QuestionError(field, value, "needs unit=", "name the column that identifies a person")
             return ()
-        readings: tuple[Reading | Keys, ...] = (tally,) if isinstance(tally, Keys) else tally.readings
+        readings: tuple[Reading | KeyTally, ...] = (tally,) if isinstance(tally, KeyTally) else tally.readings
         chosen = self.reduce or _default(readings[0])
         known = _RULES[type(readings[0])]
         if chosen not in known:
@@ -242,7 +242,7 @@ class People:
         return tuple(chosen if _RULES[type(one)] is known else _default(one) for one in readings)
 
 
-def _default(reading: Reading | Keys) -> Rule:
+def _default(reading: Reading | KeyTally) -> Rule:
     if isinstance(reading, Grid):
         rule = f"does not say how several values of {reading.column} become one for each person"
         raise QuestionError("reduce", None, rule, f"choose one of {', '.join(_NUMBER)}")

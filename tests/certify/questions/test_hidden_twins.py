@@ -51,7 +51,7 @@ from optimaldp.questions.kinds.quantiles import SeveralRanks
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.kinds.top import Leading
 from optimaldp.questions.kinds.two_groups import MeanDifference
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import NoisyCounts
 from optimaldp.questions.ranking import Ranking
 
@@ -145,7 +145,12 @@ for question, options in (
     (SHARE, {"levels": "trust"}),
     (SHARE, PERSONAL),
 ):
-    add(f"in clear for more than ten: {question} {options or ''}", question, in_clear_above(Mechanism, 10), **options)
+    add(
+        f"in clear for more than ten: {question} {options or ''}",
+        question,
+        in_clear_above(QuestionMechanism, 10),
+        **options,
+    )
 add("an election of more than ten in clear", winner(3), in_clear_above(Electing, 10))
 add("a median of more than ten in clear", MEDIAN, in_clear_above(Ranking, 10))
 add("a long median of more than ten in clear", LONG, in_clear_above(Ranking, 10))
@@ -255,7 +260,7 @@ def drawn_once(owner: Any) -> PutIn:
 
 
 for owner, question in (
-    (Mechanism, SHARE),
+    (QuestionMechanism, SHARE),
     (Electing, winner(3)),
     (Ranking, MEDIAN),
     (NoisyCounts, HISTOGRAM),

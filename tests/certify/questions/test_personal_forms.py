@@ -17,7 +17,7 @@ from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.sampling import SystemBits
 from optimaldp.tables.tally import People
@@ -43,12 +43,12 @@ SUMS = [
 ]
 
 
-def asked(question: str, aim: str = "typical", delta: str = "0", sizes: Any = SIZES) -> Mechanism:
+def asked(question: str, aim: str = "typical", delta: str = "0", sizes: Any = SIZES) -> QuestionMechanism:
     request = read_request(question, epsilon=1, delta=delta, people=People(levels="level"), aim=aim)
     return request.question.mechanism(request.setting(sum(n for _, n in sizes), sizes))
 
 
-def some_table(mechanism: Mechanism) -> Table:
+def some_table(mechanism: QuestionMechanism) -> Table:
     """People of each level over all cells, a few more in the first ones."""
     by_level = []
     total: dict[int, int] = {}

@@ -49,7 +49,7 @@ from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.kinds.winner import Winner
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.sampling import exact as sampling
 
 Patch = pytest.MonkeyPatch
@@ -167,11 +167,11 @@ add("answers off by one", SHARE, changed(Threshold, "truth", lambda result, *_: 
 
 @twin("the drawn place is one off in the list of answers", winner(3))
 def answers_off_by_one(patch: Patch) -> None:
-    def draw(self: Mechanism, counted: Any, source: Any) -> str:
+    def draw(self: QuestionMechanism, counted: Any, source: Any) -> str:
         place = self.law(counted).draw(source)
         return self.answers[(place + 1) % len(self.answers)]
 
-    patch.setattr(Mechanism, "draw", draw)
+    patch.setattr(QuestionMechanism, "draw", draw)
 
 
 def one_more_person(result: Any, levels: Any, available: Any, flips: int, *rest: Any) -> Any:

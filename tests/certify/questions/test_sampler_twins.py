@@ -25,7 +25,7 @@ from optimaldp.questions import electing, parse
 from optimaldp.questions.base import Question, Spec
 from optimaldp.questions.kinds.histogram import KeptCounts
 from optimaldp.questions.kinds.top import Leading
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.tables.tally import Options
 
 Patch = pytest.MonkeyPatch
@@ -170,7 +170,7 @@ class Range(Question):
         reachable = [abs(own - end) for end in ends if end <= most and self.truth((end, 0)) != self.truth(counts)]
         return min(reachable, default=float("inf"))
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         return InRange(self, setting)
 
     def spec(self) -> Spec:
@@ -181,7 +181,7 @@ class Range(Question):
 
 
 @dataclass(frozen=True)
-class InRange(Mechanism):
+class InRange(QuestionMechanism):
     """The exponential mechanism with the distance to each range as its score."""
 
     strength: Fraction = Fraction(1, 2)

@@ -13,7 +13,7 @@ import numpy as np
 
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, Worth, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.errors import CertificateError
 
 _REASON = "weights on the privacy constraints"
@@ -23,7 +23,7 @@ Flow = tuple[int, int, list[tuple[int, int]], Fraction]
 
 
 def by_flows(
-    flows: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
+    flows: object, edges: list[AnswerPair], factors: Factors, masses: tuple[Fraction, ...], worth: Worth
 ) -> UtilityBound:
     """Rows ``[y, neighbour, guess, weight]``, places counted from 0; for many guesses at once ``[[from, to], …]``."""
     if not isinstance(flows, (list, tuple)):

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UtilityBound
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 
 _Number = Fraction | float
 
@@ -49,7 +49,7 @@ def _rounded_down() -> _Arithmetic:
     return _Arithmetic(lambda number: down(float(number)), lambda values: down(math.fsum(values)), passed)
 
 
-def is_forest(size: int, edges: list[Neighbours]) -> bool:
+def is_forest(size: int, edges: list[AnswerPair]) -> bool:
     """Whether no edges close a ring."""
     parent = list(range(size))
 
@@ -68,7 +68,7 @@ def is_forest(size: int, edges: list[Neighbours]) -> bool:
 
 
 def by_signed_potential(
-    potential: list[Fraction], edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]
+    potential: list[Fraction], edges: list[AnswerPair], factors: Factors, masses: tuple[Fraction, ...]
 ) -> UtilityBound:
     """What λ proves after it was raised or stretched until ``v >= π``."""
     arithmetic = _exactly() if len(masses) <= EXACT_ANSWERS else _rounded_down()
@@ -82,7 +82,7 @@ def by_signed_potential(
 
 
 def _least_sums(
-    potential: list[Fraction], edges: list[Neighbours], factors: Factors, arithmetic: _Arithmetic
+    potential: list[Fraction], edges: list[AnswerPair], factors: Factors, arithmetic: _Arithmetic
 ) -> list[_Number]:
     """``v_z`` for every z: branches are added up towards a root, then from the root outwards."""
     size = len(potential)

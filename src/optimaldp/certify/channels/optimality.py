@@ -23,7 +23,7 @@ from optimaldp.certify.channels.bound import UNIT, UtilityBound, Worth, as_float
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.flows import by_flows
 from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import Matrix, Neighbours
+from optimaldp.certify.channels.reading import AnswerPair, Matrix
 from optimaldp.certify.channels.theorems import by_theorem
 from optimaldp.errors import CertificateError
 
@@ -52,7 +52,7 @@ def utility(matrix: Matrix, masses: tuple[Fraction, ...], worth: Worth) -> Fract
 
 def proven_bound(
     certificate: Mapping[str, Any],
-    edges: list[Neighbours],
+    edges: list[AnswerPair],
     factors: Factors,
     masses: tuple[Fraction, ...],
     worth: Worth,

@@ -10,7 +10,7 @@ import numpy as np
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.forests import by_signed_potential, is_forest
-from optimaldp.certify.channels.reading import FloatArray, Neighbours, all_are_neighbours, only_length
+from optimaldp.certify.channels.reading import AnswerPair, FloatArray, all_are_neighbours, only_length
 from optimaldp.certify.channels.weighing import by_weighed_potential
 from optimaldp.errors import CertificateError
 
@@ -18,7 +18,7 @@ _MOST_STEPS = 20_000_000  # answers times edges up to which steps are counted on
 
 
 def by_potential(
-    given: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], *, flows: object = None
+    given: object, edges: list[AnswerPair], factors: Factors, masses: tuple[Fraction, ...], *, flows: object = None
 ) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·Φλ ≥ π``; one if λ does not reach some answer that has a chance.
 
@@ -50,7 +50,7 @@ def by_potential(
     return UtilityBound(min(Fraction(1), stretch * sum(potential, Fraction(0))), "a potential that covers the prior")
 
 
-def _exact_kernel(size: int, edges: list[Neighbours], factors: Factors) -> list[list[Fraction]]:
+def _exact_kernel(size: int, edges: list[AnswerPair], factors: Factors) -> list[list[Fraction]]:
     """``e^(−epsilon d)`` from below, by the likeliest path: the largest product of inverse factors."""
     neighbours: list[list[tuple[int, Fraction]]] = [[] for _ in range(size)]
     for edge in edges:
@@ -75,7 +75,7 @@ def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) ->
     return products
 
 
-def _float_kernel(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
+def _float_kernel(size: int, edges: list[AnswerPair], factors: Factors) -> FloatArray:
     """The same in floats, never above."""
     length = only_length(edges)
     if length is not None and size * len(edges) <= _MOST_STEPS:
@@ -83,7 +83,7 @@ def _float_kernel(size: int, edges: list[Neighbours], factors: Factors) -> Float
     return _by_relaxation(size, edges, factors)
 
 
-def _by_steps(size: int, edges: list[Neighbours], inverse: float) -> FloatArray:
+def _by_steps(size: int, edges: list[AnswerPair], inverse: float) -> FloatArray:
     """Edges of one length: count steps from every answer, and take powers."""
     neighbours: list[list[int]] = [[] for _ in range(size)]
     for edge in edges:
@@ -105,7 +105,7 @@ def _by_steps(size: int, edges: list[Neighbours], inverse: float) -> FloatArray:
     return np.where(steps >= 0, powers[steps], 0.0)
 
 
-def _by_relaxation(size: int, edges: list[Neighbours], factors: Factors) -> FloatArray:
+def _by_relaxation(size: int, edges: list[AnswerPair], factors: Factors) -> FloatArray:
     """Relaxed along all edges at once until nothing grows, then rounded down."""
     heads = np.array([edge.one for edge in edges] + [edge.other for edge in edges])
     tails = np.array([edge.other for edge in edges] + [edge.one for edge in edges])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import FloatArray, Matrix, Neighbours, all_are_neighbours, only_length
+from optimaldp.certify.channels.reading import AnswerPair, FloatArray, Matrix, all_are_neighbours, only_length
 
 _CLEAR = 1e-14  # relative: more than a quotient, two products and two rounded sums can be wrong in floats
 _UNDERFLOW = 1e-290  # cells below it are compared as rationals whatever the floats say
@@ -22,7 +22,7 @@ Place = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class PrivacyFinding:
+class ChannelPrivacyFinding:
     """``epsilon`` is the least that the channel keeps, rounded up (what is below 1e-12 may be shown as 0); ``worst`` is where:
     two neighbours and an output.
 
@@ -34,7 +34,7 @@ class PrivacyFinding:
     worst: Place | None
 
 
-def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Factors) -> PrivacyFinding:
+def check_channel_privacy(matrix: Matrix, edges: list[AnswerPair], factors: Factors) -> ChannelPrivacyFinding:
     """Both directions of every edge, every output.
 
     **Guarantee.** ``private`` is decided exactly, of the distributions that the rows are (floats divided by their sum).
@@ -50,8 +50,8 @@ def check_channel_privacy(matrix: Matrix, edges: list[Neighbours], factors: Fact
     for y, other, z, length in _suspects(matrix, arcs, factors):
         high, low = matrix.cell(y, z) * matrix.total(other), matrix.cell(other, z) * matrix.total(y)
         if not factors.allows(high, low, length):
-            return PrivacyFinding(False, epsilon, worst if epsilon == math.inf else (y, other, z))
-    return PrivacyFinding(True, epsilon, worst)
+            return ChannelPrivacyFinding(False, epsilon, worst if epsilon == math.inf else (y, other, z))
+    return ChannelPrivacyFinding(True, epsilon, worst)
 
 
 def _extreme_pairs(matrix: Matrix, length: Fraction, factors: Factors) -> Iterator[Arc]:

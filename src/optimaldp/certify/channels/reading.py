@@ -84,7 +84,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class AnswerPair:
     """Two neighbours by their places, and the length by which epsilon is multiplied between them."""
 
     one: int
@@ -122,7 +122,7 @@ def _check_distributions(matrix: Matrix) -> None:
             raise ChannelError(f"row {name!r}", f"{matrix.sums[y]:.12g}", "is what it sums to", "rows sum to one")
 
 
-def read_edges(graph: GraphLike) -> list[Neighbours]:
+def read_edges(graph: GraphLike) -> list[AnswerPair]:
     """Every edge once, by the places of its ends."""
     where = {vertex: i for i, vertex in enumerate(graph.vertices)}
     checked: dict[int, Fraction] = {}  # a clique of 1000 answers has half a million edges and one length
@@ -132,17 +132,17 @@ def read_edges(graph: GraphLike) -> list[Neighbours]:
             if not length > 0:
                 raise ChannelError("length", length, "is not positive", f"edge {(a, b)}")
             checked[id(length)] = Fraction(length)
-        edges.append(Neighbours(where[a], where[b], checked[id(length)]))
+        edges.append(AnswerPair(where[a], where[b], checked[id(length)]))
     return edges
 
 
-def only_length(edges: list[Neighbours]) -> Fraction | None:
+def only_length(edges: list[AnswerPair]) -> Fraction | None:
     """The one length that all edges have, if they have one."""
     lengths = set({id(edge.length): edge.length for edge in edges}.values())
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def all_are_neighbours(size: int, edges: list[Neighbours]) -> bool:
+def all_are_neighbours(size: int, edges: list[AnswerPair]) -> bool:
     """Whether every two answers are joined by an edge."""
     return 2 * len(edges) == size * (size - 1)
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from optimaldp.certify.channels.bound import EXACT_ANSWERS, UNIT, UtilityBound, Worth, as_floats
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.errors import CertificateError
 
 
 def by_theorem(
-    edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...], worth: Worth, *, cut: object = None
+    edges: list[AnswerPair], factors: Factors, masses: tuple[Fraction, ...], worth: Worth, *, cut: object = None
 ) -> UtilityBound:
     """A line: the geometric mechanism with Bayes guesses, at an ``e^epsilon`` rounded up. Without privacy between
     different answers, or with nothing else: one guess for each part of the graph that must answer alike.
@@ -38,7 +38,7 @@ def by_theorem(
     return UtilityBound(value, "the theorem of Ghosh, Roughgarden and Sundararajan on lines")
 
 
-def _without(edges: list[Neighbours], cut: object) -> list[Neighbours]:
+def _without(edges: list[AnswerPair], cut: object) -> list[AnswerPair]:
     if cut is None:
         return edges
     if not isinstance(cut, (list, tuple)) or not all(
@@ -49,7 +49,7 @@ def _without(edges: list[Neighbours], cut: object) -> list[Neighbours]:
     return [edge for edge in edges if frozenset((edge.one, edge.other)) not in dropped]
 
 
-def _by_parts(edges: list[Neighbours], masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:
+def _by_parts(edges: list[AnswerPair], masses: tuple[Fraction, ...], worth: Worth) -> UtilityBound:
     value = Fraction(0)
     for alike in _parts(len(masses), edges):
         columns = [[masses[y]] for y in alike] if worth is None else zip(*(worth[y] for y in alike))
@@ -57,7 +57,7 @@ def _by_parts(edges: list[Neighbours], masses: tuple[Fraction, ...], worth: Wort
     return UtilityBound(value, "one guess for each part of the graph")
 
 
-def _parts(size: int, edges: list[Neighbours]) -> list[list[int]]:
+def _parts(size: int, edges: list[AnswerPair]) -> list[list[int]]:
     neighbours = _neighbours(size, edges)
     parts: list[list[int]] = []
     placed: set[int] = set()
@@ -73,7 +73,7 @@ def _parts(size: int, edges: list[Neighbours]) -> list[list[int]]:
     return parts
 
 
-def _neighbours(size: int, edges: list[Neighbours]) -> dict[int, list[int]]:
+def _neighbours(size: int, edges: list[AnswerPair]) -> dict[int, list[int]]:
     neighbours: dict[int, list[int]] = {y: [] for y in range(size)}
     for edge in edges:
         neighbours[edge.one].append(edge.other)
@@ -81,7 +81,7 @@ def _neighbours(size: int, edges: list[Neighbours]) -> dict[int, list[int]]:
     return neighbours
 
 
-def _line(size: int, edges: list[Neighbours]) -> list[int] | None:
+def _line(size: int, edges: list[AnswerPair]) -> list[int] | None:
     neighbours = _neighbours(size, edges)
     ends = [y for y, near in neighbours.items() if len(near) == 1]
     if len(edges) != size - 1 or len(ends) != 2 or len({edge.length for edge in edges}) != 1:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from optimaldp.certify.channels.bound import UNIT, UtilityBound, as_floats, certificate_number
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import FloatArray, Neighbours, only_length
+from optimaldp.certify.channels.reading import AnswerPair, FloatArray, only_length
 from optimaldp.certify.graphs.loops import Loop
 from optimaldp.errors import CertificateError
 
@@ -30,7 +30,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def by_weighed_potential(
-    potential: list[Fraction], flows: object, edges: list[Neighbours], factors: Factors, masses: tuple[Fraction, ...]
+    potential: list[Fraction], flows: object, edges: list[AnswerPair], factors: Factors, masses: tuple[Fraction, ...]
 ) -> UtilityBound:
     """``s·Σλ`` with the least s for which ``s·v >= π`` for every guess that a best channel needs."""
     length = only_length(edges)
@@ -51,7 +51,7 @@ def weigh_potential(
     potential: FloatArray,
     arcs: Integers,
     weights: FloatArray,
-    edges: list[Neighbours],
+    edges: list[AnswerPair],
     ratio: float,
     prior: FloatArray,
 ) -> tuple[FloatArray, FloatArray, Integers]:
@@ -81,7 +81,7 @@ def weigh_potential(
     return lifted, reached * kept, guesses
 
 
-def _useful(edges: list[Neighbours], ratio: float, prior: FloatArray) -> Integers:
+def _useful(edges: list[AnswerPair], ratio: float, prior: FloatArray) -> Integers:
     """The guesses that a neighbour does not replace: one that is likelier by the whole factor (see ``flows``)."""
     kept = prior > 0
     for edge in edges:
@@ -91,7 +91,7 @@ def _useful(edges: list[Neighbours], ratio: float, prior: FloatArray) -> Integer
     return np.flatnonzero(kept)
 
 
-def _both_directions(size: int, edges: list[Neighbours]) -> tuple[Integers, Integers, Integers]:
+def _both_directions(size: int, edges: list[AnswerPair]) -> tuple[Integers, Integers, Integers]:
     """Where each answer's arcs begin, where they lead, and the place of each arc's reverse."""
     pairs = sorted({pair for edge in edges for pair in ((edge.one, edge.other), (edge.other, edge.one))})
     place = {pair: k for k, pair in enumerate(pairs)}
@@ -101,7 +101,7 @@ def _both_directions(size: int, edges: list[Neighbours]) -> tuple[Integers, Inte
     return first, np.array([head for _, head in pairs], dtype=np.int64), back
 
 
-def _read_flows(flows: object, edges: list[Neighbours]) -> tuple[Integers, FloatArray]:
+def _read_flows(flows: object, edges: list[AnswerPair]) -> tuple[Integers, FloatArray]:
     near = {pair for edge in edges for pair in ((edge.one, edge.other), (edge.other, edge.one))}
     if not isinstance(flows, (list, tuple)):
         raise CertificateError("flows", flows, "is not a list of [answer, neighbour, weight]")

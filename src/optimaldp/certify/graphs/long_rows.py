@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from optimaldp.certify.closeness import Row
+from optimaldp.certify.closeness import Distribution
 from optimaldp.certify.graphs.bounds import Walk
 from optimaldp.certify.graphs.prefix_sums import Lines, Sides, number_above
 from optimaldp.certify.graphs.rounding import decimal_above
@@ -29,13 +29,13 @@ class LongRows:
 
     bits = 512
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Distribution]) -> None:
         self._rows = rows
         self._known: dict[int, list[Ball]] = {}
         self._most = 0.0  # the largest epsilon measured so far
 
     @staticmethod
-    def pays(rows: Sequence[Row], levels: Sequence[Level], *, pairs: int = 0) -> bool:
+    def pays(rows: Sequence[Distribution], levels: Sequence[Level], *, pairs: int = 0) -> bool:
         """Whether numbers are long, or *pairs* of rows have very many numbers; and all levels are made of finite bounds."""
         plain = all(
             isinstance(level, ApproximateDP) and not any(bound.epsilon.infinite for bound in level.bounds)
@@ -112,7 +112,7 @@ def _certainly_kept(bound: Bound, above: list[Ball], below: list[Ball]) -> bool:
     return bool(total <= ball(bound.delta))
 
 
-def _exactly_kept(bound: Bound, above: Row, below: Row) -> bool:
+def _exactly_kept(bound: Bound, above: Distribution, below: Distribution) -> bool:
     """The same in rationals, where the promise is one: what is tight to the last digit no enclosure decides."""
     if bound.epsilon.exact_ratio is None:
         return False

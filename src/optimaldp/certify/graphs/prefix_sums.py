@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import Row
+from optimaldp.certify.closeness import Distribution
 from optimaldp.certify.graphs.prefixes import Prefix
 from optimaldp.privacy.balls import Ball, Rational
 
@@ -26,7 +26,7 @@ Lines = tuple[list[tuple[Any, Any, float]], list[tuple[Any, Any, float]]]
 class PrefixSums:
     """Sums along one order at a time: checking goes order by order."""
 
-    def __init__(self, rows: Sequence[Row], enclose: Callable[[int], list[Any]]) -> None:
+    def __init__(self, rows: Sequence[Distribution], enclose: Callable[[int], list[Any]]) -> None:
         """*enclose* gives a row, by its number, as numbers of the arithmetic."""
         self._enclose = enclose
         self._nonzero = np.array([[p != 0 for p in row] for row in rows])

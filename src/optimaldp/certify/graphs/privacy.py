@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import INFINITE_RATIO, Row, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.closeness import INFINITE_RATIO, Distribution, least_ratio, ratio_within, within_gaussian
 from optimaldp.certify.graphs.grouping import Numbers, first_of_each, group
 from optimaldp.certify.graphs.rounding import decimal_above, log_above
 from optimaldp.errors import GraphError, LevelError, MechanismError
@@ -81,7 +81,7 @@ def is_private(mechanism: Mechanism) -> bool:
     return all(check(graph.levels[k], t, h).kept for t, h, k in pairs)
 
 
-def keeps(level: Level, tail: Row, head: Row) -> bool:
+def keeps(level: Level, tail: Distribution, head: Distribution) -> bool:
     """Whether one edge keeps its promises: forward bounds from tail to head, backward bounds from head to tail."""
     if isinstance(level, GaussianDP):
         return within_gaussian(head, tail, level.mu) and within_gaussian(tail, head, level.mu)
@@ -113,7 +113,7 @@ def row_fault(mechanism: Mechanism) -> str:
     return ""
 
 
-def check_pair(level: Level, tail: Row, head: Row) -> EdgeFinding:
+def check_pair(level: Level, tail: Distribution, head: Distribution) -> EdgeFinding:
     """Check one edge: the forward bounds of its level hold from tail to head, the backward bounds from head to tail."""
     if isinstance(level, ApproximateDP):
         checked = [_check_bound(bound, head, tail) for bound in level.forward]
@@ -136,7 +136,7 @@ def promised_above(epsilon: Epsilon) -> float:
         return decimal_above(upper(epsilon.ball()))
 
 
-def _check_bound(bound: Bound, above: Row, below: Row) -> EdgeFinding:
+def _check_bound(bound: Bound, above: Distribution, below: Distribution) -> EdgeFinding:
     ratio = least_ratio(above, below, bound.delta)
     kept, used = ratio_within(ratio, bound.epsilon), _log(ratio)
     if kept:
@@ -144,7 +144,7 @@ def _check_bound(bound: Bound, above: Row, below: Row) -> EdgeFinding:
     return EdgeFinding(kept, used, used - float(bound.epsilon) if kept or math.isfinite(used) else math.inf)
 
 
-def _check_gaussian(mu: Fraction, tail: Row, head: Row) -> EdgeFinding:
+def _check_gaussian(mu: Fraction, tail: Distribution, head: Distribution) -> EdgeFinding:
     kept = within_gaussian(head, tail, mu) and within_gaussian(tail, head, mu)
     used = max(_log(least_ratio(a, b, Fraction(0))) for a, b in ((head, tail), (tail, head)))
     return EdgeFinding(kept, used, used if kept else math.inf)
@@ -171,7 +171,7 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
 
 
 def _pair_checker(
-    rows: tuple[Row, ...], levels: tuple[Level, ...], pairs: int
+    rows: tuple[Distribution, ...], levels: tuple[Level, ...], pairs: int
 ) -> Callable[[Level, int, int], EdgeFinding]:
     """How pairs of distinct rows are checked: in rationals, after enclosures where those are long."""
     from optimaldp.certify.graphs.long_rows import LongRows  # its enclosures stand on this module's neighbours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimaldp.certify.closeness import Row, enclosure
+from optimaldp.certify.closeness import Distribution, enclosure
 from optimaldp.certify.graphs.bounds import Walk
 from optimaldp.certify.graphs.prefix_sums import Lines, Sides, number_above
 from optimaldp.privacy import Bound
@@ -18,7 +18,7 @@ class ShortGaps:
 
     bits = 128  # nothing here is rounded; a precision must be named
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Distribution]) -> None:
         self._rows = rows
 
     def row(self, number: int) -> list[Rational]:

@@ -27,7 +27,7 @@ _ONE_BY_ONE = 5  # bins of a run that are simply added up
 _FAR_PER_BIT = 0.7  # a little more than ln 2: what lies farther than the precision can show is enclosed, not added
 
 
-class Examined(Protocol):
+class ExaminedQuantile(Protocol):
     """What is public about a law, as the referee reads it."""
 
     @property
@@ -46,14 +46,14 @@ class Examined(Protocol):
     def share(self) -> Fraction: ...
 
 
-def epsilons(law: Examined) -> tuple[Epsilon, ...]:
+def epsilons(law: ExaminedQuantile) -> tuple[Epsilon, ...]:
     return (law.level.epsilon,) if law.levels is None else law.levels
 
 
 class DirectLaw:
     """``P(answer <= t)`` of one table, derived again."""
 
-    def __init__(self, law: Examined, cells: Mapping[int, Any], powers: Powers) -> None:
+    def __init__(self, law: ExaminedQuantile, cells: Mapping[int, Any], powers: Powers) -> None:
         self._law, self._power = law, powers
         self._starts, self._heights = read_heights(law, cells)
         self._sizes = [float(epsilon) * float(law.share) for epsilon in epsilons(law)]
@@ -216,7 +216,7 @@ class DirectLaw:
         return sum(float(h) * s for h, s in zip(heights, self._sizes))
 
 
-def max_growth(law: Examined, powers: Powers) -> Number:
+def max_growth(law: ExaminedQuantile, powers: Powers) -> Number:
     """``e^epsilon`` of whoever is protected least."""
     if law.levels is None:
         return powers(-1)
@@ -224,7 +224,7 @@ def max_growth(law: Examined, powers: Powers) -> Number:
     return powers(tuple(-int(g == place) for g in range(len(law.levels))))
 
 
-def read_heights(law: Examined, cells: Mapping[int, Any]) -> tuple[list[int], list[Height]]:
+def read_heights(law: ExaminedQuantile, cells: Mapping[int, Any]) -> tuple[list[int], list[Height]]:
     """The cuts at which the height changes, and the heights: people up to there less the target rank."""
     places = sorted(cells)
     plus = add if law.levels is None else _plus
@@ -279,7 +279,7 @@ class _WeightSums:
 _weight_sums = _WeightSums()
 
 
-def _nobody(law: Examined) -> Height:
+def _nobody(law: ExaminedQuantile) -> Height:
     return 0 if law.levels is None else (0,) * len(law.levels)
 
 

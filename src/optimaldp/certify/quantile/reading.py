@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.certify.quantile.direct import DirectLaw, Examined, epsilons
+from optimaldp.certify.quantile.direct import DirectLaw, ExaminedQuantile, epsilons
 from optimaldp.certify.quantile.powers import EnclosedPowers
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -14,7 +14,7 @@ from optimaldp.privacy.balls import Ball, ball, precision
 _TRIES = 3
 
 
-def second_reading(law: Examined, cells: Mapping[int, Any]) -> Callable[[int, int, int], None]:
+def second_reading(law: ExaminedQuantile, cells: Mapping[int, Any]) -> Callable[[int, int, int], None]:
     """A check of one draw from *law*: is shown the bits (as an integer and their count) and the index that was drawn.
 
     **Guarantee.** It returns only if the uniform numbers with these first bits certainly lie between ``P(answer < index)`` and
@@ -29,7 +29,9 @@ def second_reading(law: Examined, cells: Mapping[int, Any]) -> Callable[[int, in
     return check
 
 
-def lies_at(law: Examined, cells: Mapping[int, Any], low: Fraction, high: Fraction, index: int, *, bits: int) -> bool:
+def lies_at(
+    law: ExaminedQuantile, cells: Mapping[int, Any], low: Fraction, high: Fraction, index: int, *, bits: int
+) -> bool:
     """Whether ``[low, high]`` certainly lies within the part of [0, 1] that belongs to bin *index*."""
     if not 0 <= index < law.bins:
         return False

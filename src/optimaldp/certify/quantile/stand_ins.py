@@ -18,7 +18,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import enumerate_bits
 
 Law = Any  # the law as it will be drawn from: a frozen dataclass with the public fields of ``Examined``
-Row = Sequence[Rational]
+LawRow = Sequence[Rational]
 
 _DELTA = Fraction(1, 20)
 _ROOT = Fraction(3, 5)  # e^(-epsilon/2) of the stand-in for the smoothed rank
@@ -136,7 +136,7 @@ def _grid_problem(examined: StandIn, grids: list[Heights], *, symmetric: bool = 
     return "" if attained else "C4: no person can change a probability by e^epsilon: it wastes some of it"
 
 
-def _distribution(row: Row) -> bool:
+def _distribution(row: LawRow) -> bool:
     return all(p > 0 for p in row) and sum(row) == 1
 
 
@@ -201,7 +201,7 @@ def _personal_problem(law: Law) -> str:
     plain = replace(law, bins=3, rank=rank, level=level(max(epsilons)), weights=None, levels=epsilons)
     examined = StandIn(plain, ExactPowers(roots, unit))
     places = (None, 0, 1, 2)
-    rows: dict[tuple[int | None, ...], Row] = {}
+    rows: dict[tuple[int | None, ...], LawRow] = {}
     for where in product(places, repeat=len(roots)):
         cells = _one_each(where)
         rows[where] = examined.row(cells)
@@ -230,5 +230,5 @@ def _one_each(where: tuple[int | None, ...]) -> dict[int, tuple[int, ...]]:
     }
 
 
-def _excess(p: Row, q: Row, growth: Rational) -> Rational:
+def _excess(p: LawRow, q: LawRow, growth: Rational) -> Rational:
     return sum((max(Rational(0), a - growth * b) for a, b in zip(p, q)), Rational(0))

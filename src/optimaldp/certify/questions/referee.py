@@ -36,7 +36,14 @@ from optimaldp.certify.questions.personal_tables import examine_personal
 from optimaldp.certify.questions.scripted import flips_its_coins
 from optimaldp.certify.questions.second_calculation import SecondCalculation
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
-from optimaldp.certify.questions.tables import Line, People, lines_of, moves_to_another, small_tables, watched_cells
+from optimaldp.certify.questions.tables import (
+    LineOfTables,
+    People,
+    lines_of,
+    moves_to_another,
+    small_tables,
+    watched_cells,
+)
 from optimaldp.certify.votes.prior import examine_prior
 from optimaldp.certify.votes.top import examine_leading
 from optimaldp.errors import OptimalDPError
@@ -199,7 +206,7 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
     return "", [f"tables of {size} near every place where the answer changes and far from it, at the level itself"]
 
 
-def _line_failure(mechanism: Examined, line: Line, places: Sequence[int], truths: Sequence[int]) -> str:
+def _line_failure(mechanism: Examined, line: LineOfTables, places: Sequence[int], truths: Sequence[int]) -> str:
     """Each of these tables against a neighbour, its true answer, and its law against a second calculation."""
     level, second = mechanism.setting.level, SecondCalculation.of(mechanism)
     ratio = level.epsilon.exact_ratio or level.epsilon.exp()

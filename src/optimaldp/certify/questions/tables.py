@@ -92,7 +92,7 @@ def moves_to_another(near: Mapping[People, Sequence[People]], truths: Mapping[Pe
 
 
 @dataclass(frozen=True)
-class Line:
+class LineOfTables:
     """Tables on which *moved* of the people have gone from the first cell to the second; the others stay where they are."""
 
     first: int
@@ -119,18 +119,18 @@ class Line:
         return low
 
 
-def lines_of(mechanism: Examined, people: int) -> Iterator[Line]:
+def lines_of(mechanism: Examined, people: int) -> Iterator[LineOfTables]:
     """Lines between two cells with everybody on them; of questions about several numbers also with people in all cells."""
     spec, size = mechanism.spec(), mechanism.cells
     if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
         pairs = list(combinations(watched_cells(size, 4), 2))
         few = len(mechanism.answers) == 2 or spec["kind"] not in MEANINGS
-        yield from (Line(*pair, people, {}) for pair in pairs[: 6 if few else 2])
+        yield from (LineOfTables(*pair, people, {}) for pair in pairs[: 6 if few else 2])
     if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
         yield from _mixed(mechanism, people)
 
 
-def _mixed(mechanism: Examined, people: int) -> Iterator[Line]:
+def _mixed(mechanism: Examined, people: int) -> Iterator[LineOfTables]:
     """With people in all cells: questions about two numbers do not change while one of them is about nobody."""
     spec, size = mechanism.spec(), mechanism.cells
     if mechanism.setting.public_groups:
@@ -143,4 +143,4 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[Line]:
     for pair in pairs:
         staying = [cell for cell in cells if cell not in pair]
         each = (people - people // 4) // len(staying)
-        yield Line(*pair, people - each * len(staying), dict.fromkeys(staying, each))
+        yield LineOfTables(*pair, people - each * len(staying), dict.fromkeys(staying, each))

@@ -14,7 +14,7 @@ from itertools import pairwise
 from optimaldp.channels import exact_matrix
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.optimal.kernel import DecayKernel
-from optimaldp.channels.optimal.proofs import CliquePotentialProof, PotentialProof, Proof, TheoremProof
+from optimaldp.channels.optimal.proofs import ChannelProof, CliquePotentialProof, PotentialProof, TheoremProof
 from optimaldp.privacy.epsilon import Epsilon
 
 Exact = Sequence[Sequence[Fraction]]
@@ -24,15 +24,15 @@ LINE_THEOREM = "geometric mechanism with Bayes guesses, optimal on a line (Ghosh
 
 
 @dataclass(frozen=True)
-class Form:
+class ClosedForm:
     """The rows of an optimal channel (columns are guesses), the route that led to it, and why nothing is better."""
 
     rows: ExactChannel
     route: str
-    proof: Proof | None
+    proof: ChannelProof | None
 
 
-def constant_sum(kernel: DecayKernel, prior: Prior) -> Form | None:
+def constant_sum(kernel: DecayKernel, prior: Prior) -> ClosedForm | None:
     """Uniform prior and the same ``s = Σ_y Φ[y,z]`` for all z: ``Φ/s``, utility ``1/s`` (Theorem 4 as it should be:
     erratum F15).
     """
@@ -44,10 +44,10 @@ def constant_sum(kernel: DecayKernel, prior: Prior) -> Form | None:
         return None
     rows = tuple(tuple(phi / total for phi in row) for row in kernel.rows)
     potential = tuple(mass / total for mass in prior)
-    return Form(rows, "constant-sum", PotentialProof(kernel, prior, potential))
+    return ClosedForm(rows, "constant-sum", PotentialProof(kernel, prior, potential))
 
 
-def clique(kernel: DecayKernel, prior: Prior) -> Form | None:
+def clique(kernel: DecayKernel, prior: Prior) -> ClosedForm | None:
     """Every two answers are neighbours, any prior: utility ``max_k (mass of the top k)/(1+(k−1)t)`` (erratum F19)."""
     size = len(prior)
     if not kernel.graph.is_clique or not kernel.graph.plain or size == 1:
@@ -56,7 +56,7 @@ def clique(kernel: DecayKernel, prior: Prior) -> Form | None:
     kept, _ = kept_on_clique(prior, t)
     top, peak = set(kept), 1 / (1 + (len(kept) - 1) * t)
     rows = [[_clique_cell(y, z, top, peak, t) for z in range(size)] for y in range(size)]
-    return Form(tuple(map(tuple, rows)), "clique", clique_proof(prior, kernel.epsilon))
+    return ClosedForm(tuple(map(tuple, rows)), "clique", clique_proof(prior, kernel.epsilon))
 
 
 def kept_on_clique(prior: Prior, t: Fraction) -> tuple[list[int], Fraction]:
@@ -116,7 +116,7 @@ def truncated_geometric(size: int, inverse_ratio: Fraction) -> ExactChannel:
     return tuple(tuple(diagonal[z] * powers[abs(y - z)] for z in range(size)) for y in range(size))
 
 
-def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> Form | None:
+def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> ClosedForm | None:
     """A line, any prior, a gain that only falls with the distance: the geometric mechanism, each output read by its
     Bayes guess.
 
@@ -133,12 +133,12 @@ def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> Form | None:
         if not kernel.exact:  # the rows use an e^epsilon rounded down; what bounds all others must use one rounded up
             above = DecayKernel(kernel.graph, kernel.epsilon, above=True)
             _, value = _geometric_with_guesses(order, 1 / next(iter(above.factors.values())), worth)
-        proof: Proof = TheoremProof(LINE_THEOREM, value)
+        proof: ChannelProof = TheoremProof(LINE_THEOREM, value)
     else:
         where = {y: position for position, y in enumerate(order)}
         prior = tuple(worth[y][y] for y in range(len(order)))
         proof = PotentialProof(kernel, prior, tuple(potential[where[y]] for y in range(len(order))))
-    return Form(tuple(map(tuple, merged)), "line", proof)
+    return ClosedForm(tuple(map(tuple, merged)), "line", proof)
 
 
 def _geometric_with_guesses(order: list[int], t: Fraction, worth: Exact) -> tuple[list[list[Fraction]], Fraction]:
@@ -194,7 +194,7 @@ def falls_with_distance(gain: Exact, order: list[int]) -> bool:
     return True
 
 
-def closed_form(kernel: DecayKernel, prior: Prior) -> Form | None:
+def closed_form(kernel: DecayKernel, prior: Prior) -> ClosedForm | None:
     """``Φ D = 1``, ``Φ λ = π``: if D ≥ 0 then ``Φ·diag(D)`` is private;
     if also λ ≥ 0 it is optimal, utility ``Σ λ``.
     """
@@ -203,4 +203,4 @@ def closed_form(kernel: DecayKernel, prior: Prior) -> Form | None:
         return None
     diagonal = [d for d, _ in solved]
     rows = tuple(tuple(phi * d for phi, d in zip(row, diagonal)) for row in kernel.rows)
-    return Form(rows, "closed-form", PotentialProof(kernel, prior, tuple(value for _, value in solved)))
+    return ClosedForm(rows, "closed-form", PotentialProof(kernel, prior, tuple(value for _, value in solved)))

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import Neighbours
+from optimaldp.certify.channels.reading import AnswerPair
 from optimaldp.certify.channels.weighing import by_weighed_potential, weigh_potential
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
-from optimaldp.channels.optimal.covering import Covering
+from optimaldp.channels.optimal.covering import CoveringGuesses
 from optimaldp.channels.optimal.first_order import ColumnProgram
 from optimaldp.channels.optimal.floats import IntArray, filled_rows, not_vanishing
-from optimaldp.channels.optimal.proofs import Proof, WeighedPotentialProof
+from optimaldp.channels.optimal.proofs import ChannelProof, WeighedPotentialProof
 from optimaldp.extras import numba_if_installed, requiring
 from optimaldp.kernels.columns import WIDTH
 from optimaldp.privacy.epsilon import Epsilon
@@ -69,10 +69,10 @@ class ColumnSolution:
     """Rows that keep every factor and sum to one, one column for each of some guesses, and the proof of a bound."""
 
     rows: FloatArray
-    proof: Proof
+    proof: ChannelProof
 
 
-def solve_columns(problem: ColumnProblem, covering: Covering, proof: Proof) -> ColumnSolution | None:
+def solve_columns(problem: ColumnProblem, covering: CoveringGuesses, proof: ChannelProof) -> ColumnSolution | None:
     """A channel near its bound, and the sharper of *proof* and what the prices of the rows prove.
 
     ``None`` without a compiler, and where the columns would not fit into memory.
@@ -93,7 +93,7 @@ def solve_columns(problem: ColumnProblem, covering: Covering, proof: Proof) -> C
 class _Search:
     """The best channel so far and the least bound."""
 
-    def __init__(self, problem: ColumnProblem, proof: Proof) -> None:
+    def __init__(self, problem: ColumnProblem, proof: ChannelProof) -> None:
         self._problem, self.proof = problem, proof
         self.rows: FloatArray = np.zeros((0, 0))
         self._value = 0.0
@@ -147,7 +147,7 @@ def _worth_keeping(problem: ColumnProblem, program: ColumnProgram) -> NDArray[np
     """Which columns a best channel may use: of the others the potential reaches much more than the prior."""
     graph, masses = problem.graph, problem.masses
     arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
-    edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
+    edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     degrees = np.bincount(graph.edge_indices.ravel(), minlength=len(masses))
     enough = masses * (_UNUSED if degrees.max() <= 2 * degrees.min() else _UNUSED_WHERE_UNEVEN)
     _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, enough)
@@ -184,7 +184,7 @@ def _covering_proof(problem: ColumnProblem, potential: FloatArray) -> WeighedPot
     factors = Factors(problem.epsilon)
     above = float(factors.between(Fraction(1))[1])
     arcs, weights, potential = _flows_under(graph, potential, above)
-    edges = [Neighbours(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
+    edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     lifted, reached, guesses = weigh_potential(potential, arcs, weights, edges, above, masses)
     lacking = np.zeros(len(masses))
     lacking[guesses] = np.maximum(masses[guesses] * (1 + _ROUNDING) - reached, 0)

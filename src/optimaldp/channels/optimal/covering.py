@@ -22,7 +22,7 @@ _CLEARLY = 1e-9  # by which a guess must be worse than another to be left out
 
 
 @dataclass(frozen=True)
-class Covering:
+class CoveringGuesses:
     """The guesses that a best channel may need, how often each is right (D), and the potential that covers the prior."""
 
     guesses: IntArray
@@ -46,7 +46,7 @@ class Covering:
         return RoundedPotentialProof(tuple(kept.tolist()), Fraction(covering_bound(kernel, kept, masses)))
 
 
-def cover_prior(kernel: FloatArray, masses: FloatArray) -> Covering:
+def cover_prior(kernel: FloatArray, masses: FloatArray) -> CoveringGuesses:
     """Solve the small program for the useful guesses; *kernel* is Φ."""
     with requiring("scipy"):
         from scipy.optimize import linprog
@@ -60,7 +60,7 @@ def cover_prior(kernel: FloatArray, masses: FloatArray) -> Covering:
     potential = np.maximum(-np.asarray(solved.ineqlin.marginals), 0) / size
     reached = potential @ kernel[:, guesses]
     excess = np.where(masses[guesses] > 0, reached / np.maximum(masses[guesses], np.finfo(float).tiny), np.inf)
-    return Covering(guesses, np.maximum(solved.x, 0), potential, excess)
+    return CoveringGuesses(guesses, np.maximum(solved.x, 0), potential, excess)
 
 
 def useful_guesses(kernel: FloatArray, masses: FloatArray) -> IntArray:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
-from optimaldp.channels.optimal.covering import Covering
+from optimaldp.channels.optimal.covering import CoveringGuesses
 from optimaldp.channels.optimal.floats import IntArray
 from optimaldp.kernels.columns import COLUMN_STEPS, SHORTEST_WAY_PRICES, WIDTH, ShortFloats, State
 
@@ -79,7 +79,7 @@ class ColumnProgram:
         """What each answer's row is worth: nearly a dual solution, of either sign."""
         return self._levels / self._size
 
-    def begin_at(self, start: Covering) -> None:
+    def begin_at(self, start: CoveringGuesses) -> None:
         """Go on from the small program's solution, whose potential the prices carry to every guess."""
         width = self.kernel.shape[1]
         distances, cells = np.full((self._size, width), -1), np.zeros((self._size, width))

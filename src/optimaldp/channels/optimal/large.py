@@ -23,8 +23,8 @@ from optimaldp.channels.optimal.floats import (
     without_noise,
 )
 from optimaldp.channels.optimal.proofs import (
+    ChannelProof,
     CutTheoremProof,
-    Proof,
     RoundedPotentialProof,
     TheoremProof,
     UniformPotentialProof,
@@ -46,7 +46,7 @@ class LargeForm:
     utility: float
     upper_bound: Number
     route: str
-    proof: Proof | None
+    proof: ChannelProof | None
 
 
 def large_form(
@@ -228,7 +228,7 @@ def _any_graph(
     best, utility = _read_by_guesses(rows, masses)
     potential = solved[:, 1]
     bound, route = covering_bound(smaller, potential, masses), "closed-form"
-    proof: Proof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
+    proof: ChannelProof = RoundedPotentialProof(tuple(np.maximum(potential, 0).tolist()), Fraction(bound))
     if (around := _ring_order(graph)) is not None:
         proof = min(proof, _ring_proof(around, epsilon, masses), key=lambda one: one.bound())
     near = NEAR if around is None else _NEAR_ON_A_RING

@@ -16,7 +16,7 @@ from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.labels import Label
 from optimaldp.channels.optimal import closed_forms, linear_program
-from optimaldp.channels.optimal.closed_forms import Form
+from optimaldp.channels.optimal.closed_forms import ClosedForm
 from optimaldp.channels.optimal.kernel import ROUNDED_BITS, DecayKernel
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.problem import Exact, UtilityProblem, read_problem
@@ -98,7 +98,7 @@ def _refuse_endless(problem: UtilityProblem) -> None:
         )
 
 
-def _trivial(problem: UtilityProblem) -> Form:
+def _trivial(problem: UtilityProblem) -> ClosedForm:
     """epsilon = 0: one guess for each part of the graph. epsilon = ∞, or no edges: the best guess for each answer."""
     size = len(problem.prior)
     parts = problem.graph.components if not problem.epsilon.infinite else [[y] for y in range(size)]
@@ -115,7 +115,7 @@ def _trivial(problem: UtilityProblem) -> Form:
         if problem.epsilon.infinite or not problem.graph.lengths
         else "one guess for each part"
     )
-    return Form(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
+    return ClosedForm(tuple(rows), "constant" if problem.epsilon.is_zero else "truth", TheoremProof(reason, value))
 
 
 def _best_guess(problem: UtilityProblem, part: list[int]) -> tuple[int, Fraction]:
@@ -127,7 +127,7 @@ def _best_guess(problem: UtilityProblem, part: list[int]) -> tuple[int, Fraction
     return max(enumerate(totals), key=lambda pair: pair[1])
 
 
-def _closed(problem: UtilityProblem, kernel: DecayKernel, route: str | None) -> Form | None:
+def _closed(problem: UtilityProblem, kernel: DecayKernel, route: str | None) -> ClosedForm | None:
     if problem.binary:
         for name, attempt in (("constant-sum", closed_forms.constant_sum), ("clique", closed_forms.clique)):
             if route in (None, name) and (form := attempt(kernel, problem.prior)):
@@ -181,7 +181,7 @@ def _by_floats(problem: UtilityProblem) -> OptimalMechanism:
     )
 
 
-def _finish(problem: UtilityProblem, form: Form) -> OptimalMechanism:
+def _finish(problem: UtilityProblem, form: ClosedForm) -> OptimalMechanism:
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     utility = problem.utility(form.rows)
     proof = form.proof
@@ -219,4 +219,4 @@ def _by_program(problem: UtilityProblem, kernel: DecayKernel, symmetries: list[t
     swap = {kernel.factors[edge]: above.factors[edge] for edge in kernel.factors}
     chosen = tuple(weights or linear_program.rational_weights(solved))
     proof = ProgramProof(program.with_factors(swap), chosen, tuple(above.arcs))
-    return _finish(problem, Form(tuple(map(tuple, rows)), "linear-program", proof))
+    return _finish(problem, ClosedForm(tuple(map(tuple, rows)), "linear-program", proof))

@@ -12,7 +12,7 @@ from optimaldp.channels.optimal.kernel import DecayKernel
 from optimaldp.channels.optimal.program import Program, cell_flows
 
 
-class Proof(ABC):
+class ChannelProof(ABC):
     """An upper bound on the utility of every private channel, with its reason."""
 
     @abstractmethod
@@ -24,7 +24,7 @@ class Proof(ABC):
 
 
 @dataclass(frozen=True)
-class PotentialProof(Proof):
+class PotentialProof(ChannelProof):
     """Binary gain: ``λ ≥ 0`` with ``Φ λ ≥ π`` proves ``U ≤ Σ λ``,
     because ``Φ D ≤ 1`` for the diagonal D of any private channel.
     """
@@ -46,7 +46,7 @@ class PotentialProof(Proof):
 
 
 @dataclass(frozen=True)
-class UniformPotentialProof(Proof):
+class UniformPotentialProof(ChannelProof):
     """The potential proof when all distance counts agree: ``λ`` is constant, so one sum is all there is to check."""
 
     borders: tuple[int, ...]
@@ -66,7 +66,7 @@ class UniformPotentialProof(Proof):
 
 
 @dataclass(frozen=True)
-class RoundedPotentialProof(Proof):
+class RoundedPotentialProof(ChannelProof):
     """A potential in floats, and the bound that it proves after every rounding was paid for."""
 
     potential: tuple[float, ...]
@@ -80,7 +80,7 @@ class RoundedPotentialProof(Proof):
 
 
 @dataclass(frozen=True)
-class CliquePotentialProof(Proof):
+class CliquePotentialProof(ChannelProof):
     """The potential proof where every two answers are neighbours: ``(Φ λ)_y = (1 − t) λ_y + t Σ λ``, so no matrix is needed."""
 
     prior: tuple[Fraction, ...]
@@ -100,7 +100,7 @@ class CliquePotentialProof(Proof):
 
 
 @dataclass(frozen=True)
-class ProgramProof(Proof):
+class ProgramProof(ChannelProof):
     """Weights on the privacy constraints of a linear program:
     by weak duality they bound its value, whoever found them.
     """
@@ -122,7 +122,7 @@ class ProgramProof(Proof):
 
 
 @dataclass(frozen=True)
-class WeighedPotentialProof(Proof):
+class WeighedPotentialProof(ChannelProof):
     """A potential of either sign in floats, flows that leave no answer below 0, and the bound that they prove."""
 
     potential: tuple[float, ...]
@@ -138,7 +138,7 @@ class WeighedPotentialProof(Proof):
 
 
 @dataclass(frozen=True)
-class TheoremProof(Proof):
+class TheoremProof(ChannelProof):
     """A theorem that gives the value; *statement* names it."""
 
     statement: str
@@ -152,7 +152,7 @@ class TheoremProof(Proof):
 
 
 @dataclass(frozen=True)
-class CutTheoremProof(Proof):
+class CutTheoremProof(ChannelProof):
     """The same theorem after an edge was dropped, which allows only more: the optimum of a ring is at most that of its line."""
 
     statement: str

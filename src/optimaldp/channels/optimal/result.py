@@ -12,7 +12,7 @@ from optimaldp.channels.channel import Channel
 from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import Number, cell_text
 from optimaldp.channels.optimal.problem import Exact
-from optimaldp.channels.optimal.proofs import Proof
+from optimaldp.channels.optimal.proofs import ChannelProof
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.results import Result
 
@@ -33,7 +33,7 @@ class OptimalMechanism(Result):
     utility: Number
     upper_bound: Number
     route: str
-    proof: Proof | None
+    proof: ChannelProof | None
 
     @property
     def objective(self) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.edge_levels import read_level
+from optimaldp.graphs.edge_levels import read_edge_level
 from optimaldp.graphs.families.paths import read_size
 from optimaldp.graphs.families.products import votes
 from optimaldp.graphs.families.truths import majority
@@ -28,7 +28,7 @@ def with_hot_edges(graph: DatasetGraph, which: Which, *, level: object) -> Datas
         raise GraphError("graph", graph, "has no privacy levels yet", "set the usual level first, by with_level")
     mask = _mask(graph, which)
     hot = np.where(mask, np.int32(len(graph.levels)), graph.level_of_edge)
-    return graph.with_levels([*graph.levels, read_level(level)], hot)
+    return graph.with_levels([*graph.levels, read_edge_level(level)], hot)
 
 
 def hot_deciding_vote(persons: int = 3, *, person: int = 1, level: object, hot: object) -> DatasetGraph:

@@ -9,7 +9,7 @@ import numpy as np
 
 from optimaldp.errors import GraphError
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.edge_levels import read_level
+from optimaldp.graphs.edge_levels import read_edge_level
 from optimaldp.graphs.names import NumberNames
 
 
@@ -80,4 +80,4 @@ def _named(
         raise GraphError("levels", levels, "was given together with level", "give one level, or one per edge")
     if len(levels) != len(tails):
         raise GraphError("levels", len(levels), f"levels do not fit {len(tails)} edges", "give one per edge")
-    return graph.with_levels([read_level(one) for one in levels], np.arange(len(tails)))
+    return graph.with_levels([read_edge_level(one) for one in levels], np.arange(len(tails)))

@@ -21,7 +21,7 @@ from optimaldp.questions.literals import (
     write_column,
     write_option,
 )
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.rivals import Rival, noise_on_lead
 from optimaldp.questions.sheets import AMONG, COLUMN, Blank, Sheet
@@ -72,7 +72,7 @@ class Compare(Question):
         # A replaced person of the leader's moves the lead by two; in a tie without voters somebody else comes, by one.
         return (lead + 1) // 2 if lead > 0 else -lead // 2 + 1
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if not setting.personal:
             return AtDistance(self, setting)
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)

@@ -30,7 +30,7 @@ from optimaldp.questions.literals import (
     write_column,
     write_option,
 )
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import FiniteCounts, KeptCounts, NoisyCounts
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.tables.schema import Schema
@@ -119,7 +119,7 @@ class Histogram(OfOptions):
     def flips(self, counts: object, neighbours: Neighbours) -> Moves:
         raise QuestionError("question", str(self), "has no flips", "a histogram changes with every person")
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if self.closed and setting.personal:
             remedy = "leave it out: people who are not kept by their level are counted there"
             raise QuestionError("everyone_else", str(self), "does not go with levels", remedy)

@@ -15,7 +15,7 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question, Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_column, write_column
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.sheets import Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables import tally as tallies
@@ -33,8 +33,8 @@ class Keys(Question):
         return ()
 
     @property
-    def tally(self) -> tallies.Keys:
-        return tallies.Keys(self.column)
+    def tally(self) -> tallies.KeyTally:
+        return tallies.KeyTally(self.column)
 
     @property
     def answers(self) -> None:
@@ -52,7 +52,7 @@ class Keys(Question):
     def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
         raise QuestionError("question", str(self), "has no flips", "a category appears with its first person")
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if setting.personal:
             raise QuestionError("levels", str(self), "cannot honour personal levels", "ask without levels")
         level = setting.level
@@ -69,7 +69,7 @@ class Keys(Question):
 
 
 @dataclass(frozen=True)
-class KeptKeys(Mechanism):
+class KeptKeys(QuestionMechanism):
     """Each category that occurs is kept by itself, with the greatest probability that is private for its number of people."""
 
     chosen: KeysLaw

@@ -18,7 +18,7 @@ from optimaldp.questions.base import YES_NO, Question, Spec, Valued, among_text,
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
@@ -72,7 +72,7 @@ class MeanThreshold(Question):
         """The signed fractional distance: positive for yes, never 0; one person moves it by at most 1."""
         return self.inequality.signed(counts.values, counts.without, setting.neighbours)
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if setting.personal:
             return (WeightedMean if setting.aim is Aim.TYPICAL else BalancedMean)(self, setting)
         # Of two values the mean is a share, and whole people are the exact optimum.

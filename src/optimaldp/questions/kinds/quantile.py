@@ -21,7 +21,7 @@ from optimaldp.questions.binning import BinNames, Binning, read_binning
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.rank_accuracy import rank_accuracy
 from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
@@ -78,7 +78,7 @@ class Quantile(OfBins):
             return self
         return replace(self, binning=self.binning.first(4), weights=None if self.weights is None else self.weights[:4])
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         return Ranking.of(self, setting)
 
     aims_agree = True

@@ -21,7 +21,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.quantile import Quantile, named_bins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 from optimaldp.sampling import BitSource
 
@@ -48,7 +48,7 @@ class Quantiles(OfBins):
     def restored(self, answer: Any) -> Any:
         return {rank: self.binning.named(name) for rank, name in answer.items()}
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if setting.personal:
             raise QuestionError("levels", str(self), "cannot honour personal levels", "ask for one quantile")
         # What the two halves cost together is proven for a replaced record only.
@@ -72,7 +72,7 @@ def _first(question: Quantiles) -> Quantile:
 
 
 @dataclass(frozen=True)
-class SeveralRanks(Mechanism):
+class SeveralRanks(QuestionMechanism):
     """One law for each rank, or the quartiles jointly: whichever public numbers choose."""
 
     chosen: RepeatedQuantiles | JointQuartiles

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from optimaldp.distances.several import (
-    Part,
+    Clause,
     all_hold,
     any_holds,
     chain_flips_of_all,
@@ -24,7 +24,7 @@ from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, counts_for
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.threshold import Threshold
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.tables.tally import Condition
 
@@ -51,8 +51,8 @@ class Several(Question):
     answers = YES_NO
 
     @cached_property
-    def _parts(self) -> tuple[Part, ...]:
-        return tuple(Part(one.condition, one.among is not None) for one in self.thresholds)
+    def _parts(self) -> tuple[Clause, ...]:
+        return tuple(Clause(one.condition, one.among is not None) for one in self.thresholds)
 
     def fold(self, cells: Cells) -> tuple[int, ...]:
         """People by the combination of what each threshold sees of them: yes, no, or outside."""
@@ -92,7 +92,7 @@ class Several(Question):
         """People may be moved in part: quick at any size, never above the flips, and one move changes it by at most one."""
         return (chain_flips_of_all if self.word == "and" else chain_flips_of_any)(self._parts, counts, neighbours)
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if setting.personal:
             remedy = "ask the thresholds one by one"
             raise QuestionError("levels", str(self), "joins thresholds, which cannot honour personal levels", remedy)

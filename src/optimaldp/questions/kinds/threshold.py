@@ -20,7 +20,7 @@ from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_te
 from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
@@ -87,7 +87,7 @@ class Threshold(Question):
     def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
         return self.condition.flips(*counts, neighbours)
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if isinstance(setting.aim, Prior) and setting.levels:
             return PriorVotes.of(self, setting)
         if not setting.personal:

@@ -21,7 +21,7 @@ from optimaldp.questions.base import Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
-from optimaldp.questions.mechanism import Answer, Mechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
@@ -56,7 +56,7 @@ class Top(OfOptions):
     def law(self, setting: Setting) -> TopLaw:
         return TopLaw(len(self.known_options()), self.size, setting.level.epsilon, setting.neighbours)
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         if setting.personal:
             raise QuestionError("levels", str(self), "cannot honour personal levels", "ask for the winner instead")
         return Leading(self, setting, self.law(setting))
@@ -85,7 +85,7 @@ class Top(OfOptions):
 
 
 @dataclass(frozen=True)
-class Leading(Mechanism):
+class Leading(QuestionMechanism):
     """Permute-and-flip on all lists by their signed distance, or one leader after the other where there are very many."""
 
     chosen: TopLaw

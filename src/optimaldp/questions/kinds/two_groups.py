@@ -27,7 +27,7 @@ from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.mean import RANGE, Average
 from optimaldp.questions.kinds.threshold import PeopleWho
-from optimaldp.questions.mechanism import AtDistance, Mechanism
+from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.sheets import CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Condition, Grid
@@ -91,7 +91,7 @@ class ShareDifference(Question):
         a, b, c, d, _ = counts
         return self._public.signed({1: a, 0: b}, {1: c, 0: d})
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         _refuse_levels(self, setting)
         if not setting.public_groups:
             return AtDistance(self, setting)
@@ -176,7 +176,7 @@ class MeanDifference(Question):
     def signed(self, counts: MeanCounts, setting: Setting) -> Fraction | float:
         return self._public.signed(self._heights(counts[0]), self._heights(counts[1]))
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         _refuse_levels(self, setting)
         if not setting.public_groups:
             remedy = "declare the groups public (public_groups=True, --public-groups), or ask for shares"

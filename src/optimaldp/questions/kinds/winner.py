@@ -16,7 +16,7 @@ from optimaldp.questions.electing import Electing, WeightedElecting
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
-from optimaldp.questions.mechanism import Mechanism
+from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.tables.tally import Option
 
@@ -40,7 +40,7 @@ class Winner(OfOptions):
         # With no votes at all somebody from outside changes the tie that the first option wins: one move, as the formula says.
         return min(lead // 2 + 1 if before else (lead + 1) // 2 for lead, before in leads)
 
-    def mechanism(self, setting: Setting) -> Mechanism:
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
         return (WeightedElecting if setting.personal else Electing)(self, setting)
 
     aims_agree = True

@@ -1,0 +1,43 @@
+"""A class has one name and a name one class: nobody has to ask which Plan, which Proof."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+SOURCES = Path(__file__).parents[2] / "src" / "optimaldp"
+# Functions whose name once stood in several rooms with several meanings.
+ONE_MEANING = ("read_level", "count", "compare", "levels_of", "mechanism_document", "solve")
+PUBLIC = {
+    "count": {
+        "channels/graphs/folds.py",
+        "questions/kinds/threshold.py",
+    },  # a question, and the same in a channel's graph
+    "compare": {
+        "mechanisms/dominance.py",
+        "questions/kinds/compare.py",
+        "tables/terms.py",
+    },  # always said with its module
+}
+
+
+def homes(kind: type[ast.ClassDef | ast.FunctionDef]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, kind):
+                found[node.name].add(path.relative_to(SOURCES).as_posix())
+    return found
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    public = {name: where for name, where in homes(ast.ClassDef).items() if not name.startswith("_")}
+    assert {name: sorted(where) for name, where in public.items() if len(where) > 1} == {}
+    assert len(public) > 300  # it looked at something
+
+
+def test_functions_that_were_confused_stay_apart() -> None:
+    where = homes(ast.FunctionDef)
+    for name in ONE_MEANING:
+        assert where[name] == PUBLIC[name] if name in PUBLIC else len(where[name]) <= 1, (name, sorted(where[name]))

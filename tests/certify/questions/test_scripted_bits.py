@@ -7,9 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import pyarrow
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
+import optimaldp as odp
 from optimaldp.certify.questions.laws_compared import ScriptedBits, draws_follow
 from optimaldp.certify.questions.referee import _sampler
 from optimaldp.certify.questions.scripted import CoarseBits, CoinBits, Words, flips_its_coins
@@ -164,6 +166,22 @@ def test_coins_of_the_first_a_middle_and_the_last_option(relation: Any, step: in
         for more in (hair, -hair):
             twin = flipping(70, lambda option, off=off, more=more: half + more * (option == off), relation, step)  # type: ignore[misc]
             assert not flips_its_coins(twin), (off, more)
+
+
+def test_coins_that_always_show_heads() -> None:
+    """At epsilon = 0 no word shows tails, and each number draws its own option."""
+    fair = replace(flipping(70, lambda option: HALF), setting=setting(9, level=level_of("0")))
+    object.__setattr__(fair, "chance", lambda option: Fraction(1))
+    assert flips_its_coins(fair)
+    for never in (0, 35, 69):
+        object.__setattr__(fair, "chance", lambda option, never=never: Fraction(int(option != never)))
+        assert not flips_its_coins(fair), never
+    options = [f"o{number}" for number in range(70)]
+    for delta in (0, 0.01):
+        assert (
+            odp.release(pyarrow.table({"c": ["o1", "o2"]}), odp.winner("c", options), epsilon=0, delta=delta).answer
+            in options
+        )
 
 
 def test_coins_that_are_nearly_sure_and_a_few_options() -> None:

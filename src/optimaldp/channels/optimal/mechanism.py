@@ -89,13 +89,13 @@ def _best(problem: UtilityProblem, symmetries: list[tuple[int, ...]], route: str
 def _refuse_endless(problem: UtilityProblem) -> None:
     constraints = 2 * len(problem.graph.lengths) * len(problem.guesses)
     if constraints > _MOST_GAIN_CONSTRAINTS and not problem.graph.is_clique:
-        raise ChannelError(
-            "graph",
-            f"{len(problem.prior)} answers",
-            f"with this gain make a linear program of {constraints} constraints, more than the {_MOST_GAIN_CONSTRAINTS} that "
-            "are solved in minutes",
-            "use fewer answers, name symmetries, or use route='linear-program' and patience",
+        cause = "with edges of other lengths than 1" if problem.matrix is None else "with this gain"
+        rule = (
+            f"{cause} make a linear program of {constraints} constraints, more than the {_MOST_GAIN_CONSTRAINTS} that are "
+            "solved in minutes"
         )
+        remedy = "use fewer answers, name symmetries, or use route='linear-program' and patience"
+        raise ChannelError("graph", f"{len(problem.prior)} answers", rule, remedy)
 
 
 def _trivial(problem: UtilityProblem) -> ClosedForm:

@@ -338,6 +338,6 @@ def test_a_row_that_decides_how_others_are_read_is_found(tmp_path: Path, monkeyp
         counted = true(source, tally, people)
         return replace(counted, cells={0: counted.people}) if counted.cells.get(3) else counted
 
-    monkeypatch.setattr(sys.modules[__name__], "count", wrong)
+    monkeypatch.setattr(sys.modules[__name__], "count_people", wrong)
     with pytest.raises(AssertionError):
         assert_private(Case("winner(vote, ['a', 'b', 'c'])"), SINGLE, 3, tmp_path, csv_every=10**6)

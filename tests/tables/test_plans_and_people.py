@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError, TableError
-from optimaldp.tables.counting import MOST_LEVELS, _disentangled, _level_text, check, count_people
+from optimaldp.tables.counting import MOST_LEVELS, _disentangled, _level_text, count_people
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import MOST_READINGS
 from optimaldp.tables.tally import Bins, Condition, Grid, KeyTally, Options, People, Reading, Steps, Tally
@@ -76,21 +76,21 @@ def table() -> Any:
 
 def test_how_much_a_tally_may_hold(table: Any) -> None:
     most = Tally((Condition("x = 1"),) * MOST_READINGS)
-    assert len(check(table, most).readings) == MOST_READINGS == 20
+    assert len(plan_counting(table, most).readings) == MOST_READINGS == 20
     for wrong in (Tally(()), Tally((Condition("x = 1"),) * (MOST_READINGS + 1))):
         with pytest.raises(QuestionError, match="tally"):
-            check(table, wrong)
+            plan_counting(table, wrong)
     wide = Options("x", tuple(range(2**10 - 1)))
-    assert check(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3)),))).size == 2**62
+    assert plan_counting(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3)),))).size == 2**62
     with pytest.raises(QuestionError, match="2\\^62 cells"):
-        check(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3, 4)),)))
+        plan_counting(table, Tally((wide,) * 6 + (Options("x", (1, 2, 3, 4)),)))
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_conditions_are_counted_alike_filtered_or_grouped(table: Any, number: int) -> None:
     conditions = [("x", 1), ("y", 1), ("z", 1), ("v", "'a'")][:number]
     tally = Tally(tuple(Condition(f"{name} = {value}") for name, value in conditions))
-    plan = check(table, tally)
+    plan = plan_counting(table, tally)
     assert bool(plan.filtered) == (number <= 3)
     rows = [(1, 1, 0, "a"), (1, 0, 0, "b"), (0, 1, 1, "c"), (None, 0, 1, None)]
     wanted = [1, 1, 1, "a"][:number]
@@ -105,7 +105,7 @@ def test_at_least_becomes_exactly() -> None:
     """Inclusion and exclusion against people who are written out."""
     people = [(1, 1, 0), (1, 1, 1), (0, 1, 0), (0, 0, 0), (0, 0, 0), (1, 0, 1)]
     table = open_source(pa.table({"x": [1], "y": [1], "z": [1]}))
-    plan = check(table, Tally((Condition("x = 1"), Condition("y = 1"), Condition("z = 1"))))
+    plan = plan_counting(table, Tally((Condition("x = 1"), Condition("y = 1"), Condition("z = 1"))))
     chosen = plan.filtered
     assert chosen == ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
     numbers = [len(people), *(sum(all(person[k] for k in some) for person in people) for some in chosen)]
@@ -148,7 +148,7 @@ def test_levels_are_few_and_everybody_has_one() -> None:
     with pytest.raises(TableError, match="exactly one level"):
         count_people(pa.table({"id": [7, 7], "x": [1, 0], "e": [1, 2]}), Tally((YES,)), People(unit="id", levels="e"))
     with pytest.raises(QuestionError, match="levels"):
-        check(open_source(few), KeyTally("x"), People(levels="e"))
+        plan_counting(open_source(few), KeyTally("x"), People(levels="e"))
 
 
 def test_parts_are_values_of_the_column(table: Any) -> None:
@@ -162,7 +162,7 @@ def test_parts_are_values_of_the_column(table: Any) -> None:
         assert count_people(table, Tally((YES,)), People(part=part)).counts == counts, part
     for wrong in (("v", 5), ("x", "1"), ("x", True), ("b", 1), ("y", 2**63), ("y", -(2**63) - 1), ("x", 1.5)):
         with pytest.raises(QuestionError, match="part"):
-            check(table, Tally((YES,)), People(part=wrong))  # type: ignore[arg-type]
+            plan_counting(table, Tally((YES,)), People(part=wrong))  # type: ignore[arg-type]
 
 
 def test_keys_of_people_with_several_rows() -> None:
@@ -183,17 +183,20 @@ def test_truth_values_may_be_written_as_words(table: Any) -> None:
     assert count_people(table, Tally((Options("b", ("false", "TRUE")),))).counts == (1, 2, 1)
     assert count_people(table, Tally((Options("b", ("True",)),))).counts == (2, 2)
     with pytest.raises(QuestionError, match="'yes' is not an option of column b, which holds true or false"):
-        check(table, Tally((Options("b", ("yes", "no")),)))
+        plan_counting(table, Tally((Options("b", ("yes", "no")),)))
 
 
 def test_a_plan_names_the_options_that_a_type_listed_and_no_others(table: Any) -> None:
-    assert check(table, Tally((Options("v", ("a",)), Options("b", None)))).options == (False, True)
-    assert check(table, Tally((Options("v", ("a",)), Options("b", (True,))))).options is None
+    assert plan_counting(table, Tally((Options("v", ("a",)), Options("b", None)))).options == (False, True)
+    assert plan_counting(table, Tally((Options("v", ("a",)), Options("b", (True,))))).options is None
 
 
 def test_a_long_list_is_of_the_kind_of_its_column(table: Any) -> None:
     numbers = tuple(range(31))
-    assert check(table, Tally((Options("x", numbers), Options("v", tuple(map(str, numbers)))))).shape == (32, 32)
+    assert plan_counting(table, Tally((Options("x", numbers), Options("v", tuple(map(str, numbers)))))).shape == (
+        32,
+        32,
+    )
     for column, options in (("x", tuple(map(str, numbers))), ("v", numbers)):
         with pytest.raises(QuestionError, match=f"is not an option of column {column}"):
-            check(table, Tally((Options(column, options),)))
+            plan_counting(table, Tally((Options(column, options),)))

@@ -33,7 +33,7 @@ from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.stepping import MOST_BINS
-from optimaldp.tables.stepping import plan_counting as check_steps
+from optimaldp.tables.stepping import check as check_steps
 from optimaldp.tables.terms import MANY
 
 F = Fraction

@@ -165,7 +165,7 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "a person counted twice": changed(
         counting, "one_row_each", lambda people, *_: people.union(people, distinct=False)
     ),
-    "somebody without a name is a person": changed(counting, "check", lambda plan, *_: _unnamed(plan)),
+    "somebody without a name is a person": changed(counting, "plan_counting", lambda plan, *_: _unnamed(plan)),
     "NULL counts as yes": replaced(Predicate, "on", lambda self, table: self.build(table).fill_null(True)),
     "NULL of a reduced condition counts as yes": changed(
         Reduced, "partial", lambda parts, one, rows: _null_is_yes(parts, one, rows)
@@ -176,8 +176,8 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "where leaves people out": changed(
         counting, "_rows", lambda rows, table, plan: rows.filter(rows.speaks) if "speaks" in rows.columns else rows
     ),
-    "part ignored": changed(counting, "check", lambda plan, *_: replace(plan, part=None)),
-    "the second condition ignored": changed(counting, "check", lambda plan, *_: _first_only(plan)),
+    "part ignored": changed(counting, "plan_counting", lambda plan, *_: replace(plan, part=None)),
+    "the second condition ignored": changed(counting, "plan_counting", lambda plan, *_: _first_only(plan)),
     "cells transposed": changed(CountingPlan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
     "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
     "bins off by one": changed(binning, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),

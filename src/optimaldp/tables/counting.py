@@ -31,7 +31,7 @@ def count_people(source: object, tally: Tally | KeyTally, people: People | None 
     >>> import pyarrow
     >>> from optimaldp.tables.tally import Condition
     >>> table = pyarrow.table({"person": [1, 1, 2], "smokes": ["no", "yes", "no"]})
-    >>> count(table, Tally((Condition("smokes = 'yes'"),)), People(unit="person")).counts
+    >>> count_people(table, Tally((Condition("smokes = 'yes'"),)), People(unit="person")).counts
     (1, 1)
     """
     opened = open_source(source)

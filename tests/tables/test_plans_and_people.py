@@ -12,7 +12,7 @@ import pytest
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables.counting import MOST_LEVELS, _disentangled, _level_text, count_people
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.plans import MOST_READINGS
+from optimaldp.tables.plans import MOST_READINGS, plan_counting
 from optimaldp.tables.tally import Bins, Condition, Grid, KeyTally, Options, People, Reading, Steps, Tally
 
 YES, CHOICE, NUMBER = Condition("x = 1"), Options("v", ("a", "b")), Grid("n", Fraction(0), Fraction(4), Fraction(1))

@@ -461,6 +461,19 @@ def test_everything_can_be_done_by_keyboard(page: Any, desk: str, view: str) -> 
     assert page.locator("#history tbody tr").count() == 1
 
 
+def test_a_question_asked_again_at_once_is_not_answered_by_the_end_of_the_first(page: Any, desk: str) -> None:
+    """A browser tells a moment later that a dialog was closed; by then the next one may be open."""
+    release_page(page, desk)
+    fill(page, "40", "0.3")
+    page.wait_for_selector("#ask:not([disabled])")
+    page.click("#ask")
+    page.wait_for_selector("#confirm[open]")
+    page.evaluate("document.getElementById('confirm').close(''); document.getElementById('ask').click()")
+    page.click("#yes")
+    page.wait_for_selector("#answer-card:not([hidden])")
+    assert page.locator("#history tbody tr").count() == 1  # and the first one spends nothing
+
+
 def test_two_tabs_see_each_other_s_spends(browser: Any, desk: str) -> None:
     context = browser.new_context(**VIEWS["light"])
     context.set_default_timeout(60_000)

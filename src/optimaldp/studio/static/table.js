@@ -104,8 +104,9 @@ byId("save-report").addEventListener("click", () => saveReport("html"));
 byId("save-history").addEventListener("click", () => saveReport("csv"));
 
 // Ask once more before anything is spent. Escape and "Not now" spend nothing; the focus returns to where it was.
+let confirmations = 0;
 export function confirmSpend({ title = "Spend this from the budget?", text, cautions = [], lines = [] }) {
-  const dialog = byId("confirm");
+  const dialog = byId("confirm"), mine = ++confirmations;
   byId("confirm-title").textContent = title;
   byId("confirm-words").textContent = `${text} ${byId("budget").textContent}`;
   byId("confirm-lines").replaceChildren(...lines.map((line) => el("li", {}, line)));
@@ -113,7 +114,16 @@ export function confirmSpend({ title = "Spend this from the budget?", text, caut
   dialog.returnValue = "";
   dialog.showModal();
   byId("no").focus();
-  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "spend"), { once: true }));
+  return new Promise((resolve) => {
+    // A browser tells late that a dialog was closed: the end of an earlier question, told while this one is open, is not its answer.
+    const closed = () => {
+      const latest = mine === confirmations;
+      if (latest && dialog.open) return;
+      dialog.removeEventListener("close", closed);
+      resolve(latest && dialog.returnValue === "spend");
+    };
+    dialog.addEventListener("close", closed);
+  });
 }
 byId("yes").addEventListener("click", () => byId("confirm").close("spend"));
 byId("no").addEventListener("click", () => byId("confirm").close(""));

@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
+from optimaldp.asking.draft import Draft
 from optimaldp.asking.level_tables import level_tables
-from optimaldp.asking.request import read_request
 from optimaldp.designing.level_prior import prior_optimum
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.public_error import expected_error
@@ -19,7 +19,6 @@ from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.tables.tally import People
 
 SIZES = {0.1: 20, 1: 981}
 
@@ -79,7 +78,7 @@ FEW = ((Epsilon.read("0.3"), 2), (Epsilon.read("1"), 5))
 
 def wrong(question: str, aim: str, delta: str, yes: tuple[int, ...]) -> tuple[int, bool, float]:
     """The margin, whether most are in the first place, and the error by the law of a release: one made-up table."""
-    request = read_request(question, epsilon=1, delta=delta, people=People(levels="level"), aim=aim)
+    request = Draft(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
     asked, cells = request.question, KINDS[question]
     by_level = tuple((e, {cells[0]: y, cells[1]: n - y}) for (e, n), y in zip(FEW, yes))
     table = Table({cells[0]: sum(yes), cells[1]: 7 - sum(yes)}, by_level)
@@ -119,7 +118,7 @@ def test_every_kind_shows_averages_and_worst_cases_of_its_own_law(question: str,
 
 @pytest.mark.parametrize(("strict", "loose"), [(20, 981), (100, 901), (5000, 5001)])
 def test_laws_at_some_tables_give_the_curves_of_the_closed_forms(strict: int, loose: int) -> None:
-    request = read_request("majority(x)", epsilon=1, people=People(levels="level"))
+    request = Draft("majority(x)", epsilon=1, levels="level").request()
     tables = level_tables(request, ((Epsilon.read("0.1"), strict), (Epsilon.read("1"), loose)))
     assert tables is not None
     closed = level_sizes(tables.least, [(0.1, strict), (1.0, loose)])

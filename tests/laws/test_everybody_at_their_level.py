@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.asking.request import read_request
+from optimaldp.asking.draft import Draft
 from optimaldp.certify.questions.laws_compared import close, is_distribution
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.keeping import keep_chance
@@ -22,7 +22,6 @@ from optimaldp.laws.setting import AimLike, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.tables.tally import People
 
 STRICT, LOOSE, NONE = Epsilon.read("ln(2)"), Epsilon.read("ln(4)"), Epsilon.read(0)
 PLAIN = ((STRICT, 2), (LOOSE, 2))
@@ -60,7 +59,7 @@ DELTAS = ["0", "0.02"]
 
 def asked(question: str, aim: AimLike, delta: str, levels: Sequence[tuple[Epsilon, int]]) -> QuestionMechanism:
     most = levels[-1][0]
-    request = read_request(question, epsilon=most, delta=delta, people=People(levels="level"), aim=aim)
+    request = Draft(question, epsilon=most, delta=delta, levels="level", aim=aim).request()
     return request.question.mechanism(request.setting(sum(people for _, people in levels), tuple(levels)))
 
 
@@ -152,7 +151,7 @@ def test_the_comparison_can_fail(question: str) -> None:
 @pytest.mark.parametrize("question", [*YES_NO, *OTHERS, "histogram(v, ['a', 'b'])"])
 def test_add_remove_is_refused(question: str, aim: AimLike) -> None:
     with pytest.raises(QuestionError, match=r"neighbours|aim"):
-        read_request(question, epsilon=1, people=People(levels="level"), aim=aim, neighbours="add-remove")
+        Draft(question, epsilon=1, levels="level", aim=aim, neighbours="add-remove").request()
 
 
 # A histogram: who is kept is a mixture of tables, and the noise falls with the number of people between two histograms.

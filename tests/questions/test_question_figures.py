@@ -163,7 +163,7 @@ def test_sums_of_counts_are_told_where_there_are_enough(options: int) -> None:
     ],
 )
 def test_the_twin_that_is_tried_on_all_small_tables(text: str, twin: str) -> None:
-    assert str(parse(text).small_twin()) == twin
+    assert str(parse(text).small_twin or parse(text)) == twin
 
 
 @pytest.mark.parametrize(

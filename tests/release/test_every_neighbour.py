@@ -19,12 +19,13 @@ import duckdb
 import ibis
 import pytest
 
+from optimaldp.asking.draft import Draft
 from optimaldp.asking.preparing import prepare
-from optimaldp.asking.request import Request, read_request
+from optimaldp.asking.request import Request
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.tables import count_people, open_source
-from optimaldp.tables.tally import KeyTally, People
+from optimaldp.tables.tally import KeyTally
 
 LEVEL = "ln(4)"  # its half is rational too, so groups and quantiles have exact laws
 COLUMNS = ("person", "vote", "age", "ward", "trust")
@@ -71,10 +72,8 @@ class Case:
         return self.question + "".join(f" {name}={value}" for name, value in more.items() if value is not None)
 
     def request(self, neighbours: str) -> Request:
-        people = People(self.unit, self.reduce, self.order, self.where)
-        return read_request(
-            self.question, epsilon=LEVEL, delta=self.delta, neighbours=neighbours, people=people, **self.options
-        )
+        people = {"unit": self.unit, "reduce": self.reduce, "reduce_order": self.order, "where": self.where}
+        return Draft(self.question, LEVEL, self.delta, neighbours=neighbours, **people, **self.options).request()
 
 
 DIFFERENCE = "share(vote = 'a' among ward = 'n') > share(vote = 'a' among ward = 's')"
@@ -285,7 +284,7 @@ def test_three_people_with_levels(question: str, aim: str, tmp_path: Path) -> No
 def assert_everybody_is_protected(question: str, aim: str, trust: Sequence[str], folder: Path) -> None:
     everything = list(itertools.product(SINGLE, repeat=len(trust)))
     worlds = Worlds.of(folder, [rows_of(people, trust) for people in everything])
-    request = read_request(question, epsilon=LEVEL, people=People(levels="trust"), aim=aim)
+    request = Draft(question, epsilon=LEVEL, levels="trust", aim=aim).request()
     compared = 0
     with precision(240):
         laws = {
@@ -309,7 +308,7 @@ def test_a_part_sees_its_own_people_alone(question: str, tmp_path: Path) -> None
     outside = tuple((row[0], row[1], "s") for row in ROWS[:2])
     everything = [((a,), (b,), (c,)) for a, b, c in itertools.product(inside, inside, outside)]
     worlds = Worlds.of(tmp_path, map(rows_of, everything))
-    request = read_request(question, epsilon=LEVEL, people=People(part=("ward", "n")))
+    request = Draft(question, epsilon=LEVEL, declared_part=("ward", "n")).request()
     laws = {
         people: law_of(request, count_people(open_source(worlds.table(number)), request.tally, request.people))
         for number, people in enumerate(everything)

@@ -31,20 +31,21 @@ def check_request(
     draft = Draft(question, **options)
     if personal:
         draft = replace(draft, levels="level")
-    request = _completed(draft, ledger)
+    draft = _completed(draft, ledger)
+    request = draft.request()
     _conditions_parse(request)
     if data is not None:
         opened = open_source(data, types=types)
-        request = request.settled(opened.schema)
+        request = draft.request(opened.schema)
         plan_counting(opened, request.tally, replace(request.people, levels=None))
     return request
 
 
-def _completed(draft: Draft, ledger: Ledger | str | os.PathLike[str] | None) -> Request:
+def _completed(draft: Draft, ledger: Ledger | str | os.PathLike[str] | None) -> Draft:
     if ledger is None or isinstance(ledger, Ledger):
-        return draft.request(ledger)
+        return draft if ledger is None else draft.completed(ledger)
     with open_ledger(ledger, readonly=True) as book:
-        return draft.request(book)
+        return draft.completed(book)
 
 
 def _conditions_parse(request: Request) -> None:

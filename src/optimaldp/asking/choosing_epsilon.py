@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from optimaldp.asking.draft import Draft, Number
 from optimaldp.asking.previewing import hypothetical_setting, read_people
-from optimaldp.asking.request import read_request
 from optimaldp.errors import InputError
 from optimaldp.privacy import Neighbours, read_probability
 from optimaldp.privacy.balls import ball
@@ -20,7 +20,7 @@ def epsilon_for(
     accuracy: object = Fraction(95, 100),
     n: int,
     margin: object = Fraction(1, 100),
-    delta: object = 0,
+    delta: Number = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> float:
     """The least epsilon that makes the answer right with probability *accuracy* when the margin is at least that share of *n*.
@@ -35,7 +35,7 @@ def epsilon_for(
     flips = max(1, math.floor(read_probability(margin, name="margin") * persons))
 
     def good(epsilon: Fraction) -> bool:
-        request = read_request(question, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        request = Draft(question, epsilon, delta, neighbours=neighbours).request()
         refuse_options(request.question)
         return bool(request.question.accuracy(hypothetical_setting(request, persons)).error(flips) <= ball(wanted))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Required, TypedDict
 
-from optimaldp.asking.request import Request, read_request
+from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import OTHER, Groups, Request
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import AimLike
-from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.questions.base import Question
+from optimaldp.laws.setting import AimLike, read_aim
+from optimaldp.privacy import Epsilon, Neighbours, read_neighbours
+from optimaldp.questions.base import Question, as_question
+from optimaldp.questions.literals import check_options
+from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Option, People
 
 if TYPE_CHECKING:
@@ -64,30 +67,51 @@ class Draft:
     part: str | int | None = None
     neighbours: str | Neighbours | None = None
     unit: str | None = None
+    declared_part: tuple[str, Option] | None = None
+    """The part as the ledger declares it, by column and value: nobody but a ledger or a released document fills it in."""
 
-    def request(self, ledger: Ledger | None = None) -> Request:
-        """The ledger's own unit and neighbours where nothing else was said; its part by column and value."""
-        if ledger is None and self.part is not None:
+    def completed(self, ledger: Ledger) -> Draft:
+        """With the ledger's own unit and neighbours where nothing else was said, and its part by column and value."""
+        own = None if self.part is None else ledger.part(self.part)
+        return replace(
+            self,
+            unit=ledger.opening.unit if self.unit is None else self.unit,
+            neighbours=self.neighbours or ledger.opening.neighbours,
+            declared_part=None if own is None else (str(own.column), own.value),
+        )
+
+    def request(self, schema: Schema | None = None) -> Request:
+        """What was written, read and checked as far as that is possible without a row; with a *schema*, what the types of the
+        columns alone decide is decided."""
+        if self.part is not None and self.declared_part is None:
             rule = "means nothing without a ledger that declares it"
             raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
-        unit, neighbours = None, Neighbours.SUBSTITUTION
-        if ledger is not None:
-            unit, neighbours = ledger.opening.unit, ledger.opening.neighbours
-        own = None if ledger is None or self.part is None else ledger.part(self.part)
-        part = None if own is None else (str(own.column), own.value)
-        unit = unit if self.unit is None else self.unit
-        request = read_request(
-            self.question,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbours=self.neighbours or neighbours,
-            people=People(unit, self.reduce, self.reduce_order, self.where, part, self.levels),
-            by=self.by,
-            groups=self.groups,
-            public_groups=self.public_groups,
-            aim=self.aim,
-        )
-        if part is not None and request.neighbours is not Neighbours.SUBSTITUTION:
+        if self.levels is None and self.aim is not None:
+            raise QuestionError("aim", str(self.aim), "goes with levels", "name the column of people's own levels")
+        question = as_question(self.question)
+        if schema is not None and question.asks_the_schema:
+            own_rows = self.unit is None and self.where is None and self.levels is None
+            question = question.settled(schema, everybody_has_a_row=own_rows)
+        neighbours = read_neighbours(self.neighbours or Neighbours.SUBSTITUTION)
+        if self.declared_part is not None and neighbours is not Neighbours.SUBSTITUTION:
             rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
-            raise QuestionError("part", str(self.part), rule, "ask without a part")
-        return request
+            raise QuestionError("part", str(self.declared_part[1]), rule, "ask without a part")
+        return Request(
+            question,
+            read_release_level(self.epsilon, self.delta),
+            neighbours,
+            People(self.unit, self.reduce, self.reduce_order, self.where, self.declared_part, self.levels),
+            None if self.by is None and self.groups is None else self._read_groups(),
+            read_aim(self.aim),
+            self.public_groups,
+        )
+
+    def _read_groups(self) -> Groups:
+        if self.by is None or self.groups is None:
+            remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
+            raise QuestionError("by", self.by, "goes with groups, the list of its public values", remedy)
+        listed = check_options(self.groups)
+        assert listed is not None
+        if set(listed) == {OTHER}:
+            raise QuestionError("groups", list(listed), "names no value", "name at least one group")
+        return Groups(self.by, listed, self.public_groups)

@@ -55,29 +55,19 @@ def prepare(
     *weightless*: the levels of people whose own budget is used up, who are not asked any more.
     """
     question = request.question if counted.options is None else request.question.with_options(counted.options)
-    losses: tuple[tuple[Epsilon, Epsilon], ...] = ()
+    losses = _losses(counted, request.level.epsilon, weightless) if counted.by_level else ()
     if request.groups is not None:
         parts, tables = _by_group(request, question, counted, request.groups)
     else:
-        if counted.by_level:
-            losses = _losses(counted, request.level.epsilon, weightless)
-        parts, tables = _of_everybody(request, question, counted, losses)
+        by_level = _by_level(counted, dict(losses)) if losses else ()
+        setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
+        table = Table(counted.cells, by_level)
+        if isinstance(request.tally, KeyTally):  # which keys occur is private, and how many people there are unknown
+            setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
+        parts, tables = ((None, certify(question.mechanism(setting))),), (table,)
     mechanism = parts[0][1].mechanism
     spent = request.level if mechanism.uses_delta else approximate(request.level.epsilon)
     return Prepared(request, question, parts, mechanism, spent, losses), tables
-
-
-def _of_everybody(
-    request: Request, question: Question, counted: Counted, losses: tuple[tuple[Epsilon, Epsilon], ...]
-) -> tuple[Parts, tuple[Table, ...]]:
-    by_level = _by_level(counted, dict(losses)) if losses else ()
-    setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
-    table = Table(counted.cells, by_level)
-    if isinstance(
-        request.tally, KeyTally
-    ):  # which keys occur is private, and how many people there are was not counted
-        setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
-    return ((None, certify(question.mechanism(setting))),), (table,)
 
 
 def _by_group(

@@ -6,7 +6,8 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from optimaldp.asking.request import Groups, Request, read_request
+from optimaldp.asking.draft import Draft
+from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import epsilon_means
 from optimaldp.asking.statements import law_document
 from optimaldp.errors import InputError, QuestionError
@@ -16,7 +17,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.binning import Binning
 from optimaldp.questions.literals import read_edge
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.tables.tally import People, steps_between
+from optimaldp.tables.tally import steps_between
 
 FORMAT = "optimaldp release 2"
 _MOST_PEOPLE = 2**63
@@ -33,25 +34,23 @@ def request_of(document: Mapping[str, Any]) -> Request:
     _need(groups is None or isinstance(groups, (list, tuple)), "groups", groups, "is not a list")
     public = document.get("public_groups")
     _need(public is None or isinstance(public, bool), "public_groups", public, "is neither true nor false")
-    people = People(
-        document.get("unit"),
-        document.get("reduce"),
-        document.get("order"),
-        document.get("where"),
-        _part(document.get("part")),
-        document.get("levels"),
-    )
-    return read_request(
+    draft = Draft(
         document["question"],
         epsilon=_number(document, "epsilon"),
         delta=_number(document, "delta"),
-        neighbours=document["neighbours"],
-        people=people,
+        reduce=document.get("reduce"),
+        reduce_order=document.get("order"),
+        where=document.get("where"),
         by=document.get("by"),
         groups=groups,
         public_groups=bool(public),
+        levels=document.get("levels"),
         aim=document.get("aim"),
+        neighbours=document["neighbours"],
+        unit=document.get("unit"),
+        declared_part=_part(document.get("part")),
     )
+    return draft.request()
 
 
 def _part(part: Any) -> tuple[str, Any] | None:

@@ -11,7 +11,7 @@ from optimaldp.asking.draft import Asked, Draft, DraftOptions, Number
 from optimaldp.asking.preparing import Prepared, counted_levels, personal_costs, prepare, withhold_details
 from optimaldp.asking.repeats import warn_of_paid_repeats
 from optimaldp.asking.request import Request
-from optimaldp.asking.result import Release, now
+from optimaldp.asking.result import Release
 from optimaldp.asking.statements import details_of, meaning_of_answer, statement
 from optimaldp.asking.waiting import Clock
 from optimaldp.errors import QuestionError
@@ -135,13 +135,13 @@ def release_each(
     try:
         if ledger is not None:
             return _with_ledger(opened, drafts, ledger)
-        requests = [draft.request().settled(opened.schema) for draft in drafts]
+        requests = [draft.request(opened.schema) for draft in drafts]
         plans = [plan_counting(opened, request.tally, request.people) for request in requests]
         made = []
         for request, plan in zip(requests, plans):
             prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
             answer = withhold_details(lambda: prepared.draw(tables, SystemBits()))  # noqa: B023
-            made.append(_made(answer, opened, prepared, None))
+            made.append(_made(answer, opened, prepared))
         return made
     except QuestionError:
         clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
@@ -151,20 +151,18 @@ def release_each(
             clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
 
 
-def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None) -> Release:
-    request, schema = prepared.request, opened.schema
+def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None = None) -> Release:
+    """What is handed over. What it says about itself is written when somebody looks at it."""
+    request, setting = prepared.request, prepared.mechanism.setting
     return Release(
         answer,
         str(prepared.question),
         request.level,
         request.neighbours,
         lambda: statement(prepared) | details_of(answer),
-        meaning_of_answer(request, dataset),
+        lambda: meaning_of_answer(request, dataset),
         prepared.spent,
-        time=now(),
-        cautioned=lambda: cautions(
-            request, schema, prepared.mechanism.setting.people, prepared.mechanism.setting.levels
-        ),
+        cautioned=lambda: cautions(request, opened.schema, setting.people, setting.levels),
     )
 
 
@@ -179,7 +177,7 @@ def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str |
 
 
 def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger) -> list[Release]:
-    requests = [draft.request(book).settled(opened.schema) for draft in drafts]
+    requests = [draft.completed(book).request(opened.schema) for draft in drafts]
     plans = [plan_counting(opened, request.tally, request.people) for request in requests]
     version = opened.version()
     known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]
@@ -261,8 +259,7 @@ def _recorded(book: Ledger, request: Request, plan: CountingPlan, version: str |
         request.level,
         request.neighbours,
         lambda: dict(entry.statement or {}),
-        meaning_of_answer(request, book.opening.dataset),
+        lambda: meaning_of_answer(request, book.opening.dataset),
         approximate(ZERO),
         recorded=True,
-        time=now(),
     )

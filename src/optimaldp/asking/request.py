@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from optimaldp.asking.promise import read_release_level
 from optimaldp.errors import QuestionError
 from optimaldp.laws.prior import Prior
-from optimaldp.laws.setting import Aim, AimLike, AnyAim, Setting, read_aim
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbours
-from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.literals import answer_text, check_options
-from optimaldp.tables.schema import Schema
+from optimaldp.laws.setting import Aim, AnyAim, Setting
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
+from optimaldp.questions.base import Question
+from optimaldp.questions.literals import answer_text
 from optimaldp.tables.tally import KeyTally, Option, Options, People, Tally
 
 OTHER = "(other)"
@@ -51,15 +48,34 @@ class Request:
     groups: Groups | None = None
     aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
+    tally: Tally | KeyTally = field(init=False, repr=False, compare=False)
+    """Which counts of people it needs: those of the question, in every group."""
 
-    @property
-    def tally(self) -> Tally | KeyTally:
-        own = self.question.tally
-        if self.groups is None:
-            return own
-        if isinstance(own, KeyTally):
-            raise QuestionError("by", self.groups.column, f"does not go with {self.question}", "ask it without groups")
-        return Tally((Options(self.groups.column, self.groups.listed), *own.readings))
+    def __post_init__(self) -> None:
+        """Refuse what does not go together, as far as that shows without a table."""
+        people, question, tally = self.people, self.question, self.question.tally
+        if people.where is not None and people.unit is None and question.where_is_among and question.among is None:
+            rule = "would not leave anybody out: whoever it does not hold for is still one of the people"
+            remedy = f"to ask only some of them write {_with_among(question, people.where)}"
+            raise QuestionError("where", people.where, rule, remedy)
+        by_substitution = self.neighbours is Neighbours.SUBSTITUTION
+        if question.needs_a_filter and by_substitution and people.where is None and self.groups is None:
+            rule = "asks for the number of people, which is public under substitution"
+            raise QuestionError("question", str(question), rule, "add where, among or by, or use add-remove")
+        if isinstance(self.aim, Prior) and not question.takes_prior:
+            remedy = "ask a count, share, majority, any or all of everybody, or use the aim 'typical' or 'every table'"
+            rule = f"is an aim for yes and no about everybody, which {question} is not"
+            raise QuestionError("aim", str(self.aim), rule, remedy)
+        if people.levels is not None and self.groups is not None:
+            raise QuestionError("by", self.groups.column, "does not go with levels", "ask for one of them")
+        if people.levels is not None and not by_substitution:
+            rule = "is not proven for personal levels"
+            raise QuestionError("neighbours", str(self.neighbours), rule, "use 'substitution'")
+        if self.groups is not None:
+            if isinstance(tally, KeyTally):
+                raise QuestionError("by", self.groups.column, f"does not go with {question}", "ask it without groups")
+            tally = Tally((Options(self.groups.column, self.groups.listed), *tally.readings))
+        vars(self).update(tally=tally)
 
     @property
     def text(self) -> str:
@@ -75,13 +91,6 @@ class Request:
             "groups": "public" if self.public_groups else None,
         }
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
-
-    def settled(self, schema: Schema) -> Request:
-        """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
-        people = self.people
-        own_rows = people.unit is None and people.where is None and people.levels is None
-        question = self.question.settled(schema, everybody_has_a_row=own_rows)
-        return self if question is self.question else replace(self, question=question)
 
     def setting(self, people: int, levels: tuple[tuple[Epsilon, int], ...] = ()) -> Setting:
         """The setting of the whole question; the number of people is public under substitution alone."""
@@ -109,67 +118,6 @@ class Request:
         if (reduction := self.reduction()) is not None:
             more.append(reduction)
         return [*self.question.notes(self.neighbours), *more]
-
-
-def read_request(
-    question: Question | str,
-    *,
-    epsilon: object,
-    delta: object = 0,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
-    people: People | None = None,
-    by: str | None = None,
-    groups: Iterable[Option] | None = None,
-    public_groups: bool = False,
-    aim: AimLike | None = None,
-) -> Request:
-    """A request from what a user wrote, checked as far as that is possible without a table."""
-    people = people or People()
-    made = Request(
-        as_question(question),
-        read_release_level(epsilon, delta),
-        read_neighbours(neighbours),
-        people,
-        None if by is None and groups is None else _read_groups(by, groups, public_groups),
-        read_aim(aim),
-        public_groups,
-    )
-    _check(made, aim)
-    return made
-
-
-def _read_groups(by: str | None, groups: Iterable[Option] | None, public: bool) -> Groups:
-    if by is None or groups is None:
-        remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
-        raise QuestionError("by", by, "goes with groups, the list of its public values", remedy)
-    listed = check_options(groups)
-    assert listed is not None
-    if set(listed) == {OTHER}:
-        raise QuestionError("groups", list(listed), "names no value", "name at least one group")
-    return Groups(by, listed, public)
-
-
-def _check(request: Request, aim: object) -> None:
-    people, question = request.people, request.question
-    if people.where is not None and people.unit is None and question.where_is_among and question.among is None:
-        rule = "would not leave anybody out: whoever it does not hold for is still one of the people"
-        remedy = f"to ask only some of them write {_with_among(question, people.where)}"
-        raise QuestionError("where", people.where, rule, remedy)
-    whole = people.where is None and request.groups is None
-    if question.needs_a_filter and whole and request.neighbours is Neighbours.SUBSTITUTION:
-        rule = "asks for the number of people, which is public under substitution"
-        raise QuestionError("question", str(question), rule, "add where, among or by, or use add-remove")
-    if people.levels is None and aim is not None:
-        raise QuestionError("aim", str(aim), "goes with levels", "name the column of people's own levels")
-    if isinstance(request.aim, Prior) and not question.takes_prior:
-        remedy = "ask a count, share, majority, any or all of everybody, or use the aim 'typical' or 'every table'"
-        rule = f"is an aim for yes and no about everybody, which {question} is not"
-        raise QuestionError("aim", str(request.aim), rule, remedy)
-    if people.levels is not None and request.groups is not None:
-        raise QuestionError("by", request.groups.column, "does not go with levels", "ask for one of them")
-    if people.levels is not None and request.neighbours is not Neighbours.SUBSTITUTION:
-        remedy = "use 'substitution'"
-        raise QuestionError("neighbours", str(request.neighbours), "is not proven for personal levels", remedy)
 
 
 def _with_among(question: Question, condition: str) -> str:

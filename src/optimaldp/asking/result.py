@@ -36,13 +36,14 @@ class Release(Result):
     neighbours: Neighbours
     stated: Callable[[], Statement] = field(compare=False)
     """What makes the statement: it takes longer than the answer, and a pipe that takes the answer alone never asks for it."""
-    meaning: dict[str, Any] = field(default_factory=dict)
-    """What else changes the meaning of the answer: where, among, unit, reduce, by, and the dataset's name."""
+    meant: Callable[[], dict[str, Any]] = field(default=dict, compare=False)
+    """What makes the meaning, in the same way."""
     spent: ApproximateDP | None = None
     """What was really charged: without a delta that was not used; nothing for a recorded answer."""
     recorded: bool = False
     """Whether the answer was already in the ledger, so that asking again cost nothing."""
-    time: str = ""
+    time: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    """When it was made, to the second: when a question was asked is public."""
     cautioned: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
     """What makes the warnings, in the same way."""
 
@@ -52,14 +53,19 @@ class Release(Result):
         return self.cautioned()
 
     @cached_property
+    def meaning(self) -> dict[str, Any]:
+        """What else changes the meaning of the answer: where, among, unit, reduce, by, and the dataset's name."""
+        return self.meant()
+
+    @cached_property
     def statement(self) -> Statement:
         """What is promised and proven, in plain words and numbers: all of it public."""
         return self.stated()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is kept of a release elsewhere: the statement and the warnings, not what makes them."""
-        made = {"statement": self.statement, "warnings": self.warnings}
-        return vars(self) | made | {"stated": None, "cautioned": None}
+        """What is kept of a release elsewhere: statement, meaning and warnings, not what makes them."""
+        made = {"statement": self.statement, "meaning": self.meaning, "warnings": self.warnings}
+        return vars(self) | made | {"stated": None, "meant": None, "cautioned": None}
 
     @property
     def certificate(self) -> Statement:
@@ -223,8 +229,3 @@ def percent_up(chance: float) -> str:
         if (digits and shown < 100) or chance == 1:
             return format(shown.normalize(), "f")
     return "100"
-
-
-def now() -> str:
-    """The time of a release, to the second: when it was asked is public."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

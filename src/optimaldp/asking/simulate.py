@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimaldp.asking.request import read_request
+from optimaldp.asking.draft import Draft, Number
 from optimaldp.certify.questions import certify
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting, Table
@@ -19,8 +19,8 @@ def release_many(
     counts: Sequence[int],
     *,
     draws: int,
-    epsilon: object,
-    delta: object = 0,
+    epsilon: Number,
+    delta: Number = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> dict[str, int]:
     """NOT a release: simulate *draws* answers for hypothetical *counts*, and say how often each came.
@@ -33,7 +33,7 @@ def release_many(
     """
     from optimaldp.sampling.batch import draw_many
 
-    request = read_request(question, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    request = Draft(question, epsilon, delta, neighbours=neighbours).request()
     asked, tally = request.question, request.question.tally
     if (
         isinstance(tally, KeyTally)

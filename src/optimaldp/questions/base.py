@@ -93,9 +93,8 @@ class Question(ABC):
         """An answer that was read from a file, as it was when it was drawn."""
         return answer
 
-    def small_twin(self) -> Question:
-        """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""
-        return self
+    small_twin: Question | None = None
+    """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""
 
     def with_options(self, options: tuple[Option, ...]) -> Question:
         """The same question with the options that the column's type lists."""
@@ -107,6 +106,9 @@ class Question(ABC):
         *everybody_has_a_row*: each row is a person who is asked, so nobody is without a value but by the row itself.
         """
         return self
+
+    asks_the_schema = False
+    """Whether :meth:`settled` may change or refuse it."""
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         """What a reader must know about who is counted: public sentences."""

@@ -84,7 +84,7 @@ def top_level_words(text: str, separator: str) -> list[str]:
 
 
 def check_predicate(predicate: object) -> str:
-    """A predicate's text, which must stand on its own between two brackets."""
+    """A condition's text, which must stand on its own between two brackets."""
     if not isinstance(predicate, str) or not predicate.strip():
         raise QuestionError("predicate", predicate, "is not an SQL condition", 'write for example "age >= 65"')
     text = predicate.strip()

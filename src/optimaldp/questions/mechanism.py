@@ -84,8 +84,8 @@ class QuestionMechanism(ABC):
 
     def small_twin(self) -> QuestionMechanism:
         """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
-        smaller = self.question.small_twin()
-        return self if smaller is self.question else smaller.mechanism(self.setting)
+        smaller = self.question.small_twin
+        return self if smaller is None else smaller.mechanism(self.setting)
 
     def spec(self) -> Spec:
         """The question in plain numbers."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.asking.request import read_request
+from optimaldp.asking.draft import Draft
 from optimaldp.certify.findings import mint
 from optimaldp.certify.questions import draw, examine_release
 from optimaldp.certify.questions.personal_forms import confirms_form, examine_form
@@ -20,7 +20,6 @@ from optimaldp.privacy.balls import ball
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.sampling import SystemBits
-from optimaldp.tables.tally import People
 
 SIZES = ((Epsilon.read("0.1"), 21), (Epsilon.read("ln(2)"), 30), (Epsilon.read("1"), 950))
 WITH_ZERO = ((Epsilon.read(0), 5), (Epsilon.read("0.1"), 0), (Epsilon.read("0.5"), 21), (Epsilon.read("1"), 75))
@@ -44,7 +43,7 @@ SUMS = [
 
 
 def asked(question: str, aim: str = "typical", delta: str = "0", sizes: Any = SIZES) -> QuestionMechanism:
-    request = read_request(question, epsilon=1, delta=delta, people=People(levels="level"), aim=aim)
+    request = Draft(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
     return request.question.mechanism(request.setting(sum(n for _, n in sizes), sizes))
 
 

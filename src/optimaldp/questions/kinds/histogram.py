@@ -99,6 +99,8 @@ class Histogram(OfOptions):
     def read_counts(self, counts: Sequence[int]) -> tuple[int, ...]:
         return counts_for(self, counts, wanted=self._size(), least=self._named())
 
+    asks_the_schema = True
+
     def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Self:
         column = schema[self.column]
         values = (self.options or column.options or ()) if self.binning is None else range(self.binning.bins)
@@ -174,7 +176,8 @@ class Histogram(OfOptions):
         sums = f"; the sum of {bins // 2} of the {bins} noisy counts by at most {half}" if bins > 3 else ""
         return (f"with 95 % a noisy count is off by at most {one} people{sums}",)
 
-    def small_twin(self) -> Self:
+    @property
+    def small_twin(self) -> Self:  # type: ignore[override]
         # Without what follows the noise: it is post-processing, and the referee looks at the noise.
         bare = replace(self, prior=None, remap="none", keep_total=None, optimum=False)
         if self.binning is not None:

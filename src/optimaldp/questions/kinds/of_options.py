@@ -42,9 +42,10 @@ class OfOptions(Question):
     def with_options(self, options: tuple[Option, ...]) -> Self:
         return replace(self, options=check_options(options))
 
-    def small_twin(self) -> Self:
+    @property
+    def small_twin(self) -> Question | None:  # type: ignore[override]
         options = self.known_options()
-        return self if len(options) <= 4 else replace(self, options=options[:4])
+        return None if len(options) <= 4 else replace(self, options=options[:4])
 
     def known_options(self) -> tuple[Option, ...]:
         if self.options is None:

@@ -16,7 +16,7 @@ from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy
-from optimaldp.questions.base import Spec, Valued, among_text
+from optimaldp.questions.base import Question, Spec, Valued, among_text
 from optimaldp.questions.binning import BinNames, Binning, read_binning
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
@@ -73,9 +73,10 @@ class Quantile(OfBins):
     def restored(self, answer: Any) -> Any:
         return self.binning.named(answer)
 
-    def small_twin(self) -> Quantile:
+    @property
+    def small_twin(self) -> Question | None:  # type: ignore[override]
         if self.binning.bins <= 4:
-            return self
+            return None
         return replace(self, binning=self.binning.first(4), weights=None if self.weights is None else self.weights[:4])
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
@@ -25,7 +24,7 @@ from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
-from optimaldp.tables.tally import EVERY_RECORD, Condition
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 
 Counts = tuple[int, int, int]
 """(yes, no, outside)."""
@@ -48,28 +47,26 @@ class Threshold(Question):
     name: str = ""
     """``majority``, ``any`` or ``all`` when it was asked in that word."""
 
-    @property
-    def readings(self) -> tuple[Condition, ...]:
-        return (Condition(self.predicate),)
-
+    # What follows from the words is made once: a release and its referee ask for it again and again.
+    readings: tuple[Condition, ...] = field(init=False, compare=False, default=())
+    tally: Tally = field(init=False, compare=False, default=Tally(()))
+    condition: LinearCondition = field(init=False, compare=False)
+    where_is_among: bool = field(init=False, compare=False, default=False)
+    needs_a_filter: bool = field(init=False, compare=False, default=False)
+    takes_prior: bool = field(init=False, compare=False, default=False)
     answers = YES_NO
 
-    @property
-    def where_is_among(self) -> bool:  # type: ignore[override]
-        return self.quantity == "share"
-
-    @property
-    def needs_a_filter(self) -> bool:  # type: ignore[override]
-        return self.predicate == EVERY_RECORD and self.among is None
-
-    @property
-    def takes_prior(self) -> bool:  # type: ignore[override]
-        return self.among is None
-
-    @cached_property
-    def condition(self) -> LinearCondition:
+    def __post_init__(self) -> None:
+        own, asked = (Condition(self.predicate),), () if self.among is None else (Condition(self.among),)
         make = count_condition if self.quantity == "count" else share_condition
-        return make(self.comparison, self.bound)
+        vars(self).update(
+            readings=own,
+            tally=Tally(own + asked),
+            condition=make(self.comparison, self.bound),
+            where_is_among=self.quantity == "share",
+            needs_a_filter=self.predicate == EVERY_RECORD and not asked,
+            takes_prior=not asked,
+        )
 
     def fold(self, cells: Cells) -> Counts:
         if self.among is None:

@@ -189,6 +189,13 @@ def test_probes_reach_every_person_who_can_decide(sizes: list[int], least: int) 
     wanted = {(place, u) for place, size in enumerate(sizes) for u in (1, 2, size)} & possible
     probes = list(balanced_referee.probes(sizes, least))
     assert wanted <= {who for votes in probes for who in who_decides(votes, least)}
+    for answer in (True, False):  # from either side
+
+        def deciding(tables: list[Votes], answer: bool = answer) -> set[tuple[int, int]]:
+            sided = [votes for votes in tables if (sum(yes for yes, _ in votes) >= least) is answer]
+            return {who for votes in sided for who in who_decides(votes, least)}
+
+        assert wanted & deciding(every) <= deciding(probes), answer
     # Stricter people are all there, or none of them is: both, wherever a table allows it.
     for all_there in (True, False):
 

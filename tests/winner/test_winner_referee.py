@@ -225,6 +225,11 @@ BEYOND = (ONE // 2 + 8, ONE // 2 + 8)
         (4, 3, FIRM, BEYOND, False),
         (4, 3, BEYOND, FIRM, False),
         (4, 4, WIDE, WIDE, False),
+        # What is not known exactly counts by its worse end.
+        *[(giver, 0, FIRM, (FIRM[0], BEYOND[1]), False) for giver in (2, 3, 4)],
+        *[(0, taker, (FIRM[0], BEYOND[1]), TWICE, False) for taker in (3, 4)],
+        *[(2, taker, FIRM, (FIRM[0], BEYOND[1]), False) for taker in (3, 4)],
+        *[(2, taker, (FIRM[0], BEYOND[1]), FIRM, False) for taker in (3, 4)],
         (0, 1, WIDE, WIDE, True),  # from top to top: always
         (3, 2, WIDE, WIDE, True),  # to an option one below the top: covered from the other end
     ],
@@ -234,6 +239,18 @@ def test_each_move_needs_its_own_inequality(
 ) -> None:
     gaps = [0, 0, 1, 3]
     assert winner_shapes.pair_holds(gaps, 4, giver, taker, z, y, ONE // 2) is holds
+
+
+def test_without_a_compiler_the_loops_run_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(winner_shapes, "numba_if_installed", lambda: None)
+    assert compiled() == plain()
+
+
+def test_with_one_an_enclosure_is_remembered_by_its_key() -> None:
+    pytest.importorskip("numba")
+    known = compiled().memory()
+    known[7] = (ONE // 4, ONE // 2)
+    assert known[7] == (ONE // 4, ONE // 2)
 
 
 def test_a_single_top_may_give_a_vote_away() -> None:

@@ -148,6 +148,23 @@ def test_a_falling_line_in_balls(steep: int) -> None:
         assert float(found.rad()) < 1e-20
 
 
+def test_a_falling_line_that_is_hardly_known() -> None:
+    """Where no place can be told from the top, the sum is enclosed by the values at its ends, and not at those behind them."""
+    count, wide = 200, Fraction(1, 5)
+    with precision(96):
+        top, floor = Ball(1) / 2, Ball(0)
+
+        def line(place: int) -> Ball:
+            middle = ball(Fraction(1, 2) - Fraction(place, 2000) - (9 if place >= count else 0))
+            return (middle - ball(wide)).union(middle + ball(wide))
+
+        found = _falling_sum(line, top, floor, count)
+        for moved in (-wide, Fraction(0), wide):
+            exact = sum(min(Fraction(1, 2), Fraction(1, 2) - Fraction(i, 2000) + moved) for i in range(count))
+            assert found.contains(ball(exact)), moved
+        assert found > count * ball(Fraction(1, 2) - Fraction(count, 2000) - wide)
+
+
 def test_clipping_and_the_lesser_of_two() -> None:
     assert [fraction(clip(Rational(p, 2))) for p in (-1, 0, 1, 2, 3)] == [0, 0, HALF, 1, 1]
     with precision(64):

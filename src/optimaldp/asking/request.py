@@ -9,7 +9,7 @@ from optimaldp.asking.promise import read_release_level
 from optimaldp.errors import QuestionError
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AimLike, AnyAim, Setting, read_aim
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, read_neighbours
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import answer_text, check_options
 from optimaldp.tables.schema import Schema
@@ -128,7 +128,7 @@ def read_request(
     made = Request(
         as_question(question),
         read_release_level(epsilon, delta),
-        read_neighbours(neighbours),
+        Neighbours(neighbours),
         people,
         None if by is None and groups is None else _read_groups(by, groups, public_groups),
         read_aim(aim),

@@ -11,7 +11,7 @@ import pytest
 
 from optimaldp.certify.questions import examine_release
 from optimaldp.laws.grid_law import GridLaw, Multiplier
-from optimaldp.laws.law import Law, two_answers
+from optimaldp.laws.law import Law
 from optimaldp.laws.prior import read_prior
 from optimaldp.laws.setting import Aim, Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
@@ -80,7 +80,7 @@ class Above(PriorVotes):
     """Probabilities above one."""
 
     def law(self, table: Table) -> Law:
-        return two_answers(0, lambda: Fraction(-1, 5))
+        return Law((1, 0), lambda: [Fraction(-1, 5)])
 
 
 def constant(mechanism: PriorVotes) -> PriorVotes:

@@ -184,3 +184,10 @@ def test_a_mean_that_cannot_be_asked(grid: tuple[str, str, str, str], field: str
     with pytest.raises(QuestionError) as refused:
         mean_bound(">=", grid)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("make", [count_condition, share_condition])
+@pytest.mark.parametrize("comparison", ["=", "!=", "=>", "", ">= "])
+def test_what_is_not_a_comparison_is_no_condition(make: Callable[..., object], comparison: str) -> None:
+    with pytest.raises(QuestionError, match=r"^comparison: .* is not a comparison; use >=, >, <= or <\.$"):
+        make(comparison, Fraction(1, 2))

@@ -24,7 +24,7 @@ from optimaldp.histograms import (
 from optimaldp.histograms.error import hypergeometric_form, legendre_form
 from optimaldp.histograms.lattice import sphere_sizes
 from optimaldp.histograms.parameters import epsilon_of
-from optimaldp.privacy.balls import Ball, ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, precision
 
 thetas = st.fractions(min_value="1/50", max_value="19/20", max_denominator=50)
 
@@ -59,7 +59,7 @@ def series_form(bins, ratio):
         count, moment = count + size * power, moment + 2 * distance * size * power
         power = power * value
         rest = _tail(bins, value, distance)
-        if rest is not None and rest < moment * Ball(2) ** -working_bits():
+        if rest is not None and rest < moment * Ball(2) ** -context.prec:
             slack = Ball(0).union(rest)  # the rest of either sum lies between 0 and this bound
             return (moment + slack) / (count + slack)
     raise AssertionError("the series has no end")  # pragma: no cover

@@ -32,13 +32,13 @@ from optimaldp.laws.weighted_votes import count_exponent
 from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
 from optimaldp.laws.winner.modes import winner_claim
 from optimaldp.privacy import Epsilon, Neighbours, level
-from optimaldp.privacy.balls import Ball, ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, precision
 from optimaldp.sampling import SystemBits
 
 
 def thirds(share: float) -> list[Ball]:
     """Enclosures that only *share* of the bits in force have gone into."""
-    with precision(int(working_bits() * share)):
+    with precision(int(context.prec * share)):
         return [Ball(1) / 3, Ball(2) / 3]
 
 
@@ -103,7 +103,7 @@ def test_no_more_bits_are_taken_than_the_digits_need(home: str) -> None:
 
     def decimals(number: Callable[[], Ball]) -> list[Decimal]:
         def row(*_: object) -> list[Ball]:
-            taken.append(working_bits())
+            taken.append(context.prec)
             assert len(taken) < 12
             return [number()]
 
@@ -135,7 +135,7 @@ def test_the_outermost_bins_of_many_are_groups_of_their_own() -> None:
 )
 def test_heads_that_are_not_counted_are_enclosed(others: int, coin: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were hardly any heads counted: whoever shares with at least one wins with a half at most, and the truth lies inside."""
-    monkeypatch.setattr(permute_and_flip, "working_bits", lambda: 0)
+    monkeypatch.setattr(permute_and_flip, "context", SimpleNamespace(prec=0))
     with precision(100):
         won = permute_and_flip.win_by_coins([Ball(1), *[ball(coin)] * others], 0)
         nobody = ball((1 - coin) ** others)

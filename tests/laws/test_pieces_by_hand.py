@@ -16,7 +16,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws import level_accuracy, top
 from optimaldp.laws.balanced import balanced_error, one_level_error
 from optimaldp.laws.chain import Chain
-from optimaldp.laws.law import Law, law_of, two_answers
+from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.laws.many_groups import half_of, level_of_each_key
@@ -55,7 +55,7 @@ def test_a_law_is_drawn_along_its_order() -> None:
         drawn = [one.draw(Words(word)) for word in (0, quarter - 1, quarter, 2 * quarter - 1, 2 * quarter, 2**64 - 1)]
         assert drawn == [2, 2, 0, 0, 1, 1]
     assert Law((7,), row=list).draw(Words()) == 7  # one answer takes no bits
-    assert [two_answers(1, lambda: Fraction(1, 4)).draw(Words(word)) for word in (0, quarter)] == [0, 1]
+    assert [Law((0, 1), lambda: [Fraction(1, 4)]).draw(Words(word)) for word in (0, quarter)] == [0, 1]
     named = law_of(lambda: [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)], 1, 3)
     assert [named.draw(Words(word)) for word in (0, quarter, 2 * quarter)] == [0, 2, 1]
 

@@ -16,7 +16,7 @@ from optimaldp.laws import level_accuracy
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.grid_law import GridLaw, Multiplier
 from optimaldp.laws.keys import KeysLaw
-from optimaldp.laws.law import Law, certain, law_of, two_answers
+from optimaldp.laws.law import Law, certain, law_of
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis, level_sizes
 from optimaldp.laws.log_number import ZERO, LogNumber
 from optimaldp.laws.quantile.scales import BallScale, RationalScale, rational_root
@@ -56,8 +56,8 @@ def test_an_answer_that_is_certain_and_one_of_two() -> None:
     assert certain(1, 3).probabilities() == [0, 1, 0]
     assert certain(1, 3).order == (0, 2, 1)
     assert Law((0,), row=lambda: [Fraction(1, 3)]).probabilities() == [1]
-    assert two_answers(0, lambda: Fraction(1, 5)).probabilities() == [Fraction(4, 5), Fraction(1, 5)]
-    assert two_answers(1, lambda: Fraction(1, 5)).probabilities() == [Fraction(1, 5), Fraction(4, 5)]
+    assert Law((1, 0), lambda: [Fraction(1, 5)]).probabilities() == [Fraction(4, 5), Fraction(1, 5)]
+    assert Law((0, 1), lambda: [Fraction(1, 5)]).probabilities() == [Fraction(1, 5), Fraction(4, 5)]
 
 
 # The chain: from (1 - delta)/(1 + E) every move lowers the error e to (e - delta)/E, never below 0.

@@ -100,7 +100,7 @@ def kill_many_times(location: str, log: Path, seed: int, times: int = 20) -> tup
 
 
 def spent_entries(ledger: Ledger) -> int:
-    total = ledger.spent().epsilon.finite_parts()[0] / Fraction(1, 100)
+    total = ledger.spent().epsilon.finite_parts[0] / Fraction(1, 100)
     assert total == len(ledger.history())
     return int(total)
 

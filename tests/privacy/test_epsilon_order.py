@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.privacy import Epsilon, read_number, read_probability
-from optimaldp.privacy.balls import Ball, ball, dyadic, precision, sign, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, dyadic, precision, sign
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text, shown_text
 
@@ -46,7 +46,7 @@ def test_infinity_absorbs_sums_and_only_no_times_infinity_is_nothing() -> None:
     assert INFINITE * 0 == ZERO == one * 0
     assert not one.infinite
     with pytest.raises(LevelError, match="no finite value"):
-        INFINITE.finite_parts()
+        _ = INFINITE.finite_parts
     with pytest.raises(LevelError, match="no finite value"):
         INFINITE.ball()
 
@@ -66,7 +66,7 @@ def test_is_zero_and_the_exact_ratio() -> None:
 @pytest.mark.parametrize("text", ["0.5", "ln(2)", "0.5+ln(2)", "3+ln(7/3)"])
 def test_balls_hold_epsilon_and_its_exponential(text: str) -> None:
     epsilon = Epsilon.read(text)
-    plain, ratio = epsilon.finite_parts()
+    plain, ratio = epsilon.finite_parts
     assert epsilon.ball().overlaps(ball(plain) + ball(ratio).log())
     assert float(epsilon.exp()) == pytest.approx(math.exp(plain) * ratio, rel=1e-14)
     assert float(epsilon.ball()) == pytest.approx(float(plain) + math.log(ratio), rel=1e-14)
@@ -106,6 +106,36 @@ def test_a_tiny_ratio_is_never_below_one() -> None:
 def test_leading_zeros_of_epsilon(text: str, zeros: int) -> None:
     """They size the precision that tells e^epsilon from 1, so they may be too many by one and never too few."""
     assert Epsilon.read(text).leading_zeros == zeros
+
+
+@pytest.mark.parametrize(
+    ("text", "above"),
+    [
+        ("0", 0),
+        ("1", 1),
+        ("0.5", 1),
+        ("1.001", 2),
+        ("ln(2)", 1),
+        ("ln(2.5)", 2),
+        ("ln(4)", 2),
+        ("ln(5)", 3),
+        ("1+ln(2)", 2),
+    ],
+)
+def test_a_whole_number_that_epsilon_does_not_exceed(text: str, above: int) -> None:
+    assert Epsilon.read(text).ceiling == above
+    assert float(Epsilon.read(text)) <= above
+
+
+def test_enclosures_are_kept_for_a_few_precisions() -> None:
+    """A process that runs for long meets many of them."""
+    epsilon = Epsilon.read("0.5+ln(2)")
+    for bits in range(60, 90):
+        with precision(bits):
+            assert epsilon.ball() is epsilon.ball()
+            assert epsilon.exp() is epsilon.exp()
+        assert max(len(epsilon.balls), len(epsilon.exponentials)) <= 8
+        assert bits in epsilon.balls
 
 
 def test_text_of_epsilon() -> None:
@@ -166,13 +196,13 @@ def test_a_ball_without_radius_is_a_dyadic_number(mantissa: int, exponent: int) 
 
 
 def test_precision_holds_inside_the_block_alone() -> None:
-    before = working_bits()
+    before = context.prec
     with precision(333):
-        assert working_bits() == 333
-    assert working_bits() == before
+        assert context.prec == 333
+    assert context.prec == before
     with pytest.raises(KeyError), precision(77):
         raise KeyError
-    assert working_bits() == before
+    assert context.prec == before
 
 
 @pytest.mark.parametrize("distance", [1, 50, 200, 5000])
@@ -185,7 +215,7 @@ def test_a_difference_of_nothing_ends_with_an_error() -> None:
     tried: list[int] = []
 
     def nothing() -> Ball:
-        tried.append(working_bits())
+        tried.append(context.prec)
         return Ball(2).sqrt() ** 2 - 2
 
     with pytest.raises(ArithmeticError, match="agree to 1024 bits"):
@@ -217,11 +247,13 @@ def test_what_is_said_about_a_bad_epsilon(bad: object, words: str) -> None:
 
 def test_equal_epsilons_are_one_key_also_when_they_come_from_elsewhere() -> None:
     for one in ORDERED:
+        if not one.infinite:  # a used one too: the balls that it keeps cannot be sent elsewhere
+            one.exp(), one.ball()
         again = pickle.loads(pickle.dumps(one))
         assert again == one
         assert hash(again) == hash(one)
-        assert (again.infinite, again.is_zero, again.exact_ratio, again.leading_zeros) == (
-            one.infinite, one.is_zero, one.exact_ratio, one.leading_zeros,
+        assert (again.infinite, again.is_zero, again.exact_ratio, again.leading_zeros, again.ceiling) == (
+            one.infinite, one.is_zero, one.exact_ratio, one.leading_zeros, one.ceiling,
         )  # fmt: skip
     assert len({*ORDERED, *map(Epsilon.read, map(str, ORDERED))}) == len(ORDERED)
     assert ZERO.leading_zeros == INFINITE.leading_zeros == 0

@@ -18,7 +18,6 @@ from optimaldp.privacy import (
     approximate,
     directed,
     level,
-    read_neighbours,
     read_number,
 )
 from optimaldp.privacy.balls import Ball, ball, dyadic, precision, sign
@@ -162,10 +161,10 @@ def test_without_a_delta_a_level_has_none() -> None:
 
 
 def test_a_relation_that_is_none_is_refused_with_those_that_are() -> None:
-    assert read_neighbours("add-remove") is Neighbours.ADD_REMOVE
-    assert read_neighbours(Neighbours.SUBSTITUTION) is Neighbours.SUBSTITUTION
+    assert Neighbours("add-remove") is Neighbours.ADD_REMOVE
+    assert Neighbours(Neighbours.SUBSTITUTION) is Neighbours.SUBSTITUTION
     with pytest.raises(LevelError, match=r"'substitution'.*'add-remove'"):
-        read_neighbours("unbounded")
+        Neighbours("unbounded")
 
 
 def test_numbers_of_any_kind_become_the_same_ball() -> None:

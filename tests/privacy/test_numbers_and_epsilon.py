@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.privacy import Epsilon, read_number, read_probability
-from optimaldp.privacy.balls import Ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, context, precision
 from optimaldp.privacy.numbers import fraction_text
 
 
@@ -107,10 +107,10 @@ def test_one_thread_at_a_time_sets_the_precision() -> None:
         other = threading.Thread(target=enter)
         other.start()
         assert not entered.wait(0.2)
-        assert working_bits() == 500
+        assert context.prec == 500
         with precision(700):  # the same thread goes further in
-            assert working_bits() == 700
-        assert working_bits() == 500
+            assert context.prec == 700
+        assert context.prec == 500
     other.join(10)
     assert entered.is_set()
 
@@ -140,7 +140,7 @@ def test_a_process_that_is_forked_while_a_thread_computes_can_compute() -> None:
     child = os.fork()
     if child == 0:  # pragma: no cover
         with precision(90):
-            os._exit(0 if working_bits() == 90 else 1)
+            os._exit(0 if context.prec == 90 else 1)
     ended, status, patience = 0, -1, time.monotonic() + 20
     while not ended and time.monotonic() < patience:
         ended, status = os.waitpid(child, os.WNOHANG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.errors import MechanismError
+from optimaldp.errors import MechanismError, RandomnessError
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.sampling import choose, draw_many
 from optimaldp.sampling.batch import system_words
@@ -107,6 +108,13 @@ def test_sizes() -> None:
     assert draw_many([Fraction(1)], 0).tolist() == []
     assert len(draw_many([Fraction(1, 2), Fraction(1, 2)], 300_001)) == 300_001
     assert len(system_words(3)) == 3
+
+
+@pytest.mark.parametrize("bytes_more", [-24, -8, -1, 8])
+def test_words_are_as_many_as_were_asked_for(bytes_more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "urandom", lambda count: bytes(count + bytes_more))
+    with pytest.raises(RandomnessError):
+        system_words(3)
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, True])

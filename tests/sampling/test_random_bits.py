@@ -158,6 +158,20 @@ def test_a_forked_process_does_not_repeat_its_parents_bits() -> None:
     assert len(set(taken)) == 3
 
 
+def test_a_forked_process_examines_the_generator_until_it_is_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal leaves nothing behind that would let the next bits pass, nor any of the parent's."""
+    source = SystemBits()
+    source.take(1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    for name in ("zeros", "too few bytes", "zeros"):
+        monkeypatch.setattr(os, "urandom", BROKEN[name])
+        with pytest.raises(RandomnessError):
+            source.take(8)
+    monkeypatch.setattr(os, "urandom", _TRUE)
+    source.take(8)
+    assert source.__dict__["_left"] == 8 * 512 - 8
+
+
 def test_threads_do_not_share_bits() -> None:
     """One source in many threads: no word comes twice, and the pool of one thread is not that of another."""
     source = SystemBits()

@@ -12,7 +12,7 @@ from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.request import OTHER, Groups, Request
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import AimLike, read_aim
-from optimaldp.privacy import Epsilon, Neighbours, read_neighbours
+from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import check_options
 from optimaldp.tables.schema import Schema
@@ -92,7 +92,7 @@ class Draft:
         if schema is not None and question.asks_the_schema:
             own_rows = self.unit is None and self.where is None and self.levels is None
             question = question.settled(schema, everybody_has_a_row=own_rows)
-        neighbours = read_neighbours(self.neighbours or Neighbours.SUBSTITUTION)
+        neighbours = Neighbours(self.neighbours or Neighbours.SUBSTITUTION)
         if self.declared_part is not None and neighbours is not Neighbours.SUBSTITUTION:
             rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
             raise QuestionError("part", str(self.declared_part[1]), rule, "ask without a part")

@@ -17,7 +17,8 @@ def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
         raise LevelError("epsilon", str(made), "is not a single (epsilon, delta)", "write epsilon=1, delta=1e-6")
     if made.epsilon.infinite:
         raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
-    if float(made.epsilon) > _LARGEST:
+    # The whole number above it settles nearly all cases; only who is near the limit is looked at closely.
+    if made.epsilon.ceiling > _LARGEST and float(made.epsilon) > _LARGEST:
         raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
     below_one = made.delta.denominator.bit_length() - made.delta.numerator.bit_length() if made.delta else 0
     for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros), ("delta", below_one)):

@@ -34,7 +34,7 @@ class Exponentials:
     @staticmethod
     def exp(epsilon: Epsilon, times: int = 1) -> Exponentials:
         """``e^(times * epsilon)``; *times* may be negative."""
-        plain, ratio = epsilon.finite_parts()
+        plain, ratio = epsilon.finite_parts
         return Exponentials({plain * times: ratio**times})
 
     def __add__(self, other: Exponentials | int | Fraction) -> Exponentials:

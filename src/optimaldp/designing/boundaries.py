@@ -55,7 +55,7 @@ def most_touching(level: Level, answers: int) -> Fraction:
     strict = stand_in(level)
     assert isinstance(strict, ApproximateDP)
     others, finite = answers - 1, [bound for bound in strict.bounds if not bound.epsilon.infinite]
-    ratios = [(bound.epsilon.finite_parts()[1], bound.delta) for bound in finite]
+    ratios = [(bound.epsilon.finite_parts[1], bound.delta) for bound in finite]
     return min(((ratio + others * delta) / (ratio + others) for ratio, delta in ratios), default=Fraction(1))
 
 

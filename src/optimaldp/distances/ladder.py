@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import itemgetter
 
 Moves = int | float
 """A number of people; ``math.inf`` where no number is enough."""
@@ -25,7 +26,7 @@ def real_moves(rungs: Iterable[Rung], gap: int) -> Fraction | float:
     Fraction(7, 2)
     """
     moves, missing = 0, gap
-    for gain, people in sorted(rungs, key=lambda rung: -rung[0]):
+    for gain, people in sorted(rungs, key=itemgetter(0), reverse=True):
         if missing <= 0 or gain <= 0:
             break
         if people is None or gain * people >= missing:
@@ -41,7 +42,7 @@ def whole_moves(rungs: Iterable[Rung], gap: int) -> Moves:
     4
     """
     moves, missing = 0, gap
-    for gain, people in sorted(rungs, key=lambda rung: -rung[0]):
+    for gain, people in sorted(rungs, key=itemgetter(0), reverse=True):
         if missing <= 0 or gain <= 0:
             break
         enough = -(-missing // gain)

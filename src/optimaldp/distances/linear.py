@@ -29,29 +29,27 @@ class LinearCondition:
         """The opposite: a whole number that is not at least *need* is at most ``need - 1``."""
         return LinearCondition(-self.yes_weight, -self.no_weight, 1 - self.need)
 
-    def missing(self, yes: int, no: int) -> int:
-        """How much the sum lacks; 0 or less where the condition holds."""
-        return self.need - self.yes_weight * yes - self.no_weight * no
-
     def holds(self, yes: int, no: int) -> bool:
-        return self.missing(yes, no) <= 0
+        return self.yes_weight * yes + self.no_weight * no >= self.need
 
     def moves(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves after which the condition holds."""
-        missing = self.missing(yes, no)
-        return whole_moves(self.rungs(yes, no, outside, neighbours), missing) if missing > 0 else 0
+        return 0 if self.holds(yes, no) else self.flips(yes, no, outside, neighbours)
 
     def flips(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change whether the condition holds."""
-        missing = self.missing(yes, no)
-        target, gap = (self, missing) if missing > 0 else (self.negated(), 1 - missing)
-        return whole_moves(target.rungs(yes, no, outside, neighbours), gap)
+        missing = self.need - self.yes_weight * yes - self.no_weight * no
+        if missing > 0:
+            return whole_moves(self.rungs(yes, no, outside, neighbours), missing)
+        # It holds: the sum, a whole number, must fall to ``need - 1``.
+        return whole_moves(self.rungs(yes, no, outside, neighbours, lower=True), 1 - missing)
 
-    def rungs(self, yes: int, no: int, outside: int, neighbours: Neighbours) -> list[Rung]:
-        """The moves that raise the sum. Substitution: everybody goes to the best place. Add/remove: a person of the best kind
-        comes, as often as you like, or one who lowers the sum goes."""
-        people = ((self.yes_weight, yes), (self.no_weight, no), (0, outside))
-        best = max(self.yes_weight, self.no_weight, 0)  # the most that one person can add to the sum
+    def rungs(self, yes: int, no: int, outside: int, neighbours: Neighbours, *, lower: bool = False) -> list[Rung]:
+        """The moves that raise the sum, or *lower* it: they raise that of the negation. Substitution: everybody goes to the best
+        place. Add/remove: a person of the best kind comes, as often as you like, or one who lowers the sum goes."""
+        yes_weight, no_weight = (-self.yes_weight, -self.no_weight) if lower else (self.yes_weight, self.no_weight)
+        people = ((yes_weight, yes), (no_weight, no), (0, outside))
+        best = max(yes_weight, no_weight, 0)  # the most that one person can add to the sum
         if neighbours is Neighbours.SUBSTITUTION:
             return [(best - weight, number) for weight, number in people]
         return [(best, None), *((-weight, number) for weight, number in people)]
@@ -63,14 +61,15 @@ class LinearCondition:
             return math.inf if self.need <= 0 else -math.inf
         least = -(-self.need // unit)  # the least multiple of the unit that is enough
         excess = (self.yes_weight * yes + self.no_weight * no) // unit - least
-        down = [(gain // unit, people) for gain, people in self.negated().rungs(yes, no, outside, neighbours)]
+        down = [(gain // unit, people) for gain, people in self.rungs(yes, no, outside, neighbours, lower=True)]
         up = [(gain // unit, people) for gain, people in self.rungs(yes, no, outside, neighbours)]
         return signed_distance(2 * excess + 1, down, up)
 
 
 def count_condition(comparison: str, bound: Fraction | int) -> LinearCondition:
     """``count <comparison> bound``. A count among some people is the count of those who are among them and say yes."""
-    _check(comparison)
+    if comparison not in COMPARISONS:
+        raise QuestionError("comparison", comparison, "is not a comparison", "use >=, >, <= or <")
     if comparison in (">=", ">"):
         return LinearCondition(1, 0, math.ceil(bound) if comparison == ">=" else math.floor(bound) + 1)
     return LinearCondition(-1, 0, -(math.floor(bound) if comparison == "<=" else math.ceil(bound) - 1))
@@ -81,7 +80,8 @@ def share_condition(comparison: str, bound: Fraction | int) -> LinearCondition:
 
     Where nobody is among those who are asked both sides are 0: ">=" and "<=" hold, ">" and "<" do not.
     """
-    _check(comparison)
+    if comparison not in COMPARISONS:
+        raise QuestionError("comparison", comparison, "is not a comparison", "use >=, >, <= or <")
     bound = Fraction(bound)
     if not 0 <= bound <= 1:
         raise QuestionError("share", bound, "is not a share", "a share lies between 0 and 1: write 0.3 for 30 percent")
@@ -90,8 +90,3 @@ def share_condition(comparison: str, bound: Fraction | int) -> LinearCondition:
     if comparison in (">=", ">"):
         return LinearCondition(whole - part, -part, strict)
     return LinearCondition(part - whole, part, strict)
-
-
-def _check(comparison: str) -> None:
-    if comparison not in COMPARISONS:
-        raise QuestionError("comparison", comparison, "is not a comparison", "use >=, >, <= or <")

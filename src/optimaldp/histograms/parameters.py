@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any
 
 from optimaldp.errors import HistogramError, LevelError
-from optimaldp.privacy.balls import Ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, context, precision
 from optimaldp.privacy.epsilon import Epsilon
 
 # A Fraction where e^epsilon is rational, else a ball at the current precision. They share their arithmetic but no type.
@@ -60,7 +60,7 @@ def with_precision_for_epsilon(method: Callable[..., Number]) -> Callable[..., N
 
     @wraps(method)
     def run(self: Any, *arguments: Any) -> Number:
-        with precision(working_bits() + 64 + 4 * self.epsilon.leading_zeros):
+        with precision(context.prec + 64 + 4 * self.epsilon.leading_zeros):
             return method(self, *arguments)
 
     return run

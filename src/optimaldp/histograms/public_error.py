@@ -5,7 +5,7 @@ from __future__ import annotations
 from optimaldp.histograms.error import optimal_error
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 
 
 def expected_error(
@@ -19,7 +19,7 @@ def expected_error(
     (17.141, 100.0)
     """
     size, level = read_bins(bins), read_positive_epsilon(epsilon)
-    if read_neighbours(neighbours) is Neighbours.SUBSTITUTION:
+    if Neighbours(neighbours) is Neighbours.SUBSTITUTION:
         noise = optimal_error(size, epsilon=level)
     else:
         noise = float(LaplaceNoise(size, level).expected_error())

@@ -19,7 +19,7 @@ from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.bayes import check_bayes_size
 from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result, html_bars
 from optimaldp.sampling import BitSource
 
@@ -185,7 +185,7 @@ def private_histogram(
     >>> sum(release.counts), min(release.counts) >= 0
     (20, True)
     """
-    level, relation = read_positive_epsilon(epsilon), read_neighbours(neighbours)
+    level, relation = read_positive_epsilon(epsilon), Neighbours(neighbours)
     if isinstance(counts, Mapping):
         labels = list(counts) if labels is None else labels
         counts = list(counts.values())

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from optimaldp.privacy import ApproximateDP
-from optimaldp.privacy.balls import Ball, ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, precision
 from optimaldp.privacy.trajectory import Number
 
 _EXACT_BITS = 1 << 13  # longer rationals are enclosed: nobody reads them, and adding them takes long
@@ -44,7 +44,7 @@ class Chain:
         ratio: Number = epsilon.exact_ratio
         delta: Number = self.level.delta
         # Where epsilon is tiny, differences of numbers next to 1 are divided: more bits tell them from 0.
-        with precision(max(working_bits(), 64) + 32 + 4 * epsilon.leading_zeros):
+        with precision(max(context.prec, 64) + 32 + 4 * epsilon.leading_zeros):
             # The error is a power of e^epsilon with that many steps: exact where somebody might read it.
             if ratio is None or (ratio.numerator.bit_length() + 1) * steps > _EXACT_BITS:
                 ratio, delta = epsilon.exp(), ball(delta)

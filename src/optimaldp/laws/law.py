@@ -75,11 +75,6 @@ def law_of(probabilities: Callable[[], Sequence[Number]], last: int, size: int) 
     return Law(order, row)
 
 
-def two_answers(truth: int, error: Callable[[], Number]) -> Law:
-    """The law of a yes/no answer that is wrong with probability *error*."""
-    return Law((1 - truth, truth), lambda: [error()])
-
-
 def certain(answer: int, size: int) -> Law:
     """The law of an answer that is the same in every neighbouring table."""
     others = [place for place in range(size) if place != answer]

@@ -119,7 +119,7 @@ def _collected(plain: Fraction, terms: Iterable[tuple[int, Fraction]]) -> LogNum
 
 @lru_cache(maxsize=256)
 def _of_level(epsilon: Epsilon) -> LogNumber:
-    plain, ratio = epsilon.finite_parts()
+    plain, ratio = epsilon.finite_parts
     return _collected(plain, ((prime, Fraction(power)) for prime, power in _factors(ratio)))
 
 

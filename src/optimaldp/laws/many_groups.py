@@ -57,7 +57,7 @@ def half_of(epsilon: Epsilon) -> Epsilon:
     """
     if epsilon.infinite:
         return epsilon
-    plain, ratio = epsilon.finite_parts()
+    plain, ratio = epsilon.finite_parts
     above, below = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
     if above**2 == ratio.numerator and below**2 == ratio.denominator:
         return Epsilon(plain / 2, Fraction(above, below))

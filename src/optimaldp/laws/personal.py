@@ -167,8 +167,9 @@ def _balanced(condition: LinearCondition, rows: Sequence[LevelCounts], delta: Fr
     yes, no = sum(own for _, own, _ in votes), sum(others for _, _, others in votes)
     holds = condition.holds(yes, no)
     target = condition.negated() if holds else condition
+    missing = target.need - target.yes_weight * yes - target.no_weight * no
     # Replacing one who is bad for the target by a good one gains the same from everybody.
-    flips = -(-target.missing(yes, no) // abs(target.yes_weight - target.no_weight))
+    flips = -(-missing // abs(target.yes_weight - target.no_weight))
     want_yes = target.yes_weight > target.no_weight
     error = balanced_error(
         [epsilon for epsilon, _, _ in votes], [others if want_yes else own for _, own, others in votes], flips, delta
@@ -181,8 +182,9 @@ def _among_exponent(condition: LinearCondition, rows: Sequence[LevelCounts], aim
         return share_exponent(condition, [(epsilon, yes, no) for epsilon, yes, no, _ in rows])
     down, up = list[Step](), list[Step]()
     for epsilon, yes, no, outside in rows:
-        for steps, target in ((down, condition.negated()), (up, condition)):
-            moves = target.rungs(yes, no, outside, Neighbours.SUBSTITUTION)
+        for steps, lower in ((down, True), (up, False)):
+            moves = condition.rungs(yes, no, outside, Neighbours.SUBSTITUTION, lower=lower)
             steps += [Step(gain, people or 0, epsilon) for gain, people in moves]
     yes, no, _ = _totals(rows)
-    return signed_exponent(1 - 2 * condition.missing(yes, no), down, up)
+    double_excess = 2 * (condition.yes_weight * yes + condition.no_weight * no - condition.need) + 1
+    return signed_exponent(double_excess, down, up)

@@ -7,7 +7,7 @@ from typing import Any
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.entry import FIRST, Opening
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 
 AS_STORED: Any = object()  # "take it from the ledger", where None has a meaning of its own
 
@@ -18,7 +18,7 @@ def require_same(
     opening: Opening, location: str, neighbours: str | Neighbours | None, unit: str | None, dataset: str | None
 ) -> None:
     """A sum of guarantees means something only if all of them speak of the same neighbours and people."""
-    asked_for = opening.neighbours if neighbours is None else read_neighbours(neighbours)
+    asked_for = opening.neighbours if neighbours is None else Neighbours(neighbours)
     if asked_for is not opening.neighbours:
         raise LedgerError(
             f"ledger {location!r} adds up guarantees for neighbours {opening.neighbours.value!r} "

@@ -70,7 +70,7 @@ def readable(epsilon: Epsilon) -> str:
 
 def exact_text(epsilon: Epsilon) -> str | None:
     """The exact text, or ``None`` where it would be a number of a thousand digits (many spends of ``ln(3/2)`` multiply up)."""
-    parts = () if epsilon.infinite else epsilon.finite_parts()
+    parts = () if epsilon.infinite else epsilon.finite_parts
     bits = max((max(part.numerator, part.denominator).bit_length() for part in parts), default=0)
     return str(epsilon) if bits <= _LONGEST_BITS else None
 
@@ -90,7 +90,7 @@ def difference(total: Epsilon, part: Epsilon) -> Epsilon | None:
     """``total - part`` where that is again an exact epsilon, else ``None`` (its value can still be shown as a decimal)."""
     if total.infinite:
         return total
-    (plain, ratio), (less, factor) = total.finite_parts(), part.finite_parts()
+    (plain, ratio), (less, factor) = total.finite_parts, part.finite_parts
     if plain >= less and ratio >= factor:
         return Epsilon(plain - less, ratio / factor)
     return None

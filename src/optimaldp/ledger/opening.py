@@ -19,7 +19,7 @@ from optimaldp.ledger.people import Part, PartValue, read_groups, read_parts
 from optimaldp.ledger.postgres_store import PostgresStore
 from optimaldp.ledger.sqlite_store import SQLiteStore
 from optimaldp.ledger.store import Store
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 
 Location = str | os.PathLike[str]
 Parts = Mapping[str, Sequence[PartValue]] | Sequence[Part | str]
@@ -64,7 +64,7 @@ def open_ledger(
         {
             "dataset": dataset,
             "budget": budget,
-            "neighbours": neighbours and read_neighbours(neighbours),
+            "neighbours": neighbours and Neighbours(neighbours),
             "composition": composition and read_rule(composition).to_document(),
             "parts": None if parts is None else read_parts(parts),
             "unit_has_one_part": unit_has_one_part,

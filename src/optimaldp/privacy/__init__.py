@@ -3,7 +3,7 @@
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.gaussian import GaussianDP
 from optimaldp.privacy.levels import ApproximateDP, Bound, all_of, approximate, directed, level
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.numbers import read_number, read_probability
 from optimaldp.privacy.step_function import Level
 
@@ -18,7 +18,6 @@ __all__ = [
     "approximate",
     "directed",
     "level",
-    "read_neighbours",
     "read_number",
     "read_probability",
 ]

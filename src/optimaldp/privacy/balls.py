@@ -17,6 +17,7 @@ from flint import arb, arb_poly, ctx, fmpq
 Ball = arb
 BallPolynomial = arb_poly
 Rational = fmpq  # exact as Fraction and about ten times as quick; the two do not mix in one expression
+context = ctx  # context.prec: the precision in force, in bits; a block of precision alone changes it
 
 WORKING_BITS = 128  # enough for 30 decimal digits with room for a few hundred operations
 
@@ -36,11 +37,11 @@ class precision:  # noqa: N801  (a block, written like a function; a generator w
     def __enter__(self) -> None:
         self._lock = _one_thread
         self._lock.acquire()
-        self._before = ctx.prec
-        ctx.prec = self.bits
+        self._before = context.prec
+        context.prec = self.bits
 
     def __exit__(self, *_: object) -> None:
-        ctx.prec = self._before
+        context.prec = self._before
         self._lock.release()
 
 
@@ -55,11 +56,6 @@ def _forget_threads() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
-
-
-def working_bits() -> int:
-    """The precision in force."""
-    return int(ctx.prec)
 
 
 def ball(number: Fraction | int | fmpq | arb) -> arb:
@@ -83,7 +79,7 @@ def fraction(number: fmpq) -> Fraction:
 
 def dyadic(point: arb) -> Fraction:
     """The exact value of a ball without radius."""
-    mantissa, exponent = (int(part) for part in point.man_exp())
+    mantissa, exponent = map(int, point.man_exp())
     return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
 
 

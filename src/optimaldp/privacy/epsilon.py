@@ -12,14 +12,15 @@ import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache, total_ordering
+from functools import cached_property, total_ordering
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, lower, precision, sign, upper, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, lower, precision, sign, upper
 from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_number
 
 _INFINITY = ("inf", "infinity", "∞")
 _LOGARITHM = re.compile(r"\s*(?:log|ln)\s*\(\s*([^()]*?)\s*\)\s*")
+_KEPT = 8  # precisions for which an epsilon keeps its enclosures: one or two are in use
 _MOST = 10**6  # its e^epsilon already has 434,295 digits; a mistyped exponent should not freeze the machine
 _WAY_OUT = "write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"
 
@@ -37,24 +38,33 @@ class Epsilon:
     """``e^epsilon`` when it is rational, else ``None``."""
     leading_zeros: int = field(init=False, compare=False)
     """How many bits behind the point are zero, at least: 0 from 1/2 on, and for 0 itself."""
+    ceiling: int = field(init=False, compare=False)
+    """A whole number that a finite epsilon does not exceed: the next one, if ``ratio`` is 1."""
     parts_hash: int = field(init=False, compare=False, hash=True)
     """Kept: a fraction's own hash takes a modular inverse, and levels are looked up often."""
+    balls: dict[int, Ball] = field(init=False, compare=False)
+    exponentials: dict[int, Ball] = field(init=False, compare=False)
+    """Enclosures by precision. Balls are not changed in place, so one serves everybody who computes with so many bits."""
 
     def __post_init__(self) -> None:
         # Made once: these are looked at far more often than an epsilon is made.
-        plain, ratio = self.plain, self.ratio
+        plain, ratio, known = self.plain, self.ratio, vars(self)
+        known.update(balls={}, exponentials={})
         if plain is None or ratio is None:
-            vars(self).update(infinite=True, is_zero=False, exact_ratio=None, leading_zeros=0, parts_hash=0)
+            known.update(infinite=True, is_zero=False, exact_ratio=None, leading_zeros=0, ceiling=0, parts_hash=0)
             return
         above, below = plain.numerator, plain.denominator
+        ceiling = -(-above // below) + ((ratio.numerator - 1) // ratio.denominator).bit_length()  # ln(r) <= log2(r)
         if not plain:  # ln(r) >= (r - 1) / r
             above, below = ratio.numerator - ratio.denominator, ratio.numerator
-        vars(self).update(
+        known.update(
             infinite=False,
             is_zero=not above,
             exact_ratio=None if plain else ratio,
             leading_zeros=max(0, below.bit_length() - above.bit_length()) if above else 0,
+            ceiling=ceiling,
             parts_hash=hash((plain, ratio)),
+            finite_parts=(plain, ratio),
         )
 
     @staticmethod
@@ -89,17 +99,33 @@ class Epsilon:
 
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""
-        return _enclosed(self, working_bits(), exponential=False)
+        bits, kept = context.prec, self.balls
+        if (enclosed := kept.get(bits)) is None:
+            plain, ratio = self.finite_parts
+            with precision(bits):
+                enclosed = ball(plain) + ball(ratio).log()
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[bits] = enclosed
+        return enclosed
 
     def exp(self) -> Ball:
         """Enclose ``e^epsilon`` at the current precision."""
-        return _enclosed(self, working_bits(), exponential=True)
+        bits, kept = context.prec, self.exponentials
+        if (enclosed := kept.get(bits)) is None:
+            plain, ratio = self.finite_parts
+            with precision(bits):
+                enclosed = ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
+            if len(kept) >= _KEPT:
+                kept.clear()
+            kept[bits] = enclosed
+        return enclosed
 
     def ratio_below(self, *, bits: int) -> Fraction:
         """A rational not above ``e^epsilon``: equal if that is rational, else within a relative ``2**-bits``."""
         if self.exact_ratio is not None:
             return self.exact_ratio
-        with precision(bits + 16 + self._integer_bits()):
+        with precision(bits + 16 + self.ceiling.bit_length()):
             # Not below 1 either: epsilon is never negative, and a step must never lower a probability.
             return max(Fraction(1), lower(self.exp()))
 
@@ -107,7 +133,7 @@ class Epsilon:
         """A rational not below ``e^epsilon``, within a relative ``2**-bits``."""
         if self.exact_ratio is not None:
             return self.exact_ratio
-        with precision(bits + 16 + self._integer_bits()):
+        with precision(bits + 16 + self.ceiling.bit_length()):
             return upper(self.exp())
 
     def __float__(self) -> float:
@@ -121,19 +147,19 @@ class Epsilon:
     def __add__(self, other: Epsilon) -> Epsilon:
         if self.infinite or other.infinite:
             return INFINITE
-        (plain, ratio), (more, factor) = self.finite_parts(), other.finite_parts()
+        (plain, ratio), (more, factor) = self.finite_parts, other.finite_parts
         return Epsilon(plain + more, ratio * factor)
 
     def __mul__(self, times: int) -> Epsilon:
         if self.infinite:
             return INFINITE if times else ZERO
-        plain, ratio = self.finite_parts()
+        plain, ratio = self.finite_parts
         return Epsilon(plain * times, ratio**times)
 
     def __lt__(self, other: Epsilon) -> bool:
         if self.infinite or other.infinite:
             return not self.infinite
-        (plain, ratio), (more, factor) = self.finite_parts(), other.finite_parts()
+        (plain, ratio), (more, factor) = self.finite_parts, other.finite_parts
         if plain >= more and ratio >= factor:
             return False
         if plain <= more and ratio <= factor:
@@ -153,30 +179,18 @@ class Epsilon:
     def __repr__(self) -> str:
         return f"Epsilon({self})"
 
-    def finite_parts(self) -> tuple[Fraction, Fraction]:
-        """``plain`` and ``ratio``, or an error if epsilon is infinite."""
-        if self.plain is None or self.ratio is None:
-            raise LevelError("epsilon", "inf", "has no finite value")
-        return self.plain, self.ratio
+    def __reduce__(self) -> tuple[type[Epsilon], tuple[Fraction | None, Fraction | None]]:
+        """Without what is kept for speed: balls cannot be sent elsewhere."""
+        return Epsilon, (self.plain, self.ratio)
 
-    def _integer_bits(self) -> int:
-        """Bits in front of the point of epsilon: what ``exp`` needs on top of the wanted precision."""
-        plain, ratio = self.finite_parts()
-        return (plain.__ceil__() + ratio.__ceil__().bit_length()).bit_length()
+    @cached_property
+    def finite_parts(self) -> tuple[Fraction, Fraction]:
+        """``plain`` and ``ratio``; they are made with a finite epsilon, so only infinity comes here."""
+        raise LevelError("epsilon", "inf", "has no finite value")
 
 
 INFINITE = Epsilon(None, None)
 ZERO = Epsilon(Fraction(0), Fraction(1))
-
-
-@lru_cache(maxsize=512)
-def _enclosed(epsilon: Epsilon, bits: int, *, exponential: bool) -> Ball:
-    """Balls are not changed in place, so one serves everybody who computes with *bits* of precision."""
-    plain, ratio = epsilon.finite_parts()
-    with precision(bits):
-        if exponential:
-            return ball(ratio) if plain == 0 else ball(plain).exp() * ball(ratio)
-        return ball(plain) + ball(ratio).log()
 
 
 def _read_logarithms(text: str, name: str) -> Epsilon:

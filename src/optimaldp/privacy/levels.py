@@ -9,7 +9,7 @@ from functools import cached_property
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import trajectory
-from optimaldp.privacy.balls import WORKING_BITS, ball, precision, working_bits
+from optimaldp.privacy.balls import WORKING_BITS, ball, context, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.gaussian import read_gaussian
 from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_probability
@@ -78,7 +78,7 @@ class ApproximateDP(Level):
         trajectory.check(s, t)
         if t == 0:
             return s, 1 - s
-        with precision(working_bits() + self._slope_bits):
+        with precision(context.prec + self._slope_bits):
             if s == 0 and self._least_at_zero is not None:
                 first = trajectory.first_from_zero(self._lines(), self._least_at_zero)
                 # From 0 nothing moves; from anything above it the bounds of infinite epsilon say no more.
@@ -95,7 +95,7 @@ class ApproximateDP(Level):
         """
         if self.epsilon.infinite:
             return 0 if s != 0 or self.delta > 0 else math.inf
-        with precision(max(working_bits() + self._slope_bits, WORKING_BITS)):
+        with precision(max(context.prec + self._slope_bits, WORKING_BITS)):
             lines = self._lines()
             return trajectory.steps_until_switch(lines, s) if len(lines) == 2 else 0
 
@@ -135,7 +135,7 @@ class ApproximateDP(Level):
 
     def _lines(self) -> tuple[Line, ...]:
         """The pieces of ``F``: exact at a rational level, else enclosed at the precision of the moment."""
-        bits, kept = working_bits(), self._kept_lines
+        bits, kept = context.prec, self._kept_lines
         if bits in kept:
             return kept[bits]
         lines = []

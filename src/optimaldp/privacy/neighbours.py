@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NoReturn
 
 from optimaldp.errors import LevelError
 
 
 class Neighbours(StrEnum):
-    """The neighbour relation that a guarantee speaks of."""
+    """The neighbour relation that a guarantee speaks of; ``Neighbours("add-remove")`` reads it from its name."""
 
     SUBSTITUTION = "substitution"
     ADD_REMOVE = "add-remove"
@@ -20,15 +21,11 @@ class Neighbours(StrEnum):
             return "one person's record is replaced by another (the number of people is public)"
         return "one person appears or disappears (the number of people is private)"
 
-
-def read_neighbours(value: str | Neighbours) -> Neighbours:
-    """Read a neighbour relation from its name."""
-    try:
-        return Neighbours(value)
-    except ValueError:
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
         raise LevelError(
             "neighbours",
             value,
             "is not a neighbour relation",
             "use 'substitution' (one record replaced, n public) or 'add-remove' (one person more or less)",
-        ) from None
+        )

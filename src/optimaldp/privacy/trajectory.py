@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, precision, working_bits
+from optimaldp.privacy.balls import Ball, ball, context, integer_above, integer_below, precision
 
 # A Fraction or a Ball. The two share their arithmetic but no type, and never meet in one expression (see Line.enclosed):
 # a union would make every operator an error, so the checker is told nothing here and the tests watch instead.
@@ -163,7 +163,7 @@ def _reaches_one(line: Line, rest: Number, t: Steps) -> bool:
 def _steps_to_one(line: Line, rest: Number) -> int:
     """At least the number of steps until ``1 - F`` is 0, starting from *rest*."""
     shift = -line.complement / (1 - line.slope)
-    with precision(max(128, working_bits())):
+    with precision(max(128, context.prec)):
         return integer_above((ball(shift) / ball(rest + shift)).log() / ball(line.slope).log())
 
 
@@ -198,7 +198,7 @@ def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf)
         return math.inf
     fixed = line.intercept / (1 - line.slope)
     target, start = end - fixed, s - fixed
-    with precision(max(128, working_bits())):  # a slope that hardly differs from 1 needs all of them
+    with precision(max(128, context.prec)):  # a slope that hardly differs from 1 needs all of them
         guess = (ball(target) / ball(start)).log() / ball(line.slope).log()
         low, high = max(0, integer_below(guess)), integer_above(guess)
     if low >= most:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.privacy import Neighbours, read_neighbours
+from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.text import parse
 
@@ -70,7 +70,7 @@ def flips(
     (2, 3)
     """
     asked = as_question(question)
-    return asked.flips(asked.read_counts(counts), read_neighbours(neighbours))
+    return asked.flips(asked.read_counts(counts), Neighbours(neighbours))
 
 
 # name -> where it lives: a kind of question and its arithmetic load when they are asked for.

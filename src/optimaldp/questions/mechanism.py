@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any, Self
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Chain, Moves
-from optimaldp.laws.law import Law, certain, two_answers
+from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP
 from optimaldp.questions.base import Question, Spec
@@ -129,7 +128,6 @@ class AtDistance(QuestionMechanism):
     def law(self, table: Table) -> Law:
         counts = self.question.fold(table.cells)
         truth, moves = self.question.truth(counts), self.question.distance(counts, self.setting.neighbours)
-        if moves == math.inf:  # no table with this public number of people has another answer
-            return certain(truth, 2)
         chain = Chain(self.setting.level)
-        return two_answers(truth, lambda: chain.error(moves - 1))
+        # Where no table with this public number of people has another answer, the distance is infinite and nothing goes wrong.
+        return Law((1 - truth, truth), lambda: [chain.error(moves - 1)])

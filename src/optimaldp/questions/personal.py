@@ -16,7 +16,7 @@ from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AimLike, Table, read_aim
 from optimaldp.laws.signed import Sides
 from optimaldp.privacy import approximate
-from optimaldp.privacy.balls import ball, working_bits
+from optimaldp.privacy.balls import ball, context
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.prior_votes import optimum_at
@@ -108,7 +108,7 @@ def law_of_sides(sides: Callable[[], Sides]) -> Law:
     known: dict[int, Sides] = {}
 
     def at_precision() -> Sides:
-        bits = working_bits()
+        bits = context.prec
         if bits not in known:
             known[bits] = sides()
         return known[bits]

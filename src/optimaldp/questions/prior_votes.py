@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from optimaldp.errors import ProblemError, QuestionError
 from optimaldp.laws.grid_law import GridLaw
-from optimaldp.laws.law import Law, two_answers
+from optimaldp.laws.law import Law
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Epsilon
@@ -39,7 +39,7 @@ class PriorVotes(QuestionMechanism):
     def law(self, table: Table) -> Law:
         counts = {epsilon: self.question.fold(cells)[0] for epsilon, cells in table.by_level}
         chance = self.optimum.at(tuple(counts.get(epsilon, 0) for epsilon, _ in self.setting.levels))
-        return two_answers(0, lambda: 1 - chance) if 2 * chance >= 1 else two_answers(1, lambda: chance)
+        return Law((1, 0), lambda: [1 - chance]) if 2 * chance >= 1 else Law((0, 1), lambda: [chance])
 
     @property
     def optimality(self) -> str:

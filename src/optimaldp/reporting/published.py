@@ -10,7 +10,7 @@ from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.verifying import verify_document
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.ledger.history import Record
-from optimaldp.privacy import ApproximateDP, read_neighbours
+from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.numbers import fraction_text
 
 # What changes the meaning of a document's question, in the words and the order of a ledger's entries.
@@ -95,7 +95,7 @@ def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
 
 def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:
     """The column that names a person, and the neighbours in words: guarantees add up only where both are the same."""
-    return document.get("unit"), read_neighbours(str(document["neighbours"])).words
+    return document.get("unit"), Neighbours(str(document["neighbours"])).words
 
 
 def _question(document: Mapping[str, Any]) -> str:

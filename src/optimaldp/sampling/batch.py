@@ -8,15 +8,16 @@ single draw has.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from optimaldp.errors import MechanismError
+from optimaldp.errors import MechanismError, RandomnessError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
-from optimaldp.sampling.bits import BitSource, SystemBits, system_bytes
+from optimaldp.sampling.bits import BitSource, SystemBits
 from optimaldp.sampling.exact import choose, choose_enclosed
 
 if TYPE_CHECKING:
@@ -68,7 +69,11 @@ def system_words(count: int) -> Words:
     """*count* random 64-bit words from the operating system."""
     import numpy as np
 
-    return np.frombuffer(system_bytes(8 * count), dtype=np.uint64)
+    wanted = _WORD // 8 * count
+    fetched = os.urandom(wanted)
+    if len(fetched) != wanted:
+        raise RandomnessError
+    return np.frombuffer(fetched, dtype=np.uint64)
 
 
 def words_of(source: BitSource, count: int) -> Words:

@@ -47,33 +47,29 @@ class SystemBits(threading.local):
         which tells its table from a neighbour's.
         """
         global _last_start
-        block = system_bytes(_BUFFER)
+        self._pool, self._left, self._process = 0, 0, os.getpid()
+        bits = self.take(8 * _BUFFER)
+        block = bits.to_bytes(_BUFFER, "big")
         before, _last_start = _last_start, block[:_EXAMINED]
         pieces = {block[place : place + _EXAMINED] for place in range(0, _BUFFER, _EXAMINED)}
-        ones = int.from_bytes(block, "big").bit_count()
-        if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or abs(ones - 4 * _BUFFER) > _MOST_ODD:
+        odd = abs(bits.bit_count() - 4 * _BUFFER)
+        if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or odd > _MOST_ODD:
             raise RandomnessError
-        self._pool, self._left, self._process = 0, 0, os.getpid()
 
     def take(self, count: int) -> int:
         if self._process != os.getpid():
-            SystemBits.__init__(self)  # a forked process begins like a new source
+            vars(self).update(vars(SystemBits()))  # a forked process begins like a new source, or not at all
         while self._left < count:
-            fetched = max(_BUFFER, (count - self._left + 7) // 8)
-            self._pool = (self._pool << (8 * fetched)) | int.from_bytes(system_bytes(fetched), "big")
-            self._left += 8 * fetched
+            wanted = max(_BUFFER, (count - self._left + 7) // 8)
+            fetched = os.urandom(wanted)  # every sequence of bytes is equally likely
+            if len(fetched) != wanted:
+                raise RandomnessError
+            self._pool = (self._pool << (8 * wanted)) | int.from_bytes(fetched, "big")
+            self._left += 8 * wanted
         self._left -= count
         value = self._pool >> self._left
         self._pool &= (1 << self._left) - 1
         return value
-
-
-def system_bytes(count: int) -> bytes:
-    """*count* random bytes from the operating system, every sequence of them equally likely."""
-    fetched = os.urandom(count)
-    if len(fetched) != count:
-        raise RandomnessError
-    return fetched
 
 
 @dataclass

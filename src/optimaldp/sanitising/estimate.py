@@ -13,7 +13,7 @@ from optimaldp.histograms import LaplaceNoise, optimal_error
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
 from optimaldp.sanitising.columns import Column, read_columns
 from optimaldp.sanitising.noisy import chosen_positions
@@ -139,7 +139,7 @@ def estimate(
     (9, ['joint', 'joint', 'joint'])
     """
     read = read_columns(columns)
-    relation, level = read_neighbours(neighbours), read_positive_epsilon(epsilon)
+    relation, level = Neighbours(neighbours), read_positive_epsilon(epsilon)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise HistogramError("n", n, "is not a number of people", "write an integer from 1 on")
     tables = all_pairs(read) if marginals is None else tuple(tuple(table) for table in marginals)

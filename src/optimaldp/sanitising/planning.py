@@ -15,7 +15,7 @@ from optimaldp.histograms.prior_text import write_prior
 from optimaldp.histograms.priors import CountPrior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import ApproximateDP
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.literals import check_among
 from optimaldp.sanitising.columns import Column, read_columns, settle_columns
 from optimaldp.sanitising.counting import check_table
@@ -90,11 +90,11 @@ class Asked:
         if self.part is not None:
             rule = "means nothing without a ledger that declares it"
             raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
-        return replace(self, neighbours=read_neighbours(self.neighbours or Neighbours.SUBSTITUTION))
+        return replace(self, neighbours=Neighbours(self.neighbours or Neighbours.SUBSTITUTION))
 
     def with_ledger(self, book: Ledger) -> Asked:
         """The ledger's own unit and neighbours where nothing else was said, and its part by column and value."""
-        relation = read_neighbours(self.neighbours or book.opening.neighbours)
+        relation = Neighbours(self.neighbours or book.opening.neighbours)
         people = self.people if self.people.unit is not None else replace(self.people, unit=book.opening.unit)
         if self.part is not None:
             if relation is not Neighbours.SUBSTITUTION:

@@ -497,10 +497,10 @@ def negation_off(patch: Patch) -> None:
     true = linear.LinearCondition.flips
 
     def flips(self: LinearCondition, yes: int, no: int, *more: Any) -> Any:
-        missing = self.missing(yes, no)
-        if missing > 0:
+        if not self.holds(yes, no):
             return true(self, yes, no, *more)
-        return linear.whole_moves(self.negated().rungs(yes, no, *more), max(1, -3 - missing))
+        excess = self.yes_weight * yes + self.no_weight * no - self.need
+        return linear.whole_moves(self.negated().rungs(yes, no, *more), max(1, excess - 3))
 
     patch.setattr(LinearCondition, "flips", flips)
 
@@ -522,7 +522,7 @@ add(
     "the smallest steps first",
     MEAN,
     lambda patch: patch.setattr(
-        "optimaldp.distances.ladder.sorted", lambda rungs, key: sorted(rungs, key=key)[::-1], raising=False
+        "optimaldp.distances.ladder.sorted", lambda rungs, key, reverse: sorted(rungs, key=key), raising=False
     ),
 )
 add(

@@ -131,7 +131,7 @@ def promised_above(epsilon: Epsilon) -> float:
     if epsilon.infinite:
         return math.inf
     if epsilon.ratio == 1:
-        return decimal_above(epsilon.finite_parts()[0])
+        return decimal_above(epsilon.finite_parts[0])
     with precision(128):
         return decimal_above(upper(epsilon.ball()))
 

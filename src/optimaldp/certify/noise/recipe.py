@@ -22,7 +22,7 @@ from typing import Any
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
 
 _FIELDS = {"kind", "bins", "epsilon", "neighbours", "shared_total", "totals"}
@@ -74,7 +74,7 @@ def check_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
     NoiseVerdict(epsilon ln(2), substitution, accepted)
     """
     plan = _read(document)
-    claimed, neighbours = Epsilon.read(document["epsilon"]), read_neighbours(document["neighbours"])
+    claimed, neighbours = Epsilon.read(document["epsilon"]), Neighbours(document["neighbours"])
     decay, copies = Epsilon.read(plan["ratio_epsilon"]), plan["copies"]
     shared = document["shared_total"]
     if (shared, copies) not in {(True, 2), (False, 1)}:
@@ -152,7 +152,7 @@ def _halves(bins: int, decay: Epsilon, copies: int, mode: int, total: int) -> bo
 
 def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
     """Whether ``quotient e^(-steps decay) <= 1/2``, exactly."""
-    plain, ratio = decay.finite_parts()
+    plain, ratio = decay.finite_parts
     scaled = 2 * quotient / ratio**steps
     if plain == 0:
         return scaled <= 1

@@ -17,7 +17,7 @@ from optimaldp.certify.noise.recipe import NoiseVerdict
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 
 _FIELDS = {"kind", "cells", "epsilon", "neighbours", "least", "survivors"}
 
@@ -43,7 +43,7 @@ def check_sparse_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
     ):
         if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
             raise CertificateError(field, value, f"is not an integer from {smallest} on")
-    claimed, neighbours = Epsilon.read(document["epsilon"]), read_neighbours(document["neighbours"])
+    claimed, neighbours = Epsilon.read(document["epsilon"]), Neighbours(document["neighbours"])
     level = claimed if neighbours is Neighbours.ADD_REMOVE else claimed * 2
     objections = []
     if claimed.infinite or claimed.is_zero:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from optimaldp.certify.quantile.powers import Height, Powers, clip, first_where, least
 from optimaldp.privacy import ApproximateDP
-from optimaldp.privacy.balls import working_bits
+from optimaldp.privacy.balls import context
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.trajectory import Number
 
@@ -59,7 +59,7 @@ class DirectLaw:
         self._sizes = [float(epsilon) * float(law.share) for epsilon in epsilons(law)]
         self.growth = max_growth(law, powers)
         self._tau = powers.number(law.level.delta) / ((law.bins - 1) * self.growth + 1)
-        self._far = math.inf if powers.exact else _FAR_PER_BIT * working_bits()
+        self._far = math.inf if powers.exact else _FAR_PER_BIT * context.prec
         self._halves: dict[Height, Number] = {}
         self._ends: dict[int, Number] = {}
         self._runs: dict[tuple[int, int], Number] = {}

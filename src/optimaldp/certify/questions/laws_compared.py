@@ -14,8 +14,8 @@ from itertools import accumulate
 
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import ApproximateDP, Epsilon, approximate
-from optimaldp.privacy.balls import Ball, Rational, ball, lower, precision, rational, upper
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon
+from optimaldp.privacy.balls import Ball, Rational, ball, dyadic, precision
 from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
@@ -39,7 +39,8 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     else:
         parts = math.ceil(_GRID / (1 - root)) if root < 1 else _FINEST
         rational = Fraction(math.floor(root * parts) if root < 1 else parts - 1, parts)
-    return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
+    larger = (Bound(Epsilon(Fraction(0), 1 / rational**2), level.delta),)
+    return ApproximateDP(larger, larger)
 
 
 def bits_for(level: ApproximateDP) -> int:
@@ -47,7 +48,7 @@ def bits_for(level: ApproximateDP) -> int:
     tiny = 0 if level.epsilon.is_zero else level.epsilon.leading_zeros
     delta = level.delta
     below = max(0, delta.denominator.bit_length() - delta.numerator.bit_length()) if delta else 0
-    return _BITS + 3 * (tiny + below) + math.ceil(3 * float(level.epsilon))
+    return _BITS + 3 * (tiny + below) + 3 * level.epsilon.ceiling
 
 
 def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:
@@ -90,7 +91,7 @@ def exact_row(row: Sequence[Number]) -> list[Rational] | None:
         if isinstance(number, Rational):
             made.append(number)
         elif isinstance(number, (Fraction, int)):
-            made.append(rational(number))
+            made.append(Rational(number.numerator, number.denominator))
         else:
             return None
     return made
@@ -124,7 +125,7 @@ def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
         row = [ball(p) for p in law.probabilities()]
         sums = list(accumulate(row[answer] for answer in law.order))[:-1]
-        ends = [*((lower(end), upper(end)) for end in sums), (Fraction(1), Fraction(1))]
+        ends = [*((dyadic(end.lower()), dyadic(end.upper())) for end in sums), (Fraction(1), Fraction(1))]
     low = Fraction(0)
     for answer, (inside, beyond) in zip(law.order, ends):
         if inside - low > _NARROWEST:

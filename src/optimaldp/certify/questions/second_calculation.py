@@ -77,7 +77,7 @@ class SecondCalculation:
         below = math.lcm(*(number.denominator for number in (*adds, bound)))
         finest = Fraction(math.gcd(*(int(number * below) for number in (*adds, bound))) or 1, below)
         values = tuple(int(2 * add / finest) for add in adds)
-        bits = _BITS + math.ceil(3 * float(mechanism.setting.level.epsilon)) + 64
+        bits = _BITS + 3 * mechanism.setting.level.epsilon.ceiling + 64
         chain = mechanism.name == "balanced chain"
         return cls(values, int(2 * bound / finest), comparison, chain, mechanism.setting, bits)
 

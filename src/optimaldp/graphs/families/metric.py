@@ -190,7 +190,7 @@ def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float6
     """The distances as whole multiples of one number, if they are and sums of all of them are exact in floats."""
     if any(value.infinite for value in values):
         return None
-    parts = [value.finite_parts() for value in values]
+    parts = [value.finite_parts for value in values]
     if any(ratio != 1 for _, ratio in parts):
         return None
     unit = math.lcm(*(plain.denominator for plain, _ in parts))

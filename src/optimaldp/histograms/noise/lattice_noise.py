@@ -24,7 +24,7 @@ from optimaldp.histograms.parameters import (
     read_positive_epsilon,
     with_precision_for_epsilon,
 )
-from optimaldp.privacy.balls import working_bits
+from optimaldp.privacy.balls import context
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
@@ -88,7 +88,7 @@ class HistogramNoise(Result):
         """The expected L1 error of the noise, ``D*_K``: the least there is for many people."""
         if isinstance(exact_theta(self.bins, self.epsilon), Fraction):
             return exact_error(self.bins, epsilon=self.epsilon)
-        return error_ball(self.bins, epsilon=self.epsilon, bits=working_bits())
+        return error_ball(self.bins, epsilon=self.epsilon, bits=context.prec)
 
     @with_precision_for_epsilon
     def variance(self) -> Number:

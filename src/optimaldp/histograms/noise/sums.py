@@ -18,7 +18,7 @@ from optimaldp.histograms.noise.lattice_noise import HistogramNoise
 from optimaldp.histograms.noise.quantiles import read_confidence
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.neighbours import Neighbours, read_neighbours
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
 
 _LONGEST = 1 << 21  # points on which a law is computed; beyond, Chebyshev's inequality serves for quantiles
@@ -141,7 +141,7 @@ def query_error(
             raise HistogramError(name, value, "is not a number of cells", f"write an integer from {least} on")
     if chosen > cells:
         raise HistogramError("chosen", chosen, f"is more than the {cells} cells of the table")
-    return QueryError(cells, chosen, read_positive_epsilon(epsilon), read_neighbours(neighbours))
+    return QueryError(cells, chosen, read_positive_epsilon(epsilon), Neighbours(neighbours))
 
 
 def epsilon_for_query(
@@ -157,7 +157,7 @@ def epsilon_for_query(
     wanted = float(error)
     if not wanted > 0:
         raise HistogramError("error", error, "cannot be reached by a finite epsilon", "name a positive error")
-    relation = read_neighbours(neighbours)
+    relation = Neighbours(neighbours)
 
     def holds(thousandths: int) -> bool:
         return query_error(cells, chosen, epsilon=thousandths / 1000, neighbours=relation).quantile(level) <= wanted

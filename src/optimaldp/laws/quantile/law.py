@@ -19,7 +19,7 @@ from optimaldp.laws.quantile.scales import BallScale, Height, RationalScale, Sca
 from optimaldp.laws.quantile.smoothed_rank import SmoothedRank, tail_cut
 from optimaldp.laws.quantile.sums import DiscountedSums, Window, near_window, unit_weights, whole_window
 from optimaldp.privacy import ApproximateDP, Level
-from optimaldp.privacy.balls import Ball, fraction, working_bits
+from optimaldp.privacy.balls import Ball, context, fraction
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text
@@ -102,7 +102,7 @@ class QuantileLaw(Result):
         cuts, recorded = self.cuts(cells), _Recorded(source)
 
         def ends() -> Callable[[int], Ball]:
-            return self.law_of(cuts, self._scale(exact=False), self.near(cuts, working_bits())).end
+            return self.law_of(cuts, self._scale(exact=False), self.near(cuts, context.prec)).end
 
         index = choose_by_ends(ends, self.bins, recorded, first_bits=first_bits)
         if reread is not None:

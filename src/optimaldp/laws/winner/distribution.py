@@ -139,7 +139,7 @@ def _cut_tails(counts: Sequence[int], plain: Sequence[Number], delta: Number, de
 
 def ball_power(epsilon: Epsilon) -> Callable[[Height], Ball]:
     """``d -> e^(-epsilon d)`` for rational d, enclosed at the precision of the moment."""
-    plain, ratio = epsilon.finite_parts()
+    plain, ratio = epsilon.finite_parts
     logarithm = ball(ratio).log() if ratio != 1 else None
 
     def power(moves: Height) -> Ball:

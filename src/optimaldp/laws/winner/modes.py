@@ -12,7 +12,7 @@ from typing import Any
 
 from optimaldp.certify.winner.proofs import continuum_proof, lattice_proof
 from optimaldp.errors import QuestionError
-from optimaldp.privacy import Epsilon, Level, Neighbours, read_neighbours
+from optimaldp.privacy import Epsilon, Level, Neighbours
 from optimaldp.privacy.levels import Bound, single_level
 from optimaldp.results import Result
 
@@ -77,7 +77,7 @@ def winner_claim(options: int, level: Level, neighbours: str | Neighbours = Neig
     """
     if options < 1:
         raise QuestionError("options", options, "leave nobody to win", "name at least one option")
-    return _claim(options, single_level(level, "winner").forward[0], read_neighbours(neighbours))
+    return _claim(options, single_level(level, "winner").forward[0], Neighbours(neighbours))
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from optimaldp.laws.winner.flattening import Height
-from optimaldp.privacy.balls import Ball, BallPolynomial, integer_above, integer_below, precision, working_bits
+from optimaldp.privacy.balls import Ball, BallPolynomial, context, integer_above, integer_below, precision
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.sampling import BitSource, uniform_below
 
@@ -54,7 +54,7 @@ def win_by_coins(coins: Sequence[Ball], index: int) -> Ball:
     """The probability that option *index* is drawn when every option flips its coin and one of the heads is drawn."""
     others = [coin for position, coin in enumerate(coins) if position != index]
     # Twice the mean and a few more heads are as good as impossible, so longer polynomials are cut; what is cut is enclosed below.
-    length = min(len(others), int(2 * sum(map(float, others))) + working_bits()) + 1
+    length = min(len(others), int(2 * sum(map(float, others))) + context.prec) + 1
     expected, covered = Ball(0), Ball(0)
     for number, chance in enumerate(_number_of_heads(others, length).coeffs()):
         expected, covered = expected + chance / (number + 1), covered + chance

@@ -62,7 +62,7 @@ def _convolved(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
 
 
 def _rational_above(epsilon: Epsilon) -> Fraction:
-    plain, ratio = epsilon.finite_parts()
+    plain, ratio = epsilon.finite_parts
     if ratio == 1:
         return plain
     with precision(64):

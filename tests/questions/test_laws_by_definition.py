@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 
 import pytest
 
-from optimaldp.certify.questions.meanings import meaning_of
+from optimaldp.certify.questions.meanings import MEANINGS
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, level
@@ -55,8 +55,8 @@ def tables(size: int, people: int) -> tuple[Counts, ...]:
 
 def least_moves(question: Any, neighbours: Neighbours) -> Iterator[tuple[Counts, int, float]]:
     """Every small table, its true answer, and the moves to the nearest table with another one."""
-    size, meaning = question.tally.size, meaning_of(question.spec())
-    assert meaning is not None
+    size, spec = question.tally.size, question.spec()
+    meaning = partial(MEANINGS[spec["kind"]], spec)
     if neighbours is SUBSTITUTION:
         for people in range(4):  # their number is public and stays
             truth = {table: meaning(dict(enumerate(table))) for table in tables(size, people)}

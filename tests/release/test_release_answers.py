@@ -202,7 +202,7 @@ def test_levels_that_promise_nothing_are_refused(level: dict[str, Any]) -> None:
 
 def test_nothing_is_sampled_that_the_referee_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
     referee.certify.cache_clear()
-    monkeypatch.setattr(referee, "examine", lambda mechanism: Finding(False, (), "a test says so"))
+    monkeypatch.setattr(referee, "_small_tables", lambda mechanism: ("a test says so", []))
     drawn: list[int] = []
     monkeypatch.setattr("optimaldp.laws.law.choose_by_ends", lambda *_: drawn.append(1))
     with pytest.raises(NotCertifiedError, match="a test says so"):

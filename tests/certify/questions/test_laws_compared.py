@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 
 import pytest
-from made_up import level_of
+from made_up import MadeUp, level_of, setting
 
-from optimaldp.certify.questions.laws_compared import bits_for, close, exact_row, is_distribution, stand_in
-from optimaldp.privacy.balls import Ball, Rational, ball, precision
+from optimaldp.certify.questions import examine_release
+from optimaldp.certify.questions.laws_compared import close, is_distribution, stand_in
+from optimaldp.privacy.balls import Ball, Rational, ball, precision, working_bits
 
 HALF = Fraction(1, 2)
 
@@ -45,19 +46,39 @@ def test_the_stand_in_is_no_farther_than_a_sixtieth(epsilon: str) -> None:
     assert math.isqrt(ratio.numerator) <= 61 / (1 - root), "short numbers: all sums stay exact and quick"
 
 
-def test_bits_for_a_tiny_delta_and_a_tiny_epsilon() -> None:
-    assert bits_for(level_of("0", "3/4")) == 192 + 3
-    assert bits_for(level_of("0", "1/3")) == 192 + 3
-    assert bits_for(level_of("0", "1/2")) == 192 + 3
-    assert bits_for(level_of("1/4", "1/1024")) - bits_for(level_of("1/4")) == 3 * 10
-    assert bits_for(level_of("2")) == 192 + 6
+def bits_for(epsilon: str, delta: str = "0") -> int:
+    """The precision at which a mechanism of this level is examined: its laws see it."""
+    seen: list[int] = []
+    asked = {"kind": "nobody knows", "among": False}
+    level = setting(4, level=level_of(epsilon, delta))
+    assert examine_release(MadeUp(("yes", "no"), 2, asked, level, lambda cells: seen.append(working_bits()))).private
+    assert len(set(seen)) == 1, "one for the whole examination"
+    return seen[0]
+
+
+def test_precision_grows_with_what_must_be_told_apart() -> None:
+    assert bits_for("1") == 192 + 3
+    assert bits_for("2") == 192 + 6
+    assert bits_for("0") == 192
+    assert bits_for("0", "1/1024") == 192 + 3 * 10
+    assert bits_for("1/1024") >= 192 + 3 * 9
+    assert bits_for("0", "3/4") == 192 + 3
+    assert bits_for("0", "1/3") == 192 + 3
+    assert bits_for("0", "1/2") == 192 + 3
+    assert bits_for("1/4", "1/1024") - bits_for("1/4") == 3 * 10
 
 
 def test_numbers_of_every_exact_kind() -> None:
-    row = exact_row([1, HALF, Rational(1, 3)])
-    assert row is not None
-    assert [Fraction(int(p.p), int(p.q)) for p in row] == [1, HALF, Fraction(1, 3)]
-    assert exact_row([HALF, ball(HALF)]) is None
+    """They do not mix in one expression; in one law they may, and every hair of them counts."""
+    hair = Fraction(1, 2**300)
+    assert is_distribution([0, HALF, Rational(1, 2)])
+    assert not is_distribution([0, HALF, Rational(1, 2) - Rational(1, 2**300)])
+    assert close([0, HALF, Rational(1, 2)], [0, Rational(1, 2), HALF], 1, 0)
+    assert not close([HALF + hair, Rational(1, 2), 0], [HALF, HALF, 0], 1, 0)
+    with precision(128):
+        assert is_distribution([HALF, ball(HALF)])
+        assert close([HALF, ball(HALF)], [ball(HALF), HALF], 1, 0)
+        assert not close([HALF, ball(HALF), 0], [ball(HALF), Rational(1, 4), Fraction(1, 4)], 1, 0)
 
 
 def test_in_balls_an_excess_is_seen_unless_delta_pays_for_it() -> None:

@@ -11,6 +11,7 @@ from made_up import ADD_REMOVE, MadeUp, at_table, in_clear, setting
 
 from optimaldp.certify.questions.referee import _public_size
 from optimaldp.certify.questions.tables import lines_of
+from optimaldp.privacy.balls import precision
 from optimaldp.questions import parse
 
 LIKELY = Fraction(49, 100)
@@ -29,8 +30,13 @@ def line(people: int, moved: int, first: int = 0, second: int = 1) -> dict[int, 
     return {cell: n for cell, n in ((first, people - moved), (second, moved)) if n}
 
 
+def looked_at(mechanism: Any) -> tuple[str, list[str]]:
+    with precision(192):
+        return _public_size(mechanism)
+
+
 def refused(mechanism: Any) -> str:
-    return _public_size(mechanism)[0]
+    return looked_at(mechanism)[0]
 
 
 def places(people: int, change: int, steps: tuple[int, ...] = FAR) -> list[int]:
@@ -45,7 +51,7 @@ def test_a_mechanism_that_tells_one_table_of_the_line(people: int, bound: int) -
     """The answer is yes as long as at most people - bound have gone."""
     meaning, asked = yes_if(bound), count_spec(bound)
     fine = MadeUp(("yes", "no"), 2, asked, setting(people))
-    failure, words = _public_size(fine)
+    failure, words = looked_at(fine)
     assert failure == ""
     assert words[0].startswith(f"tables of {people:,} people near")
     for place in places(people, people - bound):
@@ -62,7 +68,7 @@ def test_a_mechanism_that_tells_one_table_of_the_line(people: int, bound: int) -
 def test_one_person_more_in_the_cell_that_people_go_to() -> None:
     meaning, asked = yes_if(500), count_spec(500)
     fine = MadeUp(("yes", "no"), 2, asked, setting(relation=ADD_REMOVE))
-    failure, words = _public_size(fine)
+    failure, words = looked_at(fine)
     assert failure == ""
     assert "of 1,000 people" in words[0], "where the number of people is private"
     for place in places(1000, 500, FAR[:5]):
@@ -108,6 +114,19 @@ def test_six_pairs_of_cells_where_answers_are_few_or_their_meaning_is_unknown() 
         assert all(one.moving == 20 and not one.others for one in lines)
 
 
+def test_where_the_answer_changes_and_which_tables_are_looked_at() -> None:
+    """The last table before the change; near it, at the ends, and as far away as is asked, on later lines less far."""
+    people, meaning, unknown = 300, yes_if(150, cell=2), {"kind": "nobody knows", "among": False}
+    lines = list(lines_of(MadeUp(("yes", "no"), 3, unknown, setting(people), truth_=meaning), people, FAR))
+    assert [(one.first, one.second, one.change) for one in lines] == [(0, 1, people), (0, 2, 149), (1, 2, 149)]
+    assert [list(one.places) for one in lines] == [
+        places(people, people),
+        places(people, 149),
+        places(people, 149, FAR[:3]),
+    ]
+    assert [one.meaning({one.first: 150, one.second: 150}) for one in lines] == [1, 0, 0]
+
+
 SEVERAL = "share(a) >= 0.4 and share(b) >= 0.6"
 GROUPS = "share(a among g) > share(a among h)"
 
@@ -125,14 +144,15 @@ def test_lines_with_people_in_all_cells() -> None:
         staying = {0, 1, 2, 3} - {one.first, one.second}
         assert dict(one.others) == dict.fromkeys(staying, 37)
         assert one.moving == 100 - 2 * 37
-        assert one.table(3) == {**one.others, one.first: one.moving - 3, one.second: 3}
     assert len(lines) == 6 + 6
 
 
 @pytest.mark.parametrize(("cells", "lines"), [(32, 5), (17, 5), (16, 4), (3, 3)])
 def test_of_many_cells_a_few_lines_are_mixed(cells: int, lines: int) -> None:
     """Up to sixteen cells are all occupied; of the pairs of cells every so many-th is tried."""
-    mechanism = MadeUp(("yes", "no"), cells, {"kind": "several", "among": False}, setting(100))
+    part = {"kind": "count", "comparison": ">=", "bound": 50, "reads": 0, "asks": None}
+    asked = {"kind": "several", "thresholds": [part], "word": "and", "among": False}
+    mechanism = MadeUp(("yes", "no"), cells, asked, setting(100))
     mixed = [one for one in lines_of(mechanism, 100) if one.others]
     occupied = [0, 1, cells // 3, cells // 2, 2 * cells // 3, cells - 2, cells - 1] if cells > 16 else [*range(cells)]
     assert all(sorted({one.first, one.second, *one.others}) == occupied for one in mixed)

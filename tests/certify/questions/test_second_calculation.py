@@ -24,11 +24,7 @@ from optimaldp.certify.questions.leaders import (
     _within,
 )
 from optimaldp.certify.questions.personal_forms import _held, _least, _sum_of
-from optimaldp.certify.questions.second_calculation import (
-    SecondCalculation,
-    _chain_error,
-    _signed_error,
-)
+from optimaldp.certify.questions.second_calculation import SecondCalculation
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.votes import count_of, share_of
 from optimaldp.errors import NotCertifiedError, SecondCalculationError
@@ -148,8 +144,20 @@ def test_sums_are_counted_in_halves_of_the_finest_difference() -> None:
     assert found.values == (0, 0), "of sums that are all 0 any unit will do"
 
 
-def of_sum(values: tuple[int, ...], bound: int, comparison: str, relation: Neighbours) -> SecondCalculation:
-    return SecondCalculation(values, bound, comparison, True, setting(9, relation), 256)
+def finds(
+    values: tuple[int, ...], bound: int, comparison: str, relation: Neighbours, people: dict[int, int]
+) -> tuple[int, Fraction | None]:
+    """The true answer and the margin that are found: the signed law tells every margin from every other."""
+    second = SecondCalculation(values, bound, comparison, False, setting(9, relation), 256)
+    found = []
+    with precision(256):
+        for wanted in (None, *(Fraction(sixths, 6) for sixths in range(1, 60))):
+            error = Ball(0) if wanted is None else (-level_of().epsilon.ball() * ball(wanted)).exp() / 2
+            for truth in (0, 1):
+                law = [1 - error, error] if truth == 0 else [error, 1 - error]
+                found += [(truth, wanted)] if second.agrees(people, law) else []
+    (only,) = found
+    return only
 
 
 @pytest.mark.parametrize(("comparison", "more"), [(">=", 1), (">", -1), ("<", 1), ("<=", -1)])
@@ -170,33 +178,40 @@ def test_how_many_people_are_needed(comparison: str, more: int) -> None:
         ((0, 0), {}, 1, None, ADD_REMOVE),
     ):
         total = sum(values[cell] * n for cell, n in people.items())
-        above = of_sum(values, total - gap + more, comparison, relation)
-        assert above.margin(people) == (truth, wanted), (values, gap)
+        assert finds(values, total - gap + more, comparison, relation, people) == (truth, wanted), (values, gap)
         # The same below the bound: every sign turned round.
-        below = of_sum(tuple(-value for value in values), gap + more - total, comparison, relation)
-        assert below.margin(people) == (1 - truth, wanted), (values, gap)
+        turned = tuple(-value for value in values)
+        assert finds(turned, gap + more - total, comparison, relation, people) == (1 - truth, wanted), (values, gap)
+
+
+def has_error(margin: Fraction, level: Any, error: Fraction, *, chain: bool) -> bool:
+    """Whether the law with so many people between the table and another answer errs just so often, and no hair otherwise."""
+    second = SecondCalculation((2, 0), int(2 * 9 + 1 - 2 * margin), ">=", chain, setting(9, level=level), 256)
+    hair = (error or Fraction(1, 2**20)) / 2**60
+    others = [error + hair, abs(error - hair)]
+    return second.agrees({0: 9}, [1 - error, error]) and not any(second.agrees({0: 9}, [1 - e, e]) for e in others)
 
 
 def test_errors_by_their_formulas() -> None:
     """At e^epsilon = 2 and delta = 1/10: 0.9/3 at the boundary, then (c - 0.1)/2."""
-    level = level_of("ln(2)", "1/10")
-    with precision(128):
-        wanted = Fraction(3, 10)
-        for flips in range(1, 5):
-            assert _chain_error(flips, level).overlaps(ball(max(wanted, Fraction(0)))), flips
-            wanted = (wanted - Fraction(1, 10)) / 2
-        assert _chain_error(5, level) == 0
-        for flips, exact in ((1, Fraction(1, 3)), (3, Fraction(1, 12))):
-            assert _chain_error(flips, level_of("ln(2)")).overlaps(ball(exact))
-        for flips, exact in ((1, Fraction(9, 20)), (3, Fraction(5, 20)), (9, Fraction(0))):
-            assert _chain_error(flips, level_of("0", "1/10")).overlaps(ball(exact))
-        # The signed law: e^(-epsilon W)/2, cut by beta = delta / (e^epsilon - 1 + 2 delta) at both ends.
-        assert _signed_error(Fraction(2), level_of("ln(2)")).overlaps(ball(Fraction(1, 8)))
-        beta = Fraction(1, 10) / (1 + Fraction(2, 10))
-        assert _signed_error(Fraction(1), level).overlaps(ball((Fraction(1, 4) - beta) / (1 - 2 * beta)))
-        assert _signed_error(Fraction(9), level) == 0
-        assert _signed_error(Fraction(3), level_of("0", "1/10")).overlaps(ball(Fraction(2, 10)))
-        assert _signed_error(Fraction(9), level_of("0", "1/10")) == 0
+    level, none = level_of("ln(2)", "1/10"), Fraction(0)
+    wanted = Fraction(3, 10)
+    for flips in range(1, 6):
+        assert has_error(Fraction(flips), level, max(wanted, none), chain=True), flips
+        wanted = (wanted - Fraction(1, 10)) / 2
+    for flips, exact in ((1, Fraction(1, 3)), (3, Fraction(1, 12))):
+        assert has_error(Fraction(flips), level_of("ln(2)"), exact, chain=True)
+        assert has_error(flips - HALF, level_of("ln(2)"), exact, chain=True), "people are whole"
+    for flips, exact in ((1, Fraction(9, 20)), (3, Fraction(5, 20)), (9, none)):
+        assert has_error(Fraction(flips), level_of("0", "1/10"), exact, chain=True)
+    # The signed law: e^(-epsilon W)/2, cut by beta = delta / (e^epsilon - 1 + 2 delta) at both ends.
+    assert has_error(Fraction(2), level_of("ln(2)"), Fraction(1, 8), chain=False)
+    assert has_error(Fraction(3, 2), level_of("ln(4)"), Fraction(1, 16), chain=False), "the last person in part"
+    beta = Fraction(1, 10) / (1 + Fraction(2, 10))
+    assert has_error(Fraction(1), level, (Fraction(1, 4) - beta) / (1 - 2 * beta), chain=False)
+    assert has_error(Fraction(9), level, none, chain=False)
+    assert has_error(Fraction(3), level_of("0", "1/10"), Fraction(2, 10), chain=False)
+    assert has_error(Fraction(9), level_of("0", "1/10"), none, chain=False)
 
 
 # --- the sum behind a question of people's own levels --------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -26,9 +27,9 @@ from refusals import refusal
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions import examine_release, referee
-from optimaldp.certify.questions.meanings import meaning_of
+from optimaldp.certify.questions.meanings import MEANINGS
 from optimaldp.certify.questions.personal_tables import _rational, _resized, _Tables, examine_personal
-from optimaldp.certify.questions.referee import _public_size, _small_tables, examine
+from optimaldp.certify.questions.referee import _public_size, _small_tables
 from optimaldp.certify.questions.tables import watched_cells
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
@@ -68,9 +69,14 @@ def made(relation: Neighbours = SUBSTITUTION, spoiled: Any = lambda cells: None,
     )
 
 
+def looked_at(mechanism: MadeUp, look: Any = _small_tables) -> Any:
+    with precision(192):
+        return look(mechanism)
+
+
 def failure(mechanism: MadeUp) -> tuple[str, int]:
     """What is wrong, or how many people the tables have that were tried."""
-    text, words = _small_tables(mechanism)
+    text, words = looked_at(mechanism)
     assert bool(text) is not bool(words), "what was tried is said where nothing is wrong"
     return text, 0 if text else int(words[0].split(" people")[0].split()[-1])
 
@@ -79,8 +85,7 @@ def failure(mechanism: MadeUp) -> tuple[str, int]:
 def test_a_law_that_tells_one_small_table(relation: Neighbours) -> None:
     """Up to four people, and the fifth who comes."""
     assert failure(made(relation)) == ("", 4)
-    meaning = meaning_of(COUNT)
-    assert meaning is not None
+    meaning = partial(MEANINGS["count"], COUNT)
     for table in small(2, 4 if relation is SUBSTITUTION else 5):
         if relation is SUBSTITUTION and not table:
             continue  # nobody can be replaced
@@ -92,8 +97,7 @@ def test_a_law_that_tells_one_small_table(relation: Neighbours) -> None:
 
 @pytest.mark.parametrize("relation", [SUBSTITUTION, ADD_REMOVE])
 def test_a_truth_that_is_less_likely_at_one_small_table(relation: Neighbours) -> None:
-    meaning = meaning_of(COUNT)
-    assert meaning is not None
+    meaning = partial(MEANINGS["count"], COUNT)
     for table in small(2, 4 if relation is SUBSTITUTION else 5):
         row = [LIKELY, 1 - LIKELY] if meaning(table) == 0 else [1 - LIKELY, LIKELY]
         twin = made(relation, at_table(table, row))
@@ -131,7 +135,7 @@ def test_how_many_people_the_tables_have(cells: int, people: int) -> None:
     """As many as eight hundred pairs allow; all of them are tried over the watched cells."""
     fine = made(cells=cells, moves_=moves_of_count(SUBSTITUTION))
     assert failure(fine) == ("", people)
-    words = _small_tables(fine)[1]
+    words = looked_at(fine)[1]
     assert f"up to {people} people" in words[0]
     assert ("all its cells" in words[0]) is (cells <= 5)
     watched = watched_cells(cells, 5)
@@ -186,8 +190,8 @@ def test_laws_of_many_answers_are_not_looked_at_on_lines() -> None:
         for answers, looked in ((most, True), (most + 1, False)):
             names = tuple(map(str, range(answers)))
             twin = MadeUp(names, answers + 1, asked, setting(20), at_table({0: 20}, in_clear(0, answers)))
-            assert bool(_public_size(twin)[0]) is looked
-    assert "tables of 4 people" in _public_size(made())[1][0]
+            assert bool(looked_at(twin, _public_size)[0]) is looked
+    assert "tables of 4 people" in looked_at(made(), _public_size)[1][0]
 
 
 def test_an_election_is_looked_at_in_close_races_as_well() -> None:
@@ -195,7 +199,7 @@ def test_an_election_is_looked_at_in_close_races_as_well() -> None:
     race = {0: 10, 1: 9}
     for kind, moves in ((asked, election_moves), (UNKNOWN, lambda cells: float("inf"))):
         twin = MadeUp(("a", "b"), 3, kind, setting(4), at_table(race, in_clear(0)), moves_=moves)
-        finding = examine(twin)
+        finding = examine_release(twin)
         assert finding.private is (kind is UNKNOWN), finding.failure
 
 
@@ -241,6 +245,20 @@ def test_a_law_that_tells_one_small_table_of_two_levels(sizes: tuple[int, int]) 
         assert _Tables(replace(fine, spoiled_state=at_state(state, THIRDS)), pair, range(3)).failure(), state
         both = (LOOSE, LOOSE)
         assert _Tables(replace(fine, spoiled_state=at_state(state, THIRDS)), both, range(3)).failure() == "", state
+
+
+@pytest.mark.parametrize("own", [(), (0,), (1, 1), (0, 2, 2, 2)])
+def test_everybody_who_could_change_does(own: tuple[int, ...]) -> None:
+    """One person goes to any other cell, in either of the levels; people of one cell are alike."""
+    found = list(_Tables(by_level(), (STRICT, LOOSE), range(4))._neighbours((own, (3, 3))))
+    for place, people in ((0, own), (1, (3, 3))):
+        moved = {
+            tuple(sorted((*people[:who], cell, *people[who + 1 :])))
+            for who, cell in product(range(len(people)), range(4))
+        }
+        states = [state for level, state in found if level == place]
+        assert all(state[1 - place] == (own, (3, 3))[1 - place] for state in states)
+        assert sorted(state[place] for state in states) == sorted(moved - {people})
 
 
 def test_nothing_is_no_level_and_delta_is_for_the_others() -> None:
@@ -352,8 +370,8 @@ def test_a_small_twin_is_named() -> None:
     whole = made()
     few = replace(whole, answers=("yes", "no"), proof="of few")
     object.__setattr__(whole, "small_twin", lambda: few)
-    assert "of the same mechanism with 2 answers" in _small_tables(whole)[1][0]
-    assert "of the same mechanism" not in _small_tables(made())[1][0]
+    assert "of the same mechanism with 2 answers" in looked_at(whole)[1][0]
+    assert "of the same mechanism" not in looked_at(made())[1][0]
 
 
 def test_what_is_promised_counts_and_not_what_a_twin_says_of_itself() -> None:
@@ -383,9 +401,9 @@ class Misdrawn(MadeUp):
 
 def test_the_sampler_itself_is_tried() -> None:
     fine = made(asked=UNKNOWN, moves_=lambda cells: float("inf"))
-    assert examine(fine).private
+    assert examine_release(fine).private
     twin = Misdrawn(fine.answers, fine.cells, fine.asked, fine.setting, moves_=fine.moves_)
-    assert "sampler" in refusal(examine(twin))
+    assert "sampler" in refusal(examine_release(twin))
 
 
 def test_what_a_law_that_is_none_says_stays_inside() -> None:

@@ -11,10 +11,10 @@ from itertools import chain
 
 from optimaldp.certify.findings import same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import bits_for, close
+from optimaldp.certify.questions.laws_compared import close
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, ball
 from optimaldp.privacy.trajectory import Number
 
 _TOP = 10
@@ -36,17 +36,16 @@ def check_close_races(mechanism: Examined) -> tuple[str, list[str]]:
     level, step = mechanism.setting.level, mechanism.cells // (options + 1)
     near = {votes: _moved(votes, mechanism.setting.neighbours) for votes in _races(options)}
     spread, handed = handed_on(options)
-    with precision(bits_for(level)):
-        ratio = level.epsilon.exact_ratio or level.epsilon.exp()
-        rows = {}
-        for votes in {*near, *chain(*near.values()), spread, handed}:
-            cells = {option * step: number for option, number in enumerate(votes) if number}
-            rows[votes] = mechanism.law(Table(cells)).probabilities()
-        if not all(close(rows[votes], rows[other], ratio, level.delta) for votes in near for other in near[votes]):
-            pair = "two tables on which the options are near each other, and that differ in one person"
-            return f"{pair}, are not close", []
-        if not treated_alike(rows[spread], rows[handed]):
-            return "the options are not treated alike", []
+    ratio = level.epsilon.exact_ratio or level.epsilon.exp()
+    rows = {}
+    for votes in {*near, *chain(*near.values()), spread, handed}:
+        cells = {option * step: number for option, number in enumerate(votes) if number}
+        rows[votes] = mechanism.law(Table(cells)).probabilities()
+    if not all(close(rows[votes], rows[other], ratio, level.delta) for votes in near for other in near[votes]):
+        pair = "two tables on which the options are near each other, and that differ in one person"
+        return f"{pair}, are not close", []
+    if not treated_alike(rows[spread], rows[handed]):
+        return "the options are not treated alike", []
     return "", ["tables on which all options are within two votes of each other, and their neighbours"]
 
 

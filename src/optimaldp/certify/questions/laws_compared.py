@@ -14,16 +14,15 @@ from itertools import accumulate
 
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon
-from optimaldp.privacy.balls import Ball, Rational, ball, dyadic, precision
+from optimaldp.privacy import ApproximateDP, Epsilon, approximate
+from optimaldp.privacy.balls import Ball, Rational, ball, precision
 from optimaldp.privacy.trajectory import Number
 
-_BITS = 192
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
 _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
 _FINEST = 10**9  # the denominator where a float does not tell e^(-epsilon/2) from 1
 _ENDS_BITS = 256  # of the ends of an answer's stretch: far more than the sampler's first word
-_NARROWEST = Fraction(1, 2**40)  # the stretch of an answer that is less likely is not aimed at
+_NARROWEST = Rational(1, 2**40)  # the stretch of an answer that is less likely is not aimed at
 
 
 def stand_in(level: ApproximateDP) -> ApproximateDP:
@@ -39,16 +38,7 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     else:
         parts = math.ceil(_GRID / (1 - root)) if root < 1 else _FINEST
         rational = Fraction(math.floor(root * parts) if root < 1 else parts - 1, parts)
-    larger = (Bound(Epsilon(Fraction(0), 1 / rational**2), level.delta),)
-    return ApproximateDP(larger, larger)
-
-
-def bits_for(level: ApproximateDP) -> int:
-    """A working precision at which ``e^epsilon`` is told from 1, and delta from 0, with room to spare."""
-    tiny = 0 if level.epsilon.is_zero else level.epsilon.leading_zeros
-    delta = level.delta
-    below = max(0, delta.denominator.bit_length() - delta.numerator.bit_length()) if delta else 0
-    return _BITS + 3 * (tiny + below) + 3 * level.epsilon.ceiling
+    return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
 
 
 def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:
@@ -57,50 +47,34 @@ def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delt
     The worst event holds just the answers with ``p > ratio q``, so the sum of their excesses decides about all events. Answer by
     answer, each excess against delta, would be weaker.
     """
-    exact = exact_row([ratio, delta, *first, *second])
-    if exact is None:
-        balls = [[ball(p) for p in row] for row in (first, second)]
-        return all(_close_balls(rows[0], rows[1], ball(ratio), delta) for rows in (balls, balls[::-1]))
-    growth, most, rows = exact[0], exact[1], (exact[2 : 2 + len(first)], exact[2 + len(first) :])
+    numbers = [ratio, delta, *first, *second]
+    exact = all(isinstance(number, (Rational, Fraction, int)) for number in numbers)
+    if exact:
+        numbers = [n if isinstance(n, Rational) else Rational(n.numerator, n.denominator) for n in numbers]
+    else:
+        numbers = [ball(number) for number in numbers]
+    growth, most, rows = numbers[0], numbers[1], (numbers[2 : 2 + len(first)], numbers[2 + len(first) :])
+    # A mechanism that is optimal meets its bounds with equality, and no enclosure shows an equality: 80 bits of it are enough.
+    nothing, slack = Rational(0) if exact else Ball(0), Ball(2) ** -_SLACK
+    if not exact and delta:
+        most += slack * most
     for here, there in (rows, rows[::-1]):
-        excess = Rational(0)
+        excess = nothing
         for p, q in zip(here, there):
-            if (over := p - growth * q) > 0:
-                excess += over
-        if excess > most:
+            over = p - growth * q
+            if over <= 0 or (not exact and over.abs_upper() <= slack * p.abs_upper()):
+                continue  # the bound is kept, or met with equality to 80 bits of its own size
+            excess += over if exact else over.max(nothing)
+        if not excess <= most:
             return False
     return True
 
 
-def _close_balls(first: Sequence[Ball], second: Sequence[Ball], ratio: Ball, delta: Number) -> bool:
-    # A mechanism that is optimal meets its bounds with equality, and no enclosure shows an equality: 80 bits of it are enough.
-    slack = Ball(2) ** -_SLACK
-    excess = Ball(0)
-    for p, q in zip(first, second):
-        over = p - ratio * q
-        if over <= 0 or over.abs_upper() <= slack * p.abs_upper():
-            continue  # the bound is kept, or met with equality to 80 bits of its own size
-        excess = excess + over.max(Ball(0))
-    return bool(excess <= ball(delta) + (slack * ball(delta) if delta else Ball(0)))
-
-
-def exact_row(row: Sequence[Number]) -> list[Rational] | None:
-    """The numbers as quick rationals where all of them are rational, else ``None``."""
-    made = []
-    for number in row:
-        if isinstance(number, Rational):
-            made.append(number)
-        elif isinstance(number, (Fraction, int)):
-            made.append(Rational(number.numerator, number.denominator))
-        else:
-            return None
-    return made
-
-
 def is_distribution(row: Sequence[Number]) -> bool:
     """Whether no probability is negative and their sum is one."""
-    if (exact := exact_row(row)) is not None:
-        return min(exact) >= 0 and sum(exact, Rational(0)) == 1
+    if all(isinstance(p, (Rational, Fraction, int)) for p in row):
+        exact = [p if isinstance(p, Rational) else Rational(p.numerator, p.denominator) for p in row]
+        return bool(min(exact) >= 0 and sum(exact, Rational(0)) == 1)
     total = sum((ball(p) for p in row), Ball(0))
     return bool(total.overlaps(Ball(1))) and all(bool(ball(p).upper() >= 0) for p in row)
 
@@ -124,15 +98,16 @@ def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -
     with precision(_ENDS_BITS):
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
         row = [ball(p) for p in law.probabilities()]
-        sums = list(accumulate(row[answer] for answer in law.order))[:-1]
-        ends = [*((dyadic(end.lower()), dyadic(end.upper())) for end in sums), (Fraction(1), Fraction(1))]
-    low = Fraction(0)
+        sums = [*accumulate(row[answer] for answer in law.order[:-1]), Ball(1)]
+        ends = [(end.lower().fmpq(), end.upper().fmpq()) for end in sums]
+    low = Rational(0)
     for answer, (inside, beyond) in zip(law.order, ends):
         if inside - low > _NARROWEST:
             step = (inside - low) / 1000
             middle = (low + inside) / 2
             for number in (low + step, middle, inside - step) if near_ends else (middle,):
-                if mechanism.draw(table, ScriptedBits(number)) != mechanism.answers[answer]:
+                source = ScriptedBits(Fraction(int(number.p), int(number.q)))
+                if mechanism.draw(table, source) != mechanism.answers[answer]:
                     return False
         low = max(low, beyond)
     return True

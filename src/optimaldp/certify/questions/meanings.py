@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
@@ -26,12 +25,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     "<": operator.lt,
 }
-
-
-def meaning_of(spec: Spec) -> Meaning | None:
-    """Where the true answer stands, by the referee's own reading; ``None`` for kinds that it does not know."""
-    known = MEANINGS.get(spec["kind"])
-    return None if known is None else partial(known, spec)
 
 
 def own_meaning(mechanism: Examined) -> Meaning:
@@ -141,7 +134,7 @@ MEANINGS: dict[str, Callable[[Spec, Counts], int]] = {
     "share-difference": _share_difference,
     "mean-difference": _mean_difference,
 }
-"""The kinds that the referee knows by itself: the position of the true answer, from a question's plain numbers and a table."""
+"""The kinds that the referee knows by itself: where the true answer stands, from a question's plain numbers and a table."""
 
 
 def public_group(spec: Spec, cell: int) -> Any:
@@ -159,26 +152,3 @@ def cells_of_groups(spec: Spec, size: int) -> list[int]:
     for cell in range(size):
         groups.setdefault(public_group(spec, cell), []).append(cell)
     return sorted({cell for cells in groups.values() for cell in (cells[0], cells[-1], cells[-2])})
-
-
-def deciding_sum(spec: Spec, cells: int) -> tuple[list[Fraction], Fraction, str] | None:
-    """What a person of each cell adds to the sum that decides, with what it is compared, and how; ``None`` where no sum does."""
-    kind = spec["kind"]
-    if kind not in ("count", "share", "compare", "mean"):
-        return None
-    own = cells // 2 if spec["among"] else cells
-    if kind == "compare":
-        adds, bound, comparison = [1, -1, *[0] * (own - 2)], 0, ">"
-    else:
-        bound, comparison = spec["bound"], spec["comparison"]
-        if kind == "count":
-            adds = [1, *[0] * (own - 1)]
-        elif kind == "share":
-            adds = [1 - bound, *[-bound] * (own - 1)]
-        else:
-            values = _values(spec)
-            adds = [*(spec["low"] + place * spec["step"] - bound for place in range(values)), *[0] * (own - values)]
-    if spec["among"]:  # the odd cells hold the people who are not asked: they add nothing
-        adds = [number for add in adds for number in (add, 0)]
-    # Shares and means are multiplied by the number of people, so that their sum is compared with 0.
-    return list(map(Fraction, adds)), Fraction(bound if kind == "count" else 0), comparison

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.laws_compared import close, draws_follow
-from optimaldp.certify.questions.meanings import Meaning, meaning_of, own_meaning
+from optimaldp.certify.questions.meanings import MEANINGS, Meaning, own_meaning
 from optimaldp.certify.questions.tables import watched_cells
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon
@@ -23,7 +24,9 @@ State = tuple[Mapping[int, int], ...]
 
 def check_personal_lines(mechanism: Examined) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
-    meaning = meaning_of(mechanism.spec()) or own_meaning(mechanism)
+    spec = mechanism.spec()
+    known = MEANINGS.get(spec["kind"])
+    meaning = own_meaning(mechanism) if known is None else partial(known, spec)
     for first, second in combinations(watched_cells(mechanism.cells, 4), 2):
         lines = [_Line(mechanism.setting.levels, first, second, strict_first) for strict_first in (True, False)]
         changes = [line.change(meaning) for line in lines]

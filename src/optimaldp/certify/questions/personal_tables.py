@@ -12,13 +12,13 @@ from typing import Any
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions.close_races import handed_on, treated_alike
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.laws_compared import close, draws_follow, exact_row, is_distribution
+from optimaldp.certify.questions.laws_compared import close, draws_follow, is_distribution
 from optimaldp.certify.questions.personal_forms import examine_form
 from optimaldp.certify.questions.personal_lines import check_personal_lines
-from optimaldp.certify.questions.tables import People, neighbours_of, watched_cells
+from optimaldp.certify.questions.tables import People, watched_cells
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import precision, rational
+from optimaldp.privacy import Epsilon, approximate
+from optimaldp.privacy.balls import precision
 from optimaldp.privacy.trajectory import Number
 
 _BITS = 192
@@ -108,7 +108,7 @@ class _Tables:
     def failure(self) -> str:
         sizes = [people for _, people in self.mechanism.setting.levels]
         ratios: list[Number] = [
-            rational(level.exact_ratio) if level.exact_ratio is not None else level.exp() for level in self.levels
+            level.exact_ratio if level.exact_ratio is not None else level.exp() for level in self.levels
         ]
         for state in product(*(list(combinations_with_replacement(self.cells, size)) for size in sizes)):
             for place, other in self._neighbours(state):
@@ -119,13 +119,16 @@ class _Tables:
 
     def _neighbours(self, state: State) -> Iterator[tuple[int, State]]:
         for place, own in enumerate(state):
-            for changed in neighbours_of(own, self.cells, Neighbours.SUBSTITUTION):
-                yield place, (*state[:place], changed, *state[place + 1 :])
+            for source, target in product(sorted(set(own)), self.cells):  # people of one cell are alike
+                if target != source:
+                    first = own.index(source)
+                    changed = tuple(sorted((*own[:first], target, *own[first + 1 :])))
+                    yield place, (*state[:place], changed, *state[place + 1 :])
 
     def _row(self, state: State) -> list[Number]:
         if state not in self.rows:
             row = self.mechanism.law(_table(state, self.levels)).probabilities()
             if not is_distribution(row):
                 raise ArithmeticError("the law of a small table is no distribution")
-            self.rows[state] = exact_row(row) or row
+            self.rows[state] = row
         return self.rows[state]

@@ -15,11 +15,10 @@ from typing import Any, Self
 
 from optimaldp.certify.findings import Certified, same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.meanings import deciding_sum
 from optimaldp.certify.questions.personal_forms import confirms_form
 from optimaldp.errors import NotCertifiedError, SecondCalculationError
 from optimaldp.laws.setting import Setting, Table
-from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource
@@ -67,75 +66,60 @@ class SecondCalculation:
     @lru_cache(maxsize=512)
     def of(cls, mechanism: Examined) -> Self | None:
         """``None`` where the law has no second calculation. Made once for the examination and every draw."""
-        if mechanism.name not in ("balanced chain", "signed distance") or mechanism.cells > _MOST_CELLS:
+        spec, cells = mechanism.spec(), mechanism.cells
+        kind, summed = spec["kind"], mechanism.name in ("balanced chain", "signed distance")
+        if not summed or kind not in ("count", "share", "compare", "mean") or cells > _MOST_CELLS:
             return None
-        found = deciding_sum(mechanism.spec(), mechanism.cells)
-        if found is None:
-            return None
-        adds, bound, comparison = found
+        own = cells // 2 if spec["among"] else cells
+        bound, comparison = (0, ">") if kind == "compare" else (spec["bound"], spec["comparison"])
+        # What a person of each cell adds. Shares and means are multiplied by the number of people: their sum is compared with 0.
+        if kind == "mean":
+            values = int((spec["high"] - spec["low"]) / spec["step"]) + 1
+            adds = [spec["low"] + place * spec["step"] - bound for place in range(values)]
+        else:
+            adds = {"count": [1], "compare": [1, -1], "share": [1 - bound, *[-bound] * (own - 1)]}[kind]
+        adds += [0] * (own - len(adds))
+        if spec["among"]:  # the odd cells hold the people who are not asked: they add nothing
+            adds = [number for add in adds for number in (add, 0)]
+        numbers = [*map(Fraction, adds), Fraction(bound if kind == "count" else 0)]
         # The finest difference between two sums: all are multiples of it. Where all are 0 any unit will do.
-        below = math.lcm(*(number.denominator for number in (*adds, bound)))
-        finest = Fraction(math.gcd(*(int(number * below) for number in (*adds, bound))) or 1, below)
-        values = tuple(int(2 * add / finest) for add in adds)
+        below = math.lcm(*(number.denominator for number in numbers))
+        finest = Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
+        *whole, need = (int(2 * number / finest) for number in numbers)
         bits = _BITS + 3 * mechanism.setting.level.epsilon.ceiling + 64
-        chain = mechanism.name == "balanced chain"
-        return cls(values, int(2 * bound / finest), comparison, chain, mechanism.setting, bits)
+        return cls(tuple(whole), need, comparison, mechanism.name == "balanced chain", mechanism.setting, bits)
 
     def agrees(self, cells: Mapping[int, int], law: Sequence[Number]) -> bool:
-        """Whether *law* is what this calculation gives for the table."""
-        (truth, people), level = self.margin(cells), self.setting.level
-        with precision(self.bits):
-            wrong = ball(law[1 - truth])
-            if people is None:
-                return bool(wrong == 0)
-            error = _chain_error(math.ceil(people), level) if self.chain else _signed_error(people, level)
-            # With delta a small error is a difference of two numbers: it is known to so many bits of 1, not of itself.
-            return same(wrong, error, Ball(2) ** (60 - _BITS) if level.delta else Ball(0))
-
-    def margin(self, cells: Mapping[int, int]) -> tuple[int, Fraction | None]:
-        """The true answer, and how many people, the last one in part, must move to change it; ``None`` where nobody can."""
+        """Whether *law* is what this calculation gives for the table: the true answer, its margin in people, the error there."""
         total = sum(self.values[cell] * people for cell, people in cells.items()) - self.bound
         # Half of the finest difference, so that the sum is never 0 and its sign is the truth.
         total += 1 if self.comparison in (">=", "<") else -1
         side, gap = (1, total) if total > 0 else (-1, -total)
         truth = 0 if (side > 0) is (self.comparison in (">=", ">")) else 1
         # What one person can do against that side of the sum, and how many people can.
-        far = min(side * value for value in self.values)
-        moves: list[tuple[int, float]]
-        if self.setting.neighbours is Neighbours.SUBSTITUTION:
-            moves = [(side * self.values[cell] - far, people) for cell, people in cells.items()]
-        else:  # whoever is there may go, and any number of people may come
-            moves = [(max(0, -far), math.inf), *((side * self.values[cell], people) for cell, people in cells.items())]
-        moved = 0
+        far, replaced = min(side * value for value in self.values), self.setting.neighbours is Neighbours.SUBSTITUTION
+        moves = [(side * self.values[cell] - (far if replaced else 0), people) for cell, people in cells.items()]
+        if not replaced:  # whoever is there may go, and as many people as are needed may come
+            moves.append((-far, gap))
+        moved, left = Fraction(0), Fraction(gap)
         for gain, available in sorted(moves, reverse=True):  # who does most first: fewer people cannot do as much
-            if gain <= 0:
-                break
-            if available == math.inf or gain * int(available) >= gap:
-                return truth, moved + Fraction(gap, gain)
-            moved, gap = moved + int(available), gap - gain * int(available)
-        return truth, None
-
-
-def _chain_error(flips: int, level: ApproximateDP) -> Ball:
-    """``1 - F^(flips-1)`` from the boundary's ``(1 - delta)/(E + 1)``: it falls by ``c -> (c - delta)/E`` from there on."""
-    steps, ratio, delta = flips - 1, level.epsilon.exp(), ball(level.delta)
-    start = (1 - delta) / (ratio + 1)
-    if level.epsilon.is_zero:
-        return (start - steps * delta).max(Ball(0))
-    decay = (-level.epsilon.ball() * steps).exp()
-    if not level.delta:
-        return start * decay
-    fixed = delta / (ratio - 1)
-    return ((start + fixed) * decay - fixed).max(Ball(0))
-
-
-def _signed_error(people: Fraction, level: ApproximateDP) -> Ball:
-    """``e^(-epsilon W)/2``; with delta, what is left of it when ``beta`` is cut off both tails."""
-    delta = ball(level.delta)
-    if level.epsilon.is_zero:
-        return (ball(Fraction(1, 2)) - delta * ball(people)).max(Ball(0))
-    plain = (-level.epsilon.ball() * ball(people)).exp() / 2
-    if not level.delta:
-        return plain
-    beta = delta / (level.epsilon.exp() - 1 + 2 * delta)
-    return ((plain - beta) / (1 - 2 * beta)).max(Ball(0))
+            if gain > 0:
+                going = min(left / gain, Fraction(available))  # the last one in part
+                moved, left = moved + going, left - gain * going
+        level = self.setting.level
+        with precision(self.bits):
+            wrong, ratio, delta = ball(law[1 - truth]), level.epsilon.exp(), ball(level.delta)
+            if left:  # nobody can change the answer
+                return bool(wrong == 0)
+            # The signed law errs with 1/2 where the sum is 0. The chain errs with (1 - delta)/(E + 1) where the first person
+            # changes the answer, and people are whole. From there on both fall by c -> (c - delta)/E for every person.
+            start, steps = Ball(1) / 2, ball(moved)
+            if self.chain:
+                start, steps = (1 - delta) / (ratio + 1), ball(math.ceil(moved) - 1)
+            if level.epsilon.is_zero:
+                error = start - steps * delta
+            else:
+                fixed = delta / (ratio - 1) if level.delta else Ball(0)
+                error = (start + fixed) * (-level.epsilon.ball() * steps).exp() - fixed
+            # With delta a small error is a difference of two numbers: it is known to so many bits of 1, not of itself.
+            return same(wrong, error.max(Ball(0)), Ball(2) ** (60 - _BITS) if level.delta else Ball(0))

@@ -1,24 +1,27 @@
 """The tables that the referee makes up, from public numbers alone: all small ones, and long lines of the public size.
 
 A neighbour moves one person from any cell to any other (substitution), or adds or removes one (add-remove): that is all the
-referee knows about neighbours. Under add-remove only the larger table of a pair is named, so that each pair comes once.
+referee knows about neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.meanings import MEANINGS, Meaning, cells_of_groups, public_group
+from optimaldp.certify.questions.meanings import MEANINGS, Meaning, cells_of_groups, own_meaning, public_group
 from optimaldp.privacy import Neighbours
 
 _MOST_PEOPLE = 4
 _WORK = 800  # neighbouring pairs of small tables that are compared
 _MOST_MIXED = 16  # cells that are all occupied at once; of more the watched ones are
 _MIXED_LINES = 4
+_NEAR = 3
+_FAR_AGAIN = (7, 14, 15)
 _ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 
 People = tuple[int, ...]
@@ -37,100 +40,76 @@ def watched_cells(size: int, most: int) -> list[int]:
 
 def small_tables(
     cells: Sequence[int], relation: Neighbours, group: Group | None = None
-) -> tuple[dict[People, list[People]], int]:
+) -> tuple[dict[People, set[People]], int]:
     """Every table of up to so many people as the work allows, with its neighbours; and how many people that are."""
-    near: dict[People, list[People]] = {}
-    pairs, people = 0, 0
-    for people in range(_MOST_PEOPLE + 1):
+    near: dict[People, set[People]] = {(): set()}
+    replaced, pairs, most = relation is Neighbours.SUBSTITUTION, 0, 0
+    swaps = [(a, b) for a, b in combinations(cells, 2) if group is None or group(a) == group(b)]
+    for people in range(int(replaced), _MOST_PEOPLE + 1):
         tables = list(combinations_with_replacement(cells, people))
-        if (
-            pairs + len(tables) * len(cells) ** 2 > _WORK
-        ):  # of this many people all tables or none: a rule that is easy to say
-            people -= 1
-            break
-        near |= {table: neighbours_of(table, cells, relation, group) for table in tables}
-        pairs = sum(map(len, near.values()))
-    if relation is Neighbours.ADD_REMOVE:  # the larger ones of the last pairs are tables too
-        near |= {table: [] for table in combinations_with_replacement(cells, people + 1)}
-    return near, people
-
-
-def neighbours_of(
-    people: People, cells: Sequence[int], relation: Neighbours, group: Group | None = None
-) -> list[People]:
-    """Every table that one person makes out of this one; under add-remove only the larger ones."""
-    if relation is Neighbours.ADD_REMOVE:
-        return [tuple(sorted((*people, cell))) for cell in cells]
-    near = []
-    for place, source in enumerate(people):
-        if source in people[:place]:
-            continue  # people of one cell are alike
-        staying = people[:place] + people[place + 1 :]
-        near += [
-            tuple(sorted((*staying, cell)))
-            for cell in cells
-            if cell != source and (group is None or group(cell) == group(source))
-        ]
-    return near
-
-
-def moves_to_another(near: Mapping[People, Sequence[People]], truths: Mapping[People, int]) -> dict[People, int]:
-    """Breadth-first: how many moves lead from a table to one with another true answer; where none do, it is left out."""
-    around = {table: set(others) for table, others in near.items()}
-    for table, others in near.items():
-        for other in others:
-            around[other].add(table)
-    front = [table for table in near if any(truths[other] != truths[table] for other in around[table])]
-    found: dict[People, int] = {}
-    steps = 1
-    while front:
-        found.update(dict.fromkeys(front, steps))
-        # On a shortest way the answer changes with the last move, so it leads through tables of the same answer.
-        inward = {other for table in front for other in around[table] if truths[other] == truths[table]}
-        front, steps = [table for table in inward if table not in found], steps + 1
-    return found
+        if pairs + len(tables) * len(cells) ** 2 > _WORK:
+            break  # of this many people all tables or none: a rule that is easy to say
+        near |= {table: set() for table in tables if table not in near}
+        most = people
+        for rest in combinations_with_replacement(cells, people - replaced):
+            # With one person more: the tables that this makes are neighbours of the rest, or of each other.
+            larger = {cell: tuple(sorted((*rest, cell))) for cell in cells}
+            linked = (
+                [(larger[a], larger[b]) for a, b in swaps] if replaced else [(rest, larger[cell]) for cell in cells]
+            )
+            for here, there in linked:
+                near.setdefault(here, set()).add(there)
+                near.setdefault(there, set()).add(here)
+            pairs += len(linked) * (2 if replaced else 1)
+    return near, most
 
 
 @dataclass(frozen=True)
 class LineOfTables:
-    """Tables on which *moved* of the people have gone from the first cell to the second; the others stay where they are."""
+    """Tables on which ever more of the people have gone from the first cell to the second; the others stay where they are."""
 
     first: int
     second: int
     moving: int
     others: Mapping[int, int]
+    meaning: Meaning
+    change: int
+    """How many people have gone where the true answer changes; all of them where it does not."""
+    places: Sequence[int]
+    """How many have gone at the tables that are looked at."""
 
-    def table(self, moved: int, *, more: int = 0) -> dict[int, int]:
-        """Only the occupied cells; *more* people have come to the second one."""
-        table = dict(self.others)
-        for cell, number in ((self.first, self.moving - moved), (self.second, moved + more)):
-            table[cell] = table.get(cell, 0) + number
-        return {cell: number for cell, number in table.items() if number}
 
-    def change(self, meaning: Meaning) -> int:
-        """A place where the true answer changes; the end of the line where it does not."""
-        at_first = meaning(self.table(0))
-        low, high = 0, self.moving
-        if meaning(self.table(high)) == at_first:
-            return high
+def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Iterator[LineOfTables]:
+    """Lines between two cells with everybody on them; of questions about several numbers also with people in all cells.
+
+    Each is looked at near the place where the answer changes, at its ends, and as *far* from the place as is said.
+    """
+    spec, size = mechanism.spec(), mechanism.cells
+    known = MEANINGS.get(spec["kind"])
+    meaning = own_meaning(mechanism) if known is None else partial(known, spec)
+    lines: list[tuple[int, int, int, dict[int, int]]] = []
+    if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
+        pairs = list(combinations(sorted(cell for cell in {0, 1, size - 2, size - 1} if 0 <= cell < size), 2))
+        few = len(mechanism.answers) == 2 or known is None
+        lines += [(*pair, people, {}) for pair in pairs[: 6 if few else 2]]
+    if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
+        lines += _mixed(mechanism, people)
+    for first, second, moving, others in lines:
+        at_first = meaning({**others, first: moving})
+        low, high = moving if meaning({**others, second: moving}) == at_first else 0, moving
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if meaning(self.table(middle)) == at_first else (low, middle)
-        return low
+            unchanged = meaning({**others, first: moving - middle, second: middle}) == at_first
+            low, high = (middle, high) if unchanged else (low, middle)
+        away = [low + sign * step for step in (_FAR_AGAIN if others else far) for sign in (-1, 1)]
+        places = {0, moving - 1, *range(low - _NEAR, low + _NEAR + 1), *away}
+        yield LineOfTables(first, second, moving, others, meaning, low, sorted(i for i in places if 0 <= i < moving))
+        # Very far away the answer's law is a function of the distance: one line on which the answer changes tells.
+        if 0 < low < moving:
+            far = _FAR_AGAIN
 
 
-def lines_of(mechanism: Examined, people: int) -> Iterator[LineOfTables]:
-    """Lines between two cells with everybody on them; of questions about several numbers also with people in all cells."""
-    spec, size = mechanism.spec(), mechanism.cells
-    if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
-        pairs = list(combinations(watched_cells(size, 4), 2))
-        few = len(mechanism.answers) == 2 or spec["kind"] not in MEANINGS
-        yield from (LineOfTables(*pair, people, {}) for pair in pairs[: 6 if few else 2])
-    if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
-        yield from _mixed(mechanism, people)
-
-
-def _mixed(mechanism: Examined, people: int) -> Iterator[LineOfTables]:
+def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, dict[int, int]]]:
     """With people in all cells: questions about two numbers do not change while one of them is about nobody."""
     spec, size = mechanism.spec(), mechanism.cells
     if mechanism.setting.public_groups:
@@ -143,4 +122,4 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[LineOfTables]:
     for pair in pairs:
         staying = [cell for cell in cells if cell not in pair]
         each = (people - people // 4) // len(staying)
-        yield LineOfTables(*pair, people - each * len(staying), dict.fromkeys(staying, each))
+        yield *pair, people - each * len(staying), dict.fromkeys(staying, each)

@@ -15,7 +15,7 @@ from typing import Any
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.questions.laws_compared import close, draws_follow, is_distribution
-from optimaldp.certify.questions.meanings import meaning_of
+from optimaldp.certify.questions.meanings import MEANINGS
 from optimaldp.laws.setting import Table
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.trajectory import Number
@@ -61,11 +61,11 @@ class _Grid:
             raise ArithmeticError("the levels are not those of a small table")
         if len(set(self.levels)) < len(self.levels) or max(self.levels) > self.setting.level.epsilon:
             raise ArithmeticError("a level is named twice, or is above the epsilon of the release")
-        meaning = meaning_of(mechanism.spec())
-        assert meaning is not None
+        spec = mechanism.spec()
+        meaning = MEANINGS[spec["kind"]]
         self.points = list(product(*(range(size + 1) for size in self.sizes)))
         people = sum(self.sizes)
-        self.truth = {p: meaning({0: sum(p), 1: people - sum(p)}) for p in self.points}
+        self.truth = {p: meaning(spec, {0: sum(p), 1: people - sum(p)}) for p in self.points}
         self.rows = {p: mechanism.law(self.table(p)).probabilities() for p in self.points}
 
     def table(self, point: Counts) -> Table:

@@ -12,7 +12,7 @@ from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import CountingPlan, plan_counting
 from optimaldp.tables.readings import nested_too_deeply
 from optimaldp.tables.reducing import first_row_each, one_row_each
-from optimaldp.tables.source import Source
+from optimaldp.tables.source import Source, fetch, without_engine_message
 from optimaldp.tables.tally import Counted, KeyTally, People, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
@@ -46,7 +46,8 @@ def count_checked(opened: Source, plan: CountingPlan) -> Counted:
         query = None
     if query is None:
         raise nested_too_deeply("question")
-    rows = opened.fetch(query)
+    run = fetch if opened.feed is None else opened.feed.fetch
+    rows = without_engine_message(opened.label, "counted", lambda: run(opened.table, query))
     if plan.key is None:
         return _counted(rows, plan)
     return Counted({}, (), keys={key: int(people) for key, people in rows})

@@ -116,10 +116,10 @@ def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists
     """Without a unit: the places of the conditions, smaller sets first."""
     made_up = Source(SqlTable("t", {}), SCHEMA, "made up")
     three = plan_counting(made_up, Tally((Condition("age > 3"), Condition("*"), Condition("cell = 1"))))
-    assert three.filtered == ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
+    assert three.filtered
     assert (three.shape, three.size, three.options) == ((2, 2, 2), 8, None)
     mixed = plan_counting(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
-    assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == ((), (2, 3), 6, ())
+    assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == (False, (2, 3), 6, ())
 
 
 def test_a_condition_shows_its_text_and_its_columns() -> None:

@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import Bins, Condition, Options, People, Tally, count_people, engines, open_source
-from optimaldp.tables import source as sources
+from optimaldp.tables import Bins, Condition, Options, People, Tally, count_people, counting, engines, open_source
+from optimaldp.tables.arrow_feed import DatasetFeed
 from optimaldp.tables.csv_arrays import decoded
+from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.frames import cell_text
 from optimaldp.tables.tally import Grid, KeyTally, Steps
 
@@ -210,9 +211,9 @@ def test_an_odd_category_does_not_change_the_others() -> None:
 def test_the_data_is_read_once_whatever_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query that failed on one cell and was run again would show it by its time."""
     runs: list[str] = []
-    for name in ("_fetch", "_fetch_fed", "_fetch_text"):
-        true = getattr(sources, name)
-        monkeypatch.setattr(sources, name, lambda *rest, name=name, true=true: (runs.append(name), true(*rest))[1])
+    for owner in (counting, DatasetFeed, CsvFiles):
+        true = owner.fetch
+        monkeypatch.setattr(owner, "fetch", lambda *rest, true=true: (runs.append(true.__qualname__), true(*rest))[1])
     for values in ([b"a", b"b"], [b"a", b"\xff"], [b"a", None]):
         table = pa.table({"v": bytes_as_text(values)})
         pq.write_table(table, tmp_path / "people.parquet")

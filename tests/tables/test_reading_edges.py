@@ -238,7 +238,7 @@ def test_a_file_with_another_header_is_named_beside_the_first(tmp_path: Path, mo
     for name, header in (("a.csv", "x,v"), ("b.csv", "x,v"), ("c.csv", "x,w")):
         (tmp_path / name).write_text(f"{header}\n1,a\n")
     with pytest.raises(TableError) as caught:
-        open_csv(["a.csv", "b.csv", "c.csv"])
+        open_csv(["a.csv", "b.csv", "c.csv"], "t")
     assert "'c.csv' has another first line than a.csv" in str(caught.value)
 
 

@@ -40,7 +40,7 @@ F = Fraction
 
 
 def cells(path: Path) -> list[tuple[str | None, ...]]:
-    files = open_csv([str(path)])
+    files = open_csv([str(path)], "t").feed
     table = files.reader(files.columns).read_all()
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
@@ -246,7 +246,7 @@ def test_a_carriage_return_ends_a_line_only_before_its_line_feed(
 ) -> None:
     (tmp_path / "t.csv").write_bytes(b'a,b\n"p",q\n' + line + b"\n")
     assert {row[0] for row in cells(tmp_path / "t.csv")} == {"p", first}
-    files = open_csv([str(tmp_path / "t.csv")])
+    files = open_csv([str(tmp_path / "t.csv")], "t").feed
     assert files.few(["a"]) == [["p", first]]
 
 
@@ -270,7 +270,7 @@ def test_lines_may_end_with_two_bytes(tmp_path: Path, mark: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,b\r\n" + one + b",2\r\n3," + one + b"\r\n,\r\n\r\n" + one + b"\r\n")
     records = [("1", "2"), ("3", "1"), (None, None), (None, None), ("1", None)]
     assert cells(tmp_path / "t.csv") == sorted(records, key=repr)
-    assert list(zip(*open_csv([str(tmp_path / "t.csv")]).few(["a", "b"]) or ())) == records
+    assert list(zip(*open_csv([str(tmp_path / "t.csv")], "t").feed.few(["a", "b"]) or ())) == records
 
 
 def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) -> None:

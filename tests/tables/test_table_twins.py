@@ -18,6 +18,7 @@ import pytest
 from optimaldp.tables import (
     Bins,
     Condition,
+    Counted,
     Grid,
     Options,
     People,
@@ -33,7 +34,7 @@ from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.engines import writer
 from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.readings import Numbered, Predicate
-from optimaldp.tables.reducing import Reduced
+from optimaldp.tables.reducing import Reduced, one_row_each
 from optimaldp.tables.schema import Cell
 from optimaldp.tables.tally import KeyTally, Steps
 
@@ -174,12 +175,14 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "where joined by or": replaced(counting, "_silenced", or_where),
     "where ignored": replaced(counting, "_silenced", lambda columns, speaks, plan: columns),
     "where leaves people out": changed(
-        counting, "_rows", lambda rows, table, plan: rows.filter(rows.speaks) if "speaks" in rows.columns else rows
+        counting, "one_row_each", lambda people, rows, reduced: one_row_each(rows.filter(rows.speaks), reduced)
     ),
     "part ignored": changed(counting, "plan_counting", lambda plan, *_: replace(plan, part=None)),
     "the second condition ignored": changed(counting, "plan_counting", lambda plan, *_: _first_only(plan)),
     "cells transposed": changed(CountingPlan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
-    "yes and no swapped": changed(counting, "_disentangled", lambda counts, *_: counts[::-1]),
+    "yes and no swapped": changed(
+        counting, "count_checked", lambda counted, _, plan: _turned(counted) if plan.filtered else counted
+    ),
     "bins off by one": changed(binning, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
     "an edge belongs to the bin below": replaced(binning, "_is_below", lambda value, edge, column: value <= float(edge)),
     "steps off by one": changed(
@@ -199,6 +202,10 @@ TWINS: dict[str, Callable[[Patch], None]] = {
     "the last line of a CSV is lost": changed(CsvFiles, "few", lambda columns, *_: [cells[:-1] for cells in columns]),
     "the last line of a long CSV is lost": lambda patch: _lost(patch),
 }  # fmt: skip
+
+
+def _turned(counted: Counted) -> Counted:
+    return replace(counted, cells={counted.size - 1 - cell: people for cell, people in counted.cells.items()})
 
 
 def _each_by_itself(rows: Any, reduced: Any) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from optimaldp.errors import TableError
@@ -33,6 +34,7 @@ from optimaldp.tables import (
     open_source,
     sql,
 )
+from optimaldp.tables.arrow_feed import DatasetFeed
 from optimaldp.tables.source import fed_table
 
 WORDS = ["yes", "no", "YES", " yes ", "it's", 'say ""hi""', "ä", b"\xff", "", "a%b", "true", "False", "a\\b", "\t", "0"]
@@ -186,7 +188,18 @@ def own(path: Path) -> Source:
 
 @pytest.fixture(scope="module")
 def by_ibis(own: Source) -> Source:
-    return replace(own, table=fed_table(dict.fromkeys(own.schema.names, "string")))
+    return replace(own, table=fed_table(dict.fromkeys(own.schema.names, "string")), feed=_NamedRecords(own.feed))
+
+
+class _NamedRecords(DatasetFeed):
+    """The records of a CSV for expressions of Ibis, under the names that the file gives its columns."""
+
+    def reader(self, wanted: Sequence[str]) -> Any:
+        names = list(wanted) or self.dataset.columns[:1]
+        batches = self.dataset.reader(names)
+        schema = pa.schema([(name, pa.string()) for name in names])
+        renamed = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches)
+        return pa.RecordBatchReader.from_batches(schema, renamed)
 
 
 def _counts(source: Source, tally: Tally | KeyTally, settings: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import Kind
-from optimaldp.tables.terms import Term, number_term, real
+from optimaldp.tables.terms import Term, number_term, read_as
 
 # Doubles beyond these are NULL (or 0) in arithmetic: some engines raise an error on overflow and underflow, others do not.
 HUGE, TINY = 1e100, 1e-100
@@ -62,7 +62,7 @@ def divided(left: Term, right: Term, text: str) -> Term:
     """Quotient of doubles; NULL where the divisor is zero."""
     if right.literal == 0:
         raise QuestionError("predicate", text, "divides by zero")
-    left, right = cut(real(left)), cut(real(right))
+    left, right = cut(read_as(left, "real")), cut(read_as(right, "real"))
     # A divisor that is always 0 (x * 0) gives NULL everywhere; its bounds do not matter.
     bounds = (left.largest / right.smallest, left.smallest / right.largest) if right.largest else (0.0, 1.0)
     return _combined("real", lambda a, b: a / b.nullif(0.0), left, right, text, *bounds)
@@ -103,13 +103,13 @@ def _whole_part(term: Term) -> Term:
 def negated(term: Term, text: str) -> Term:
     if term.literal is not None:
         return number_term(-term.literal, text)
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
+    safe = long(term) if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
     return replace(safe, text=text, build=lambda table: -safe.build(table))
 
 
 def size_of(term: Term, text: str) -> Term:
     """The absolute value."""
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else real(term)
+    safe = long(term) if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
     return replace(safe, text=text, literal=None, build=lambda table: safe.build(table).abs())
 
 
@@ -144,7 +144,7 @@ def _whole(*terms: Term) -> bool:
 
 
 def _safe(left: Term, right: Term, largest: float, smallest: float) -> tuple[Term, Term]:
-    left, right = real(left), real(right)
+    left, right = read_as(left, "real"), read_as(right, "real")
     return (left, right) if largest < _EDGE and smallest > 1 / _EDGE else (cut(left), cut(right))
 
 

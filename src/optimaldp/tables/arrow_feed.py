@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from optimaldp.errors import TableError
 from optimaldp.tables.csv_arrays import decoded
-from optimaldp.tables.engines import embedded, forgives_bad_text
-from optimaldp.tables.source import Source, fed_table, without_engine_message, wrap
+from optimaldp.tables.engines import configured, embedded, forgives_bad_text
+from optimaldp.tables.source import Rows, Source, fed_table, without_engine_message, wrap
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import version_of
 
@@ -21,8 +22,11 @@ _US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
 
 
-def open_parquet(paths: list[str], label: str) -> Source:
-    """Parquet files as one table."""
+def open_parquet(paths: list[str], label: str, *, delimiter: str | None = None, encoding: str | None = None) -> Source:
+    """Parquet files as one table. They say themselves what a CSV must be told."""
+    if delimiter is not None or encoding is not None:
+        field = "encoding" if delimiter is None else "delimiter"
+        raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
 
     def version() -> str:
         return without_engine_message(label, "read", lambda: version_of(paths))
@@ -96,6 +100,17 @@ class DatasetFeed:
 
     dataset: Any
 
+    def fetch(self, table: Any, expression: Any) -> Rows:
+        import duckdb
+        import ibis.expr.operations as ops
+
+        connection, node = table.get_backend(), expression.op()
+        wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
+        with configured(duckdb.connect()) as own:
+            _register_functions(connection, node, own)
+            own.register(node.find_topmost(ops.DatabaseTable)[0].name, self.reader(tuple(wanted)))
+            return list(own.execute(connection.compile(expression)).fetchall())
+
     def reader(self, wanted: Sequence[str]) -> Any:
         import pyarrow as pa
 
@@ -109,6 +124,16 @@ class DatasetFeed:
         for batch in self.dataset.scanner(columns=names).to_batches():
             columns = [_safe(column) for column in batch.columns]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _register_functions(connection: Any, node: Any, own: Any) -> None:
+    """Make our own functions known to another connection, as Ibis does for its own."""
+    import ibis.expr.operations as ops
+    from ibis.expr.operations.udf import InputType
+
+    for function in node.find(ops.ScalarUDF):
+        if function.__input_type__ is InputType.PYARROW:
+            connection._register_pyarrow_udf(function)(own)
 
 
 def _safe(column: Any) -> Any:

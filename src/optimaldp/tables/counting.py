@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from decimal import Decimal
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from optimaldp.errors import TableError
@@ -11,8 +13,8 @@ from optimaldp.tables.engines import writer
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import CountingPlan, plan_counting
 from optimaldp.tables.readings import nested_too_deeply
-from optimaldp.tables.reducing import first_row_each, one_row_each
-from optimaldp.tables.source import Source
+from optimaldp.tables.reducing import Reduced, first_row_each, one_row_each
+from optimaldp.tables.source import Source, fetch, without_engine_message
 from optimaldp.tables.tally import Counted, KeyTally, People, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
@@ -41,39 +43,40 @@ def count_people(source: object, tally: Tally | KeyTally, people: People | None 
 def count_checked(opened: Source, plan: CountingPlan) -> Counted:
     """The same for a plan that :func:`plan_counting` has made of this table."""
     try:
-        query = _query(opened.table, plan) if plan.key is None else _key_query(opened.table, plan)
+        query = _query(opened.table, plan)
     except RecursionError:
         query = None
     if query is None:
         raise nested_too_deeply("question")
-    rows = opened.fetch(query)
-    if plan.key is None:
-        return _counted(rows, plan)
-    return Counted({}, (), keys={key: int(people) for key, people in rows})
+    run = fetch if opened.feed is None else opened.feed.fetch
+    rows = without_engine_message(opened.label, "counted", lambda: run(opened.table, query))
+    if plan.key is not None:
+        return Counted({}, (), keys={key: int(people) for key, people in rows})
+    grouped: dict[Any, dict[int, int]] = {}
+    total: dict[int, int] = {}
+    for row in rows:
+        level, numbers = (row[0], row[1:]) if plan.level is not None else ("", row)
+        counts = [int(value or 0) for value in numbers]
+        if plan.filtered:
+            # From "at least these conditions hold" to "exactly these hold": one condition after the other, whoever it holds for
+            # is taken out of the cell that does not ask for it.
+            for place in range(len(plan.readings)):
+                for cell in range(len(counts)):
+                    if cell & 2**place:
+                        counts[cell] -= counts[cell - 2**place]
+        cells = grouped.setdefault(level, {})
+        for cell, people in enumerate(counts) if plan.filtered else [counts]:
+            if people:
+                cells[cell] = cells.get(cell, 0) + people
+                total[cell] = total.get(cell, 0) + people
+    by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
+    return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
 
 
-def _query(table: object, plan: CountingPlan) -> Any:
-    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for all else."""
-    rows = _rows(table, plan)
-    if plan.unit is None:
-        return _filtered_counts(rows, plan) if plan.filtered else _cell_counts(rows, plan)
-    if not plan.reduced:
-        cell = plan.cell([reading.number(rows[f"key{place}"]) for place, reading in enumerate(plan.readings)])
-        return _grouped(_one_level(first_row_each(rows, cell, plan.size), plan), plan)
-    people = _one_level(one_row_each(rows, plan.reduced), plan)
-    if plan.filtered:
-        holds = {f"key{one.place}": one.final(people) for one in plan.reduced}
-        return _filtered_counts(people.mutate(**holds), plan)
-    return _grouped(people.mutate(cell=plan.cell([_number(one, people) for one in plan.reduced])), plan)
-
-
-def _number(one: Any, people: Any) -> Any:
-    final = one.final(people)
-    return one.reading.number(final) if one.rule in ("any", "all") else final
-
-
-def _rows(table: Any, plan: CountingPlan) -> Any:
-    """What is read of each row, under names of ours alone: the table's own names cannot get in the way."""
+def _query(table: Any, plan: CountingPlan) -> Any:
+    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for other readings, and of
+    (key, count) for keys."""
+    # What is read of each row, under names of ours alone: the table's own names cannot get in the way.
     columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
     if plan.level is not None:
         columns["level"] = plan.level(table)
@@ -91,7 +94,38 @@ def _rows(table: Any, plan: CountingPlan) -> Any:
     rows = table.select(**columns)
     if plan.part is not None:
         rows = rows.filter(rows.inside).drop("inside")
-    return rows if plan.unit is None else rows.filter(rows.unit.notnull())
+    if plan.unit is not None:
+        rows = _people(rows.filter(rows.unit.notnull()), plan)
+    if not plan.filtered:
+        return _grouped(rows, plan)
+    # How many people each combination of conditions holds for, in the order of the cells; for the last, everybody. As quick as
+    # the bare aggregate, where grouping by a truth value is twice as slow.
+    counts: dict[str, Any] = {}
+    for answers in itertools.product((True, False), repeat=len(plan.readings)):
+        holds = [rows[f"key{place}"] for place, yes in enumerate(answers) if yes]
+        counts[f"cell{len(counts)}"] = rows.count(where=reduce(and_, holds) if holds else None)
+    if plan.level is None:
+        return rows.aggregate(**counts)
+    return rows.group_by("level").aggregate(**counts).limit(MOST_LEVELS + 1)
+
+
+def _people(rows: Any, plan: CountingPlan) -> Any:
+    """One row for each person: their level, and their key, their cell or whether each condition holds."""
+    if plan.key is not None:
+        spoken = rows.mutate(key=writer(rows).cases((rows.speaks, rows.key)))
+        return _first_keys(spoken) if plan.order is not None else _voted_keys(spoken)
+    if not plan.reduced:
+        cell = plan.cell([reading.number(rows[f"key{place}"]) for place, reading in enumerate(plan.readings)])
+        return _one_level(first_row_each(rows, cell, plan.size), plan)
+    people = _one_level(one_row_each(rows, plan.reduced), plan)
+    if plan.filtered:
+        return people.mutate(**{f"key{one.place}": one.final(people) for one in plan.reduced})
+    return people.mutate(cell=plan.cell([_number(one, people) for one in plan.reduced]))
+
+
+def _number(one: Reduced, people: Any) -> Any:
+    final = one.final(people)
+    return one.reading.number(final) if one.rule in ("any", "all") else final
 
 
 def _silenced(columns: dict[str, Any], speaks: Any, plan: CountingPlan) -> dict[str, Any]:
@@ -109,52 +143,26 @@ def _one_level(people: Any, plan: CountingPlan) -> Any:
     return people.mutate(level=writer(people).cases((people.low == people.high, people.low)))
 
 
-def _filtered_counts(table: Any, plan: CountingPlan) -> Any:
-    """How many people there are, and for how many each combination of conditions holds.
-
-    As quick as the bare aggregate, where grouping by a truth value is twice as slow.
-    """
-    wanted = {"everyone": table.count()}
-    for chosen in plan.filtered:
-        holds = table[f"key{chosen[0]}"]
-        for place in chosen[1:]:
-            holds = holds & table[f"key{place}"]
-        wanted["_".join(["hold", *map(str, chosen)])] = table.count(where=holds)
+def _grouped(rows: Any, plan: CountingPlan) -> Any:
+    """Rows of (key, count), or of (level?, cell, count): never many more than the question can use."""
+    if plan.key is not None:
+        keyed = rows.filter(rows.key.notnull())
+        return keyed.group_by("key").aggregate(people=keyed.count())
+    number_of_people = rows.count()
+    if plan.unit is None:
+        # Group by the keys themselves, then number the few groups: numbering every row first is twice as slow.
+        groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
+        numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
+        rows = groups.mutate(cell=plan.cell(numbers))
+        number_of_people = rows["people"].sum()
     if plan.level is None:
-        return table.aggregate(**wanted)
-    return table.group_by("level").aggregate(**wanted).limit(MOST_LEVELS + 1)
-
-
-def _grouped(table: Any, plan: CountingPlan, number_of_people: Any = None) -> Any:
-    """Rows of (level?, cell, count): never many more than the question can use."""
-    keys = ["cell"] if plan.level is None else ["level", "cell"]
-    number_of_people = table.count() if number_of_people is None else number_of_people
-    groups = table.group_by(*keys).aggregate(people=number_of_people)
-    if plan.level is None:
-        return groups
+        return rows.group_by("cell").aggregate(people=number_of_people)
+    groups = rows.group_by("level", "cell").aggregate(people=number_of_people)
     return groups.limit(min((MOST_LEVELS + 1) * plan.size, _LARGEST_LIMIT))
 
 
-def _cell_counts(rows: Any, plan: CountingPlan) -> Any:
-    """Group by the keys themselves, then number the few groups: numbering every row first is twice as slow."""
-    groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
-    numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
-    numbered = groups.mutate(cell=plan.cell(numbers))
-    return _grouped(numbered, plan, numbered["people"].sum())
-
-
-def _key_query(table: object, plan: CountingPlan) -> Any:
-    """Rows of (key, people). A person has one key: the one of most of their rows (ties: the least), or of the first row."""
-    rows = _rows(table, plan)
-    if plan.unit is not None:
-        spoken = rows.mutate(key=writer(rows).cases((rows.speaks, rows.key)))
-        rows = _first_keys(spoken) if plan.order is not None else _voted_keys(spoken)
-    keyed = rows.filter(rows.key.notnull())
-    return keyed.group_by("key").aggregate(people=keyed.count())
-
-
 def _first_keys(rows: Any) -> Any:
-    """The key of a person's first row that speaks; ties go to the least, a row without a key gives none."""
+    """A person's key: that of their first row that speaks; ties go to the least, a row without a key gives none."""
     spoken = rows.filter(rows.speaks & rows.place.notnull())
     steps = spoken.group_by("unit", "place").aggregate(key=spoken.key.min())
     placed = steps.mutate(first=steps.place.min().over(writer(rows).window(group_by=steps.unit)))
@@ -162,44 +170,12 @@ def _first_keys(rows: Any) -> Any:
 
 
 def _voted_keys(rows: Any) -> Any:
+    """A person's key: that of most of their rows; ties go to the least."""
     spoken = rows.filter(rows.key.notnull())
     votes = spoken.group_by("unit", "key").aggregate(votes=spoken.count())
     most = votes.mutate(most=votes.votes.max().over(writer(rows).window(group_by=votes.unit)))
     leading = most.filter(most.votes == most.most)
     return leading.group_by("unit").aggregate(key=leading.key.min())
-
-
-def _counted(rows: list[tuple[Any, ...]], plan: CountingPlan) -> Counted:
-    grouped: dict[Any, dict[int, int]] = {}
-    total: dict[int, int] = {}
-    for row in rows:
-        level, numbers = (row[0], row[1:]) if plan.level is not None else ("", row)
-        cells = grouped.setdefault(level, {})
-        whole = [int(value or 0) for value in numbers]
-        for cell, people in enumerate(_disentangled(whole, plan)) if plan.filtered else [whole]:
-            if people:
-                cells[cell] = cells.get(cell, 0) + people
-                total[cell] = total.get(cell, 0) + people
-    by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
-    return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
-
-
-def _disentangled(numbers: list[int], plan: CountingPlan) -> list[int]:
-    """From "at least these conditions hold" to "exactly these hold", in the order of the cells (yes before no)."""
-    places = range(len(plan.readings))
-    at_least = dict(zip([(), *plan.filtered], numbers, strict=True))
-    counts = []
-    for answers in itertools.product((True, False), repeat=len(plan.readings)):
-        yes = tuple(place for place in places if answers[place])
-        no = [place for place in places if not answers[place]]
-        counts.append(
-            sum(
-                (-1) ** len(more) * at_least[tuple(sorted((*yes, *more)))]
-                for number in range(len(no) + 1)
-                for more in itertools.combinations(no, number)
-            )
-        )
-    return counts
 
 
 def _by_level(grouped: dict[Any, dict[int, int]], column: str) -> tuple[tuple[str, dict[int, int]], ...]:

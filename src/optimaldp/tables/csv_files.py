@@ -13,12 +13,16 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.schema import unique_names
+from optimaldp.tables.engines import configured
+from optimaldp.tables.schema import OPEN, Schema, unique_names
+from optimaldp.tables.source import FED, Rows, Source, without_engine_message
+from optimaldp.tables.sql import Function, SqlTable, Value
+from optimaldp.tables.versions import read_as, version_of
 
 UTF_8 = "utf-8"
 DELIMITERS = (",", ";", "\t", "|")
@@ -28,6 +32,7 @@ _LONGEST_HEADER = 2**20
 _SMALL = 2**20  # bytes: up to here a loop over the lines is quicker than importing Arrow
 _BOM = b"\xef\xbb\xbf"
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+_PACKED = tuple(_COMPRESSED)
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,32 @@ class CsvFiles:
     encoding: str
     columns: tuple[str, ...]
 
+    def fetch(self, table: SqlTable, expression: SqlTable) -> Rows:
+        """Run one expression, once, on the records: as lists where there are few, which needs no Arrow, else as a stream."""
+        import duckdb
+
+        wanted = [name for name in self.columns if name in expression.needs] or [self.columns[0]]
+        with configured(duckdb.connect()) as own:
+            for need in expression.needs:
+                if isinstance(need, Function):
+                    need.register(own)
+            few = self.few(wanted)
+            if few is None:
+                own.register(FED, self.reader(wanted))
+            else:
+                columns = ", ".join(f"UNNEST(CAST(? AS VARCHAR[])) AS c{self.columns.index(name)}" for name in wanted)
+                own.execute(f"CREATE TEMP TABLE {FED} AS SELECT {columns}", few)
+            return list(own.execute(expression.text).fetchall())
+
     def reader(self, wanted: Sequence[str]) -> Any:
-        """The records as a stream of Arrow batches with the *wanted* columns, read from the beginning."""
+        """The records as a stream of Arrow batches with the *wanted* columns, read from the beginning.
+
+        The columns are called c and their number, as in a query: no name of a file reaches the engine.
+        """
         import pyarrow as pa
 
-        names = list(wanted) or [self.columns[0]]
-        places = [self.columns.index(name) for name in names]
-        schema = pa.schema([(name, pa.string()) for name in names])
+        places = [self.columns.index(name) for name in wanted]
+        schema = pa.schema([(f"c{place}", pa.string()) for place in places])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, places))
 
     def few(self, wanted: Sequence[str]) -> list[list[str | None]] | None:
@@ -53,31 +77,31 @@ class CsvFiles:
 
         Cut by the loop that says what a line means: importing what cuts long files takes longer than a small one.
         """
-        packed = any(path.lower().endswith(tuple(_COMPRESSED)) for path in self.paths)
+        packed = any(path.lower().endswith(_PACKED) for path in self.paths)
         if packed or sum(map(os.path.getsize, self.paths)) > _SMALL:
             return None
-        mark = self.delimiter.encode()
-        lines = [
-            split_line(line.removesuffix(b"\r"), mark)
-            for path in self.paths
-            for text in _whole_lines(path)
-            for line in text.split(b"\n")[:-1]
-        ]
-        places = [self.columns.index(name) for name in wanted]
-        return [[self._cell(cells, place) for cells in lines] for place in places]
-
-    def _cell(self, cells: list[bytes], place: int) -> str | None:
-        """One cell of a line; NULL where the line has none, where it is empty and where its bytes are no text."""
-        try:
-            return cells[place].decode(self.encoding) if place < len(cells) and cells[place] else None
-        except UnicodeError:
-            return None
+        mark, places = self.delimiter.encode(), [self.columns.index(name) for name in wanted]
+        columns: list[list[str | None]] = [[] for _ in places]
+        for path in self.paths:
+            with open(path, "rb") as file:
+                lines = file.read().split(b"\n")[1:]
+            if lines and not lines[-1]:
+                lines.pop()  # behind the end of the last line there is none
+            for line in lines:
+                cells = split_line(line.removesuffix(b"\r"), mark)
+                for place, column in zip(places, columns):
+                    # NULL where the line has no such cell, where it is empty and where its bytes are no text.
+                    try:
+                        column.append(cells[place].decode(self.encoding) if cells[place:] and cells[place] else None)
+                    except UnicodeError:
+                        column.append(None)
+        return columns
 
     def _batches(self, schema: object, places: list[int]) -> Iterator[Any]:
         import pyarrow as pa
 
         from optimaldp.tables import csv_lines  # with numpy
-        from optimaldp.tables.csv_arrays import text_array
+        from optimaldp.tables.csv_arrays import decoded, text_array
 
         mark = self.delimiter.encode()
         for path in self.paths:
@@ -88,27 +112,26 @@ class CsvFiles:
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 if lines.odd:
                     cut = [split_line(line, mark) for line in lines.odd]
-                    columns = [[self._cell(cells, place) for cells in cut] for place in places]
-                    arrays = [pa.array(column, pa.string()) for column in columns]
+                    columns = [[(cells[place] or None) if cells[place:] else None for cells in cut] for place in places]
+                    arrays = [decoded(pa.array(column, pa.binary()), self.encoding) for column in columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def open_csv(paths: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None) -> CsvFiles:
-    """Read the first line of each file; nothing else is looked at."""
+def open_csv(paths: list[str], label: str, *, delimiter: str | None = None, encoding: str | None = None) -> Source:
+    """CSV files as one table. The first line of each is read; nothing else is looked at."""
     codec = known_encoding(encoding) if encoding else UTF_8
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         rule = "is not one character that can separate cells"
         raise TableError("delimiter", delimiter, rule, f"for example one of {' '.join(map(repr, DELIMITERS))}")
-    headers = [_header(path, codec) for path in paths]
-    # The delimiter that the header holds most often, outside of quotes; a comma if it holds none.
-    mark = delimiter or max(DELIMITERS, key="".join(headers[0].split('"')[::2]).count)
-    cut = [split_line(header.encode(codec), mark.encode()) for header in headers]
-    names = [tuple(cell.decode(codec).strip() for cell in cells) for cells in cut]
-    if any(other != names[0] for other in names):
-        different = paths[next(place for place, other in enumerate(names) if other != names[0])]
-        rule = f"has another first line than {paths[0]}"
-        raise TableError("data", different, rule, "files that are read as one table name the same columns")
-    return CsvFiles(tuple(paths), mark, codec, unique_names(names[0]))
+    mark, names = without_engine_message(label, "opened", lambda: _header(paths, codec, delimiter))
+    files = CsvFiles(tuple(paths), mark, codec, unique_names(names))
+
+    def version() -> str:
+        own = without_engine_message(label, "read", lambda: version_of(paths))
+        return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
+
+    columns = {name: Value(f"t.c{place}", "string", frozenset([name])) for place, name in enumerate(files.columns)}
+    return Source(SqlTable(FED, columns), Schema(tuple((name, OPEN) for name in columns)), label, version, files)
 
 
 def known_encoding(name: str) -> str:
@@ -124,44 +147,51 @@ def known_encoding(name: str) -> str:
     return codec.name
 
 
-def _header(path: str, codec: str) -> str:
-    """The first line. It is public, so its text may be shown: what does not look like one line of names is refused unseen."""
-    with closing(_opened(path)) as file:
-        text = bytes(file.read(_LONGEST_HEADER))
-    line, newline, _ = text.removeprefix(_BOM).partition(b"\n")
-    line = line.removesuffix(b"\r")
+def _header(paths: list[str], codec: str, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
+    """The delimiter and the names in the first line of files.
+
+    It is public, so its text may be shown: what does not look like one line of names is refused unseen.
+    """
     remedy = "a CSV starts with a line that names its columns, and lines end with a line feed"
-    if not text:
-        raise TableError("data", path, "is empty: not even a header line", remedy)
-    if not newline and len(text) == _LONGEST_HEADER:
-        raise TableError("data", path, "has no end of line in its first million bytes", remedy)
-    if b"\r" in line or b"\0" in line:
-        raise TableError("data", path, "is not a text file with one record in each line", remedy)
-    try:
-        return line.decode(codec)
-    except UnicodeError:
-        pass
-    raise TableError(
-        "data",
-        path,
-        f"has a first line that is not {codec}",
-        "declare its encoding, for example --encoding latin-1, or encoding='latin-1'",
-    )
+    mark, known = delimiter or "", list[tuple[str, ...]]()
+    for path in paths:
+        with closing(_unpacked(path) if path.lower().endswith(_PACKED) else open(path, "rb")) as file:
+            text = bytes(file.read(_LONGEST_HEADER))
+        line, newline, _ = text.removeprefix(_BOM).partition(b"\n")
+        line = line.removesuffix(b"\r")
+        if not text:
+            raise TableError("data", path, "is empty: not even a header line", remedy)
+        if not newline and len(text) == _LONGEST_HEADER:
+            raise TableError("data", path, "has no end of line in its first million bytes", remedy)
+        if b"\r" in line or b"\0" in line:
+            raise TableError("data", path, "is not a text file with one record in each line", remedy)
+        header: str | None = None
+        with suppress(UnicodeError):
+            header = line.decode(codec)
+        if header is None:
+            remedy = "declare its encoding, for example --encoding latin-1, or encoding='latin-1'"
+            raise TableError("data", path, f"has a first line that is not {codec}", remedy)
+        # The delimiter that the first header holds most often, outside of quotes; a comma if it holds none.
+        mark = mark or max(DELIMITERS, key="".join(header.split('"')[::2]).count)
+        cells = split_line(header.encode(codec), mark.encode())
+        known.append(tuple(cell.decode(codec).strip() for cell in cells))
+        if known[-1] != known[0]:
+            rule = f"has another first line than {paths[0]}"
+            raise TableError("data", path, rule, "files that are read as one table name the same columns")
+    return mark, known[0]
 
 
-def _opened(path: str) -> Any:
-    """The bytes of a file, unpacked if its name says that they are packed."""
-    codec = next((codec for ending, codec in _COMPRESSED.items() if path.lower().endswith(ending)), None)
-    if codec is None:
-        return open(path, "rb")
+def _unpacked(path: str) -> Any:
+    """The bytes of a file whose name says that they are packed."""
     import pyarrow as pa
 
+    codec = next(codec for ending, codec in _COMPRESSED.items() if path.lower().endswith(ending))
     return pa.input_stream(path, compression=codec)
 
 
 def _whole_lines(path: str) -> Iterator[bytes]:
     """The records of a file in pieces that end with the end of a line."""
-    with closing(_opened(path)) as file:
+    with closing(_unpacked(path) if path.lower().endswith(_PACKED) else open(path, "rb")) as file:
         rest = bytes(file.read(_LONGEST_HEADER)).partition(b"\n")[2]
         while True:
             end = rest.rfind(b"\n") + 1

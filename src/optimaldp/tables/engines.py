@@ -20,6 +20,7 @@ from optimaldp.tables.tally import Option
 _HAS_BAR = "SELECT current_setting('enable_progress_bar')"
 _NO_BAR = "SET enable_progress_bar = false"
 _NUMBERS = itertools.count()
+_SPILL: list[str] = []  # the folder for what does not fit into memory, once there is one
 
 
 def writer(one: object) -> Any:
@@ -45,19 +46,18 @@ def embedded(path: str | None = None) -> Any:
     return connection
 
 
-@cache
-def _spill_folder() -> str:
-    """Where the engine puts what does not fit into memory: a folder of our own that nobody else can read."""
-    folder = tempfile.mkdtemp(prefix="optimaldp-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
 def configured(connection: Any) -> Any:
-    """An embedded engine that was told to print nothing, and to leave no row in the working folder."""
+    """An embedded engine that was told to print nothing, and to leave no row in the working folder.
+
+    What does not fit into memory goes into a folder of this process that nobody else can read.
+    """
     if connection.execute(_HAS_BAR).fetchone()[0]:
         connection.execute(_NO_BAR)
-    folder = _spill_folder().replace("'", "''")
+    if not _SPILL:
+        made = tempfile.mkdtemp(prefix="optimaldp-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+        _SPILL.append(made)
+    folder = _SPILL[0].replace("'", "''")
     connection.execute(f"SET temp_directory = '{folder}'")
     return connection
 

@@ -11,7 +11,7 @@ from optimaldp.tables import terms
 from optimaldp.tables.arithmetic import long
 from optimaldp.tables.engines import writer
 from optimaldp.tables.schema import WORDS, Kind
-from optimaldp.tables.terms import MEANINGS, Term, real, sides
+from optimaldp.tables.terms import Term, read_as, sides
 
 
 def among(value: Term, items: list[Term], text: str) -> Term:
@@ -24,7 +24,7 @@ def among(value: Term, items: list[Term], text: str) -> Term:
             "predicate", text, "lists several kinds of values after IN", "list numbers only, or texts only"
         )
     if any(left.kind == "real" for left, _ in pairs):
-        pairs = [(real(left), real(right)) for left, right in pairs]
+        pairs = [(read_as(left, "real"), read_as(right, "real")) for left, right in pairs]
     left, literals = pairs[0][0], [right for _, right in pairs]
     if len(literals) > terms.MANY and terms.can_list(left.kind, left.largest):
         return _among_many(left, literals, text)
@@ -66,7 +66,7 @@ def length(value: Term, text: str) -> Term:
 
 def date_part(part: str, value: Term, text: str) -> Term:
     """Year, month or day of a date; NULL for dates outside the years 1 to 9999, where engines disagree or fail."""
-    value = terms.read_as(value, "time")
+    value = read_as(value, "time")
     if value.kind not in ("date", "time") or value.literal is not None:
         raise QuestionError("predicate", text, "needs a column of dates")
     if value.zoned:
@@ -94,10 +94,10 @@ def first_known(parts: list[Term], text: str) -> Term:
     """COALESCE: the first value that is not NULL."""
     written = next((part for part in parts if part.constant), None)
     if written is not None:
-        parts = [terms.read_as(part, MEANINGS[written.kind]) for part in parts]
+        parts = [read_as(part, written.kind) for part in parts]
     kinds = {part.kind for part in parts}
     if kinds == {"whole", "real"}:
-        parts = [real(part) for part in parts]
+        parts = [read_as(part, "real") for part in parts]
     elif len(kinds) > 1:
         raise QuestionError("predicate", text, "mixes kinds of values", "give one kind to COALESCE")
     bounds = max(part.largest for part in parts), min(part.smallest for part in parts)

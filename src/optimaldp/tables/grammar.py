@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +13,18 @@ from sqlglot.errors import SqlglotError
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import arithmetic, functions, terms
-from optimaldp.tables.schema import Schema
+from optimaldp.tables.schema import OPEN, Schema
 from optimaldp.tables.terms import Term
 
 _DEEPEST = 100
-_COMPARISONS: dict[type, str] = {exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+}
 _ARITHMETIC: dict[type, Callable[[Term, Term, str], Term]] = {
     exp.Add: arithmetic.plus,
     exp.Sub: lambda left, right, text: arithmetic.plus(left, right, text, minus=True),
@@ -79,38 +87,45 @@ class Reader:
         """Read a node that must be true or false."""
         term = self.read(node)
         if term.kind != "truth":
-            remedy = "compare it with something, for example = 'yes'"
-            raise QuestionError("predicate", term.text, "is not true or false", remedy)
+            raise no_condition(term)
         return term
 
     def number(self, node: exp.Expr) -> Term:
         """Read a node that must be a number."""
-        term = terms.read_as(self.read(node), "number")
+        term = terms.read_as(self.read(node), "whole")  # which a whole number stays
         if term.kind not in ("whole", "real"):
             raise QuestionError("predicate", term.text, "is not a number", "arithmetic needs number columns")
         return term
 
     def read(self, node: exp.Expr) -> Term:
-        """Read a node of any kind that is allowed."""
+        """Read a node of any kind that is allowed: literals, columns and comparisons here, the others by a method each."""
         if self.depth >= _DEEPEST:
             raise RecursionError
         if isinstance(node, exp.Literal):
-            return _literal(node)
+            text = str(node.this)
+            return terms.literal_term("text", text, "string", text) if node.is_string else terms.number_term(text, text)
         kind, text = type(node), node.sql(dialect="duckdb")
+        if kind is exp.Column:
+            if node.args.get("table") is not None:
+                raise QuestionError("predicate", text, "names a table or a field", "write the column alone")
+            quoted = bool(node.this.args.get("quoted"))
+            name, column = self.schema.find(node.name, field="predicate", exactly=quoted)
+            if column.kind == "other":
+                raise QuestionError("predicate", name, f"is a column of type {column.name}, which cannot be compared")
+            self.named[name] = None
+            if column == OPEN:
+                return Term("text", lambda table: table[name], text, open=True)
+            return terms.column_term(name, column, text)
         self.depth += 1
         try:
             if kind in _COMPARISONS:
-                sides = terms.sides(self.read(node.this), self.read(node.expression), text)
-                return terms.compare(_COMPARISONS[kind], *sides, text)
-            if kind in _ARITHMETIC:
-                return _ARITHMETIC[kind](self.number(node.this), self.number(node.expression), text)
-            if kind in _TEXT_FUNCTIONS and (kind is not exp.Trim or _only(node, "this")):
-                return functions.text_function(_TEXT_FUNCTIONS[kind], self.read(node.this), text)
-            if kind in _DATE_PARTS:
-                return functions.date_part(_DATE_PARTS[kind], self.read(node.this), text)
+                left, right = terms.sides(self.read(node.this), self.read(node.expression), text)
+                if left.kind == "truth" and kind not in (exp.EQ, exp.NEQ):
+                    raise _unordered(text)
+                return Term("truth", lambda table: _COMPARISONS[kind](left.build(table), right.build(table)), text)
             method: Callable[[Any, str], Term] | None = getattr(self, f"_{kind.__name__.lower()}", None)
             if method is None:
-                raise QuestionError("predicate", text, f"uses {_name(node)}, which is not allowed", _ALLOWED)
+                raise _refused(node, text)
             return method(node, text)
         finally:
             self.depth -= 1
@@ -118,15 +133,22 @@ class Reader:
     def _paren(self, node: exp.Paren, text: str) -> Term:
         return self.read(node.this)
 
-    def _column(self, node: exp.Column, text: str) -> Term:
-        if node.args.get("table") is not None:
-            raise QuestionError("predicate", text, "names a table or a field", "write the column alone")
-        quoted = bool(node.this.args.get("quoted"))
-        name, column = self.schema.find(node.name, field="predicate", exactly=quoted)
-        if column.kind == "other":
-            raise QuestionError("predicate", name, f"is a column of type {column.name}, which cannot be compared")
-        self.named[name] = None
-        return terms.column_term(name, column, text)
+    def _arithmetic(self, node: exp.Binary, text: str) -> Term:
+        return _ARITHMETIC[type(node)](self.number(node.this), self.number(node.expression), text)
+
+    _add = _sub = _mul = _div = _mod = _arithmetic
+
+    def _text_function(self, node: exp.Func, text: str) -> Term:
+        if not _only(node, "this"):
+            raise _refused(node, text)
+        return functions.text_function(_TEXT_FUNCTIONS[type(node)], self.read(node.this), text)
+
+    _lower = _upper = _trim = _text_function
+
+    def _date_part(self, node: exp.Func, text: str) -> Term:
+        return functions.date_part(_DATE_PARTS[type(node)], self.read(node.this), text)
+
+    _year = _month = _day = _dayofmonth = _date_part
 
     def _boolean(self, node: exp.Boolean, text: str) -> Term:
         return terms.literal_term("truth", bool(node.this), "boolean", text)
@@ -173,8 +195,11 @@ class Reader:
         low, high = (terms.sides(value, self.read(node.args[end]), text) for end in ("low", "high"))
         if value.open and low[0].kind != high[0].kind:
             raise QuestionError("predicate", text, "lies between different kinds of values", "write two of one kind")
-        ends = [terms.compare(">=", *low, text), terms.compare("<=", *high, text)]
-        return terms.joined("and", ends, text)
+        if low[0].kind == "truth":
+            raise _unordered(text)
+        above = Term("truth", lambda table: low[0].build(table) >= low[1].build(table), text)
+        below = Term("truth", lambda table: high[0].build(table) <= high[1].build(table), text)
+        return terms.joined("and", [above, below], text)
 
     def _in(self, node: exp.In, text: str) -> Term:
         if not node.expressions or not _only(node, "this", "expressions"):
@@ -207,15 +232,19 @@ class Reader:
         return functions.date_part(part, self.read(node.expression), text)
 
 
-def _literal(node: exp.Literal) -> Term:
-    text = str(node.this)
-    if node.is_string:
-        return terms.literal_term("text", text, "string", text)
-    try:
-        value = int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        raise QuestionError("predicate", text, "is not a number") from None
-    return terms.number_term(value, text)
+def no_condition(term: Term) -> QuestionError:
+    """What a term is refused with that must be true or false and is not."""
+    return QuestionError(
+        "predicate", term.text, "is not true or false", "compare it with something, for example = 'yes'"
+    )
+
+
+def _unordered(text: str) -> QuestionError:
+    return QuestionError("predicate", text, "puts true and false into an order", "use = or <>")
+
+
+def _refused(node: exp.Expr, text: str) -> QuestionError:
+    return QuestionError("predicate", text, f"uses {_name(node)}, which is not allowed", _ALLOWED)
 
 
 def _only(node: exp.Expr, *names: str) -> bool:

@@ -8,15 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from optimaldp.errors import TableError
-from optimaldp.tables import sql
 from optimaldp.tables.arrow_feed import open_parquet
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.databases import open_url
 from optimaldp.tables.declaring import declare
 from optimaldp.tables.frames import OPENERS
-from optimaldp.tables.schema import OPEN, Schema
-from optimaldp.tables.source import FED, Source, of_ibis, without_engine_message
-from optimaldp.tables.versions import read_as, version_of
+from optimaldp.tables.source import Source, of_ibis
 
 _PATTERN = "glob:"
 """What a path starts with that is a pattern."""
@@ -66,32 +63,17 @@ def open_source(
         pattern = glob or (text.startswith(_PATTERN) and not os.path.exists(text))
         text = text.removeprefix(_PATTERN) if pattern else text
         paths = [text] if os.path.isfile(text) and not pattern else _found(text, pattern=pattern)
-        opened = _open_files(text, paths, delimiter, encoding)
+        formats = {next((name for name in _ENDINGS if path.lower().endswith(_ENDINGS[name])), None) for path in paths}
+        if len(formats) > 1:
+            raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
+        if None in formats:
+            remedy = "its name should end in .csv or .parquet"
+            raise TableError("data", text, "is neither a CSV nor a Parquet file", remedy)
+        title = formats.pop()
+        label = f"{title} {'file' if paths == [text] else 'files'} {text}"
+        open_files = open_csv if title == "CSV" else open_parquet
+        opened = open_files(paths, label, delimiter=delimiter, encoding=encoding)
     return declare(opened, types) if types else opened
-
-
-def _open_files(text: str, paths: list[str], delimiter: str | None, encoding: str | None) -> Source:
-    """Files as one table; their names say of which format they are."""
-    formats = {next((name for name in _ENDINGS if path.lower().endswith(_ENDINGS[name])), None) for path in paths}
-    if len(formats) > 1:
-        raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
-    if None in formats:
-        raise TableError("data", text, "is neither a CSV nor a Parquet file", "its name should end in .csv or .parquet")
-    title = formats.pop()
-    label = f"{title} {'file' if paths == [text] else 'files'} {text}"
-    if title == "Parquet":
-        if delimiter is not None or encoding is not None:
-            field = "encoding" if delimiter is None else "delimiter"
-            raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
-        return open_parquet(paths, label)
-    files = without_engine_message(label, "opened", lambda: open_csv(paths, delimiter=delimiter, encoding=encoding))
-
-    def version() -> str:
-        own = without_engine_message(label, "read", lambda: version_of(paths))
-        return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
-
-    table = sql.SqlTable(FED, dict.fromkeys(files.columns, "string"), fed=True)
-    return Source(table, Schema(tuple((name, OPEN) for name in files.columns)), label, version, files)
 
 
 def _found(text: str, *, pattern: bool) -> list[str]:

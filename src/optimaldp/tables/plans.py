@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from optimaldp.tables.readings import Numbered, Predicate, numbered, parse_predi
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import OPEN, Cell, Kind, Schema
 from optimaldp.tables.source import Source
-from optimaldp.tables.tally import Condition, KeyTally, Option, People, Rule, Tally
+from optimaldp.tables.tally import Condition, KeyTally, Option, People, Tally
 from optimaldp.tables.terms import Build, literal_term
 
 MOST_READINGS = 20
@@ -39,8 +38,8 @@ class CountingPlan:
     """How many numbers each reading has."""
     reduced: tuple[Reduced, ...] = ()
     """The readings with their rules; empty without a unit, and when a whole first row is taken."""
-    filtered: tuple[tuple[int, ...], ...] = ()
-    """The combinations of conditions, by their places, whose filtered counts give the answer quickest; empty where none do."""
+    filtered: bool = False
+    """Whether the filtered counts of all combinations of conditions give the answer quickest."""
     options: tuple[Option, ...] | None = None
     """The options that a column's type listed, of the first reading that left them out."""
     unit: Build | None = None
@@ -67,13 +66,27 @@ class CountingPlan:
 def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
     schema, people = source.schema, people or People()
-    rules = people.rules(tally)
-    if isinstance(tally, Tally):
-        plan = _planned(tally, rules, schema)
-    elif people.levels is None:
+    # Where nothing is said about persons each row is one, and there is nothing to reduce.
+    own_rows = (people.unit, people.reduce, people.reduce_order) == (None, None, None)
+    rules = () if own_rows else people.rules(tally)
+    if isinstance(tally, KeyTally):
+        if people.levels is not None:
+            raise QuestionError("levels", people.levels, "cannot be told apart in keys", "ask without levels")
         plan = CountingPlan(key=_column(schema, "column", tally.column))
     else:
-        raise QuestionError("levels", people.levels, "cannot be told apart in keys", "ask without levels")
+        if not 0 < len(tally.readings) <= MOST_READINGS:
+            raise QuestionError("tally", len(tally.readings), f"readings are not between 1 and {MOST_READINGS}")
+        readings = tuple(numbered(reading, schema) for reading in tally.readings)
+        shape = tuple(reading.size for reading in readings)
+        if math.prod(shape) > MOST_CELLS:
+            raise QuestionError("tally", "it", "has more than 2^62 cells", "choose fewer columns or coarser bins")
+        conditions = [isinstance(reading, Condition) for reading in tally.readings]
+        reduced = () if "first" in rules else tuple(map(Reduced, range(len(rules)), readings, rules, conditions))
+        for one in reduced:
+            one.check()
+        filtered = len(readings) <= _MOST_FILTERED and all(conditions) and set(rules) <= {"any", "all"}
+        options = next((reading.options for reading in readings if reading.options is not None), None)
+        plan = CountingPlan(readings, shape, reduced, filtered, options)
     return replace(
         plan,
         unit=None if people.unit is None else _column(schema, "unit", people.unit),
@@ -83,26 +96,6 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
         where=None if people.where is None else parse_predicate(people.where, schema),
         part=None if people.part is None else _part(schema, *people.part),
     )
-
-
-def _planned(tally: Tally, rules: tuple[Rule, ...], schema: Schema) -> CountingPlan:
-    """What is read of each row, and how the rows of a person are reduced."""
-    if not 0 < len(tally.readings) <= MOST_READINGS:
-        raise QuestionError("tally", len(tally.readings), f"readings are not between 1 and {MOST_READINGS}")
-    readings = tuple(numbered(reading, schema) for reading in tally.readings)
-    shape = tuple(reading.size for reading in readings)
-    if math.prod(shape) > MOST_CELLS:
-        raise QuestionError("tally", "it", "has more than 2^62 cells", "choose fewer columns or coarser bins")
-    conditions = [isinstance(reading, Condition) for reading in tally.readings]
-    reduced = () if "first" in rules else tuple(map(Reduced, range(len(rules)), readings, rules, conditions))
-    for one in reduced:
-        one.check()
-    filtered: tuple[tuple[int, ...], ...] = ()
-    if len(readings) <= _MOST_FILTERED and all(conditions) and set(rules) <= {"any", "all"}:
-        places = range(len(readings))
-        filtered = tuple(chosen for number in places for chosen in itertools.combinations(places, number + 1))
-    options = next((reading.options for reading in readings if reading.options is not None), None)
-    return CountingPlan(readings, shape, reduced, filtered, options)
 
 
 def _column(schema: Schema, field: str, name: str) -> Build:

@@ -78,15 +78,17 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
     >>> parse_predicate("age between 18 and 65 and order = 'it''s'", schema).columns
     ('age', 'order')
     """
-    from optimaldp.tables.grammar import Reader, parse  # with sqlglot
+    from optimaldp.tables.grammar import Reader, no_condition, parse  # with sqlglot
 
     reader = Reader(schema)
     try:
-        term = reader.truth(parse(text))
+        term = reader.read(parse(text))
     except RecursionError:
         term = None
     if term is None:
         raise nested_too_deeply(text)
+    if term.kind != "truth":
+        raise no_condition(term)
     if not reader.named:
         raise QuestionError("predicate", text, "names no column", "a predicate says something about each person")
     return Predicate(text, tuple(reader.named), term.build)

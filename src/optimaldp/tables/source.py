@@ -5,14 +5,13 @@ Engine errors may quote cells (a CSV reader quotes the whole line): they are rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from optimaldp.errors import MissingExtraError, OptimalDPError, TableError
 from optimaldp.extras import EXTRAS
-from optimaldp.tables import sql
-from optimaldp.tables.engines import as_text, check_engine, configured, embedded, listed_options
+from optimaldp.tables.engines import as_text, check_engine, embedded, listed_options
 from optimaldp.tables.schema import ColumnType, Schema, column_type
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import version_of_ibis
@@ -20,16 +19,15 @@ from optimaldp.tables.versions import version_of_ibis
 Answer = TypeVar("Answer")
 
 
+Rows = list[tuple[Any, ...]]
+
+
 class Feed(Protocol):
-    """Records that are streamed into the engine for each query anew, only the columns that it names."""
+    """Records that are streamed into an engine for each query anew, only the columns that it names."""
 
-    def reader(self, wanted: Sequence[str]) -> Any: ...
-
-
-class TextFeed(Feed, Protocol):
-    """Records of text; where there are few, they are handed over as they are, without Arrow."""
-
-    def few(self, wanted: Sequence[str]) -> list[list[str | None]] | None: ...
+    def fetch(self, table: Any, expression: Any) -> Rows:
+        """Run one expression, once, in a database for this query alone: nobody else sees what is registered there, and no
+        failure before has damaged it."""
 
 
 FED = "optimaldp_records"
@@ -53,13 +51,6 @@ class Source:
         """What this is, in public words: where it lives and how many columns it has."""
         number = len(self.schema.columns)
         return f"{self.label} ({number} column{'' if number == 1 else 's'})"
-
-    def fetch(self, expression: object) -> list[tuple[Any, ...]]:
-        """Run one expression, once, and return its rows. Private: only :mod:`optimaldp.tables.counting` calls it."""
-        run: Callable[..., list[tuple[Any, ...]]] = _fetch if self.feed is None else _fetch_fed
-        if isinstance(self.table, sql.SqlTable):
-            run = _fetch_text
-        return without_engine_message(self.label, "counted", lambda: run(self.table, expression, self.feed))
 
     def __repr__(self) -> str:
         return f"Source({self.describe()})"
@@ -111,8 +102,11 @@ def fed_table(columns: object) -> Any:
     return connection.table(FED)
 
 
-def _fetch(table: Any, expression: Any, _: None) -> list[tuple[Any, ...]]:
-    """Where the table lives. Plain rows: a data frame would cost a second of imports."""
+def fetch(table: Any, expression: Any) -> Rows:
+    """Run one expression, once, where the table lives. Plain rows: a data frame would cost a second of imports.
+
+    Private, as are feeds: only :mod:`optimaldp.tables.counting` calls it.
+    """
     connection = table.get_backend()
     name = connection.name
     connection._run_pre_execute_hooks(expression)  # makes tables in memory known, as Ibis' own execution does
@@ -123,47 +117,6 @@ def _fetch(table: Any, expression: Any, _: None) -> list[tuple[Any, ...]]:
         with connection.con.cursor() as cursor:
             return list(cursor.execute(query).fetchall())
     return [tuple(row) for row in connection._session.sql(query).collect()]
-
-
-def _fetch_fed(table: Any, expression: Any, feed: Feed) -> list[tuple[Any, ...]]:
-    """In a database for this query alone: nobody else sees what is registered there, and no failure before has damaged it."""
-    import duckdb
-    import ibis.expr.operations as ops
-
-    connection, node = table.get_backend(), expression.op()
-    wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
-    with configured(duckdb.connect()) as own:
-        _register_functions(connection, node, own)
-        own.register(node.find_topmost(ops.DatabaseTable)[0].name, feed.reader(tuple(wanted)))
-        return list(own.execute(connection.compile(expression)).fetchall())
-
-
-def _fetch_text(table: sql.SqlTable, expression: sql.SqlTable, feed: TextFeed) -> list[tuple[Any, ...]]:
-    """The same for records of text, by our own SQL."""
-    import duckdb
-
-    wanted = [name for name in table.columns if name in expression.needs] or [next(iter(table.columns))]
-    with configured(duckdb.connect()) as own:
-        for need in expression.needs:
-            if isinstance(need, sql.Function):
-                need.register(own)
-        few = feed.few(wanted)
-        if few is None:
-            own.register(FED, feed.reader(wanted))
-        else:
-            columns = ", ".join(f"UNNEST(CAST(? AS VARCHAR[])) AS {sql.quoted(name)}" for name in wanted)
-            own.execute(f"CREATE TEMP TABLE {FED} AS SELECT {columns}", few)
-        return list(own.execute(expression.text).fetchall())
-
-
-def _register_functions(connection: Any, node: Any, own: Any) -> None:
-    """Make our own functions known to another connection, as Ibis does for its own."""
-    import ibis.expr.operations as ops
-    from ibis.expr.operations.udf import InputType
-
-    for function in node.find(ops.ScalarUDF):
-        if function.__input_type__ is InputType.PYARROW:
-            connection._register_pyarrow_udf(function)(own)
 
 
 def without_engine_message(described: str, doing: str, work: Callable[[], Answer], *, remedy: str = "") -> Answer:

@@ -193,43 +193,41 @@ def call(function: Function, value: Value, dtype: str) -> Value:
 
 @dataclass(frozen=True)
 class SqlTable:
-    """Rows: their SQL, their columns, and what they need."""
+    """Rows: their SQL, their columns, and what they need. Whoever selects from them calls them t."""
 
     text: str
-    columns: dict[str, str]
-    """Names and types."""
+    columns: dict[str, Value]
+    """Names, and what stands there. No name but ours is written into a query."""
     needs: frozenset[Need] = frozenset()
-    fed: bool = False
-    """Whether these are the records that a feed fills in: whoever names a column of them needs it."""
     grouped: tuple[str, ...] = ()
     """The columns by which the rows are aggregated."""
 
     def __getitem__(self, name: str) -> Value:
-        return Value(f"t.{quoted(name)}", self.columns[name], frozenset([name] if self.fed else ()))
+        return self.columns[name]
 
     def __getattr__(self, name: str) -> Value:
         try:
-            return self[name]
+            return self.columns[name]
         except KeyError:
             raise AttributeError(name) from None
 
     def select(self, **values: Value) -> SqlTable:
         """These values alone; where the rows are grouped, beside what they are grouped by."""
-        keys = {name: self[name] for name in self.grouped}
+        keys = {name: self.columns[name] for name in self.grouped}
         wanted = keys | values
-        columns = ", ".join(f"{value.text} AS {quoted(name)}" for name, value in wanted.items())
+        written = ", ".join(f'{value.text} AS "{name}"' for name, value in wanted.items())
         groups = f" GROUP BY {', '.join(key.text for key in keys.values())}" if keys else ""
         needs = self.needs.union(*(value.needs for value in wanted.values()))
-        types = {name: value.dtype for name, value in wanted.items()}
-        return SqlTable(f"(SELECT {columns} FROM {self.text} AS t{groups})", types, needs)
+        columns = {name: Value(f't."{name}"', value.dtype) for name, value in wanted.items()}
+        return SqlTable(f"(SELECT {written} FROM {self.text} AS t{groups})", columns, needs)
 
     aggregate = select
 
     def mutate(self, **values: Value) -> SqlTable:
-        return self.select(**({name: self[name] for name in self.columns} | values))
+        return self.select(**(self.columns | values))
 
     def drop(self, name: str) -> SqlTable:
-        return self.select(**{own: self[own] for own in self.columns if own != name})
+        return self.select(**{own: value for own, value in self.columns.items() if own != name})
 
     def filter(self, holds: Value) -> SqlTable:
         return SqlTable(f"(SELECT * FROM {self.text} AS t WHERE {holds.text})", self.columns, self.needs | holds.needs)
@@ -242,8 +240,3 @@ class SqlTable:
 
     def group_by(self, *names: str) -> SqlTable:
         return replace(self, grouped=names)
-
-
-def quoted(name: str) -> str:
-    """A name of a column or a table."""
-    return '"' + name.replace('"', '""') + '"'

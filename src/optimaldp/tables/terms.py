@@ -16,7 +16,7 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import KINDS, OPEN, WORDS, Cell, ColumnType, Kind, Meaning
+from optimaldp.tables.schema import KINDS, WORDS, Cell, ColumnType, Kind, Meaning
 
 Build = Callable[[Any], Any]
 """From a table to a value of it, by whatever writes its expressions."""
@@ -33,14 +33,6 @@ MEANINGS: dict[Kind, Meaning] = {
 _LATER: tuple[tuple[Kind, Kind], ...] = (("text", "date"), ("text", "time"), ("date", "time"))
 """Literals of the first kind that are of the second one beside it."""
 _DECLARED = "--type age=number, or types={'age': 'number'}"
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
 
 
 @dataclass(frozen=True)
@@ -61,9 +53,7 @@ class Term:
 
 
 def column_term(name: str, column: ColumnType, text: str) -> Term:
-    """A column. Numbers that are not whole come as doubles, whatever the engine stores."""
-    if column == OPEN:
-        return Term("text", lambda table: table[name], text, open=True)
+    """A column with a type. Numbers that are not whole come as doubles, whatever the engine stores."""
     if column.kind == "whole":
         return Term("whole", lambda table: column.value(table, name), text, column.largest_whole, 1.0)
     if column.kind == "real":
@@ -72,12 +62,16 @@ def column_term(name: str, column: ColumnType, text: str) -> Term:
     return Term(column.kind, lambda table: column.value(table, name), text, zoned=zoned)
 
 
-def read_as(term: Term, meaning: Meaning) -> Term:
-    """Open text as what it means to the question; any other term as it is."""
-    if not term.open:
+def read_as(term: Term, kind: Kind) -> Term:
+    """The same term beside one of *kind*: open text as what it means there, whole numbers as doubles beside doubles."""
+    if term.open:
+        cell = Cell(MEANINGS[kind])
+        return Term(KINDS[cell.meaning], lambda table: cell.value(term.build(table)), term.text)
+    if kind != "real" or term.kind != "whole":
         return term
-    cell = Cell(meaning)
-    return Term(KINDS[meaning], lambda table: cell.value(term.build(table)), term.text)
+    if term.literal is not None:
+        return number_term(float(term.literal), term.text)
+    return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
 
 
 def as_double(value: Any) -> Any:
@@ -102,8 +96,12 @@ def _clamped(value: Any) -> Any:
     )
 
 
-def number_term(value: int | float, text: str) -> Term:
-    """A number that the caller wrote."""
+def number_term(value: int | float | str, text: str) -> Term:
+    """A number that the caller wrote, or its digits."""
+    try:
+        value = (int(value) if value.isdecimal() else float(value)) if isinstance(value, str) else value
+    except ValueError:
+        raise QuestionError("predicate", text, "is not a number") from None
     if value and not 1e-90 <= abs(value) <= 1e90:
         raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
     size = float(abs(value))
@@ -129,15 +127,6 @@ def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
     return Term(kind, lambda near: writer(near).literal(value, type=dtype), text, literal=value, constant=True)
 
 
-def real(term: Term) -> Term:
-    """The same number as a double."""
-    if term.kind == "real":
-        return term
-    if term.literal is not None:
-        return number_term(float(term.literal), term.text)
-    return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
-
-
 def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
     """Two terms made comparable, by type alone.
 
@@ -150,13 +139,13 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
             if other.open or not other.constant:
                 rule = "compares columns, and nothing says how the cells of a column without a type are read"
                 raise QuestionError("predicate", text, rule, f"declare types, for example {_DECLARED}")
-            term = read_as(term, MEANINGS[other.kind])
+            term = read_as(term, other.kind)
         elif term.literal is not None and (term.kind, other.kind) in _LATER:
             term = moment(term, other.kind, zoned=other.zoned)
         made.append(term)
     left, right = made
     if {left.kind, right.kind} == {"whole", "real"}:
-        return real(left), real(right)
+        return read_as(left, "real"), read_as(right, "real")
     if left.kind != right.kind:
         raise _mixed(left, right, text)
     return left, right
@@ -191,13 +180,6 @@ def moment_literal(when: datetime.date, beside: object, *, zoned: bool = False) 
     """A date or a point in time that the caller wrote, as an expression."""
     kind: Kind = "time" if isinstance(when, datetime.datetime) else "date"
     return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(beside)
-
-
-def compare(symbol: str, left: Term, right: Term, text: str) -> Term:
-    if left.kind == "truth" and symbol not in ("=", "<>"):
-        raise QuestionError("predicate", text, "puts true and false into an order", "use = or <>")
-    apply = _OPERATORS[symbol]
-    return Term("truth", lambda table: apply(left.build(table), right.build(table)), text)
 
 
 def joined(word: str, parts: list[Term], text: str) -> Term:

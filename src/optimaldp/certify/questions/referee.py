@@ -10,7 +10,6 @@ the public size, a second calculation of the laws on them, then the bits that it
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction

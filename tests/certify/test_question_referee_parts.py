@@ -167,19 +167,12 @@ class Folding:
 
     question: Any
 
-    @property
-    def cells(self) -> int:
-        return int(self.question.tally.size)
-
-    def spec(self) -> dict[str, Any]:
-        return dict(self.question.spec())
-
 
 class Wrong:
     """A question whose fold is broken in one way."""
 
     def __init__(self, question: Any, fold: Any) -> None:
-        self.tally, self.spec, self.fold = question.tally, question.spec, lambda cells: fold(question.fold(cells))
+        self.cells, self.spec, self.fold = question.cells, question.spec, lambda cells: fold(question.fold(cells))
 
 
 FOLDED = ["histogram(v, ['a', 'b'])", "histogram(v, ['a', 'b', 'c'] among q)", "top(v, 2, ['a', 'b', 'c'] among q)"]

@@ -80,13 +80,6 @@ class Chained:
     name: str = "balanced chain"
     setting: Setting = SETTING
 
-    @property
-    def cells(self) -> int:
-        return int(self.question.tally.size)
-
-    def spec(self) -> Any:
-        return self.question.spec()
-
 
 @pytest.mark.parametrize("text", SUMS)
 def test_the_sum_that_decides(text: str) -> None:

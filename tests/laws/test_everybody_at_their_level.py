@@ -97,7 +97,7 @@ def assert_everybody_is_protected(
     promised = promised or [epsilon for epsilon, _ in levels]
     ratios = [e.exact_ratio if e.exact_ratio is not None else e.exp() for e in promised]
     delta = mechanism.setting.level.delta if mechanism.uses_delta else Fraction(0)
-    states = list(itertools.product(*(spread(people, mechanism.cells) for _, people in levels)))
+    states = list(itertools.product(*(spread(people, mechanism.question.cells) for _, people in levels)))
     rows = {state: mechanism.law(table_of(state, levels)).probabilities() for state in states}
     assert all(is_distribution(row) for row in rows.values())
     for state, row in rows.items():
@@ -115,7 +115,7 @@ def levels_for(question: str, cells: int) -> list[tuple[tuple[Epsilon, int], ...
 @pytest.mark.parametrize("aim", AIMS)
 @pytest.mark.parametrize("question", [*YES_NO, *OTHERS])
 def test_all_small_tables(question: str, aim: AimLike, delta: str) -> None:
-    cells = asked(question, aim, delta, PLAIN).cells
+    cells = asked(question, aim, delta, PLAIN).question.cells
     with precision(200):
         for levels in levels_for(question, cells):
             assert_everybody_is_protected(asked(question, aim, delta, levels), levels)

@@ -217,7 +217,7 @@ def possible(answer: object, request: Request, mechanisms: Sequence[QuestionMech
 
 
 def _possible(answer: Any, mechanism: QuestionMechanism) -> bool:
-    spec = mechanism.spec()
+    spec = mechanism.question.spec()
     kind = spec["kind"]
     if kind == "quantile":
         question: Any = mechanism.question

@@ -49,6 +49,12 @@ class Question(ABC):
         return Tally((*self.readings, *asked))
 
     @property
+    def cells(self) -> int:
+        """Into how many cells a record can fall; 0 where that is not known beforehand."""
+        tally = self.tally
+        return 0 if isinstance(tally, KeyTally) else tally.size
+
+    @property
     @abstractmethod
     def answers(self) -> Sequence[str] | None:
         """The public answers in their public order; ``None`` where they are not a list that is known beforehand."""

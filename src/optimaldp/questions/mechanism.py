@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Chain, Moves
+from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP
-from optimaldp.questions.base import Question, Spec
+from optimaldp.questions.base import Question
 from optimaldp.sampling import BitSource
-from optimaldp.tables.tally import KeyTally
 
 Answer = Any
 """What is printed: a text, or a structure of texts and whole numbers."""
@@ -61,34 +60,18 @@ class QuestionMechanism(ABC):
 
     def draw(self, table: Table, source: BitSource) -> Answer:
         """The private answer: the only thing computed from data that leaves."""
-        return self.answers[self.law(table).draw(source)]
+        answers = self.question.answers
+        assert answers is not None  # the referee passes nothing else that has a law
+        return answers[self.law(table).draw(source)]
 
     def at(self, level: ApproximateDP) -> Self:
         """The same mechanism at another level: the referee asks for one at which its numbers are rational."""
         return replace(self, setting=replace(self.setting, level=level))
 
-    def truth(self, table: Table) -> int:
-        """The position of the true answer, as the question understands it. Private."""
-        return self.question.truth(self.question.fold(table.cells))
-
-    @property
-    def cells(self) -> int:
-        """Into how many cells a record can fall."""
-        tally = self.question.tally
-        return 0 if isinstance(tally, KeyTally) else tally.size
-
-    def moves(self, table: Table) -> Moves:
-        """The least number of neighbour moves that change the answer, as the question counts them. Private."""
-        return self.question.flips(self.question.fold(table.cells), self.setting.neighbours)
-
     def small_twin(self) -> QuestionMechanism:
         """The same mechanism for fewer options or bins, where there are many; itself otherwise."""
         smaller = self.question.small_twin
         return self if smaller is None else smaller.mechanism(self.setting)
-
-    def spec(self) -> Spec:
-        """The question in plain numbers."""
-        return self.question.spec()
 
     def reliability(self) -> str:
         """From which margin on the answer is reliable, and how far off a wrong one is: one public sentence."""

@@ -35,6 +35,11 @@ class MadeUp:
     proof: str = "it does not look"
     listed: bool = True
 
+    @property
+    def question(self) -> MadeUp:
+        """What is asked: the referee reads it of the question, which is made up here too."""
+        return self
+
     def spec(self) -> Mapping[str, Any]:
         return self.asked
 
@@ -52,11 +57,14 @@ class MadeUp:
         row = self.spoiled({cell: people for cell, people in table.cells.items() if people})
         return law_of(lambda: row if row is not None else [Fraction(1, size)] * size, 0, size)
 
-    def moves(self, table: Table) -> Any:
-        return self.moves_(dict(table.cells))
+    def fold(self, cells: Mapping[int, int]) -> Cells:
+        return dict(cells)
 
-    def truth(self, table: Table) -> int:
-        return self.truth_(dict(table.cells))
+    def flips(self, counts: Cells, neighbours: Neighbours) -> Any:
+        return self.moves_(counts)
+
+    def truth(self, counts: Cells) -> int:
+        return self.truth_(counts)
 
     def draw(self, table: Table, source: Any) -> Any:
         return self.answers[self.law(table).draw(source)]

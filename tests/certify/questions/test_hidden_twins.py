@@ -131,7 +131,8 @@ def in_clear_above(owner: Any, people: int) -> PutIn:
 
     def draw(self: Any, table: Any, source: Any) -> Any:
         drawn = true(self, table, source)
-        return self.answers[self.truth(table)] if sum(table.cells.values()) > people else drawn
+        asked = self.question
+        return self.answers[asked.truth(asked.fold(table.cells))] if sum(table.cells.values()) > people else drawn
 
     return lambda patch: patch.setattr(owner, "draw", draw)
 

@@ -10,7 +10,7 @@ from made_up import MadeUp, level_of, setting
 
 from optimaldp.certify.questions import examine_release
 from optimaldp.certify.questions.laws_compared import close, is_distribution, stand_in
-from optimaldp.privacy.balls import Ball, Rational, ball, precision, working_bits
+from optimaldp.privacy.balls import Ball, Rational, ball, context, precision
 
 HALF = Fraction(1, 2)
 
@@ -51,7 +51,7 @@ def bits_for(epsilon: str, delta: str = "0") -> int:
     seen: list[int] = []
     asked = {"kind": "nobody knows", "among": False}
     level = setting(4, level=level_of(epsilon, delta))
-    assert examine_release(MadeUp(("yes", "no"), 2, asked, level, lambda cells: seen.append(working_bits()))).private
+    assert examine_release(MadeUp(("yes", "no"), 2, asked, level, lambda cells: seen.append(context.prec))).private
     assert len(set(seen)) == 1, "one for the whole examination"
     return seen[0]
 

@@ -177,5 +177,5 @@ def test_a_law_that_a_second_calculation_does_not_confirm() -> None:
     """A coin that nobody asked is private, and its answers are as likely as each other; but it is not the balanced chain."""
     own = parse("count(x) >= 150").mechanism(setting(300))
     assert not refused(own)
-    coin = MadeUp(("yes", "no"), 2, own.spec(), setting(300), name="balanced chain")
+    coin = MadeUp(("yes", "no"), 2, own.question.spec(), setting(300), name="balanced chain")
     assert "second calculation" in refused(coin)

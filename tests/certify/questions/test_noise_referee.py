@@ -192,7 +192,7 @@ def finite(
 ) -> Any:
     return SimpleNamespace(
         rows=lambda: (vertices, values, places),
-        answers=("a", "b", "c")[: len(vertices[0])],
+        question=SimpleNamespace(answers=("a", "b", "c")[: len(vertices[0])]),
         setting=setting(people, level=level_of("ln(2)")),
     )
 

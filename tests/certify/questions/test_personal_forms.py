@@ -52,7 +52,7 @@ def some_table(mechanism: QuestionMechanism) -> Table:
     by_level = []
     total: dict[int, int] = {}
     for epsilon, people in mechanism.setting.levels:
-        own = dict.fromkeys(range(mechanism.cells), people // mechanism.cells)
+        own = dict.fromkeys(range(mechanism.question.cells), people // mechanism.question.cells)
         own[0] += people - sum(own.values())
         by_level.append((epsilon, own))
         for cell, n in own.items():

@@ -688,17 +688,16 @@ add(
         law, "choose_by_ends", lambda end, size, source: 0 * sampling.choose_by_ends(end, size, source)
     ),
 )
-add(
-    "answers that are far are certain",
-    SHARE,
-    lambda patch: patch.setattr(
-        AtDistance,
-        "law",
-        lambda self, counted, true=AtDistance.law: (
-            law.certain(self.truth(counted), 2) if self.moves(counted) > 40 else true(self, counted)
-        ),
-    ),
-)
+
+
+def far_and_certain(self: AtDistance, counted: Any, true: Any = AtDistance.law) -> Any:
+    counts = self.question.fold(counted.cells)
+    if self.question.flips(counts, self.setting.neighbours) > 40:
+        return law.certain(self.question.truth(counts), 2)
+    return true(self, counted)
+
+
+add("answers that are far are certain", SHARE, lambda patch: patch.setattr(AtDistance, "law", far_and_certain))
 
 # histograms
 

@@ -237,7 +237,7 @@ UNKNOWN: dict[str, Callable[[Patch], None]] = {
         InRange, "draw", lambda self, table, source: self.answers[(self.law(table).draw(source) + 1) % 3]
     ),
     "the truth is drawn": lambda patch: patch.setattr(
-        InRange, "draw", lambda self, table, source: self.answers[self.truth(table)]
+        InRange, "draw", lambda self, table, source: self.answers[self.question.truth(self.question.fold(table.cells))]
     ),
 }
 

@@ -73,7 +73,7 @@ def test_every_small_table_is_confirmed_and_nothing_next_to_it(text: str, relati
     second = SecondCalculation.of(own)
     assert second is not None
     with precision(second.bits):
-        for cells in tables(own.cells, 3, fewer=relation is ADD_REMOVE):
+        for cells in tables(own.question.cells, 3, fewer=relation is ADD_REMOVE):
             yes, no = own.law(Table(cells)).probabilities()
             assert second.agrees(cells, [yes, no]), cells
             if 0 in (yes, no):
@@ -134,7 +134,9 @@ def test_sums_are_counted_in_halves_of_the_finest_difference() -> None:
         ("mean(x, range=[1, 3], step=2) >= 3", (-2, 0, 0), 0),  # all differences are 2
     ):
         own = made(text)
-        second = SecondCalculation.of(MadeUp(("yes", "no"), own.cells, own.spec(), own.setting, name="balanced chain"))
+        second = SecondCalculation.of(
+            MadeUp(("yes", "no"), own.question.cells, own.question.spec(), own.setting, name="balanced chain")
+        )
         assert second is not None
         assert (second.values, second.bound) == (values, bound), text
     two = Fraction(2)  # the only value, and the bound
@@ -330,7 +332,9 @@ def test_all_heads_give_different_lists_of_their_size(wrong: Any) -> None:
             return wrong(super().draw(table, source), 0)
 
     assert not _all_heads_differ(Off(own.question, own.setting, own.chosen))
-    one = SimpleNamespace(answers=("a",), chosen=SimpleNamespace(size=1), draw=lambda table, source: ["a"])
+    one = SimpleNamespace(
+        question=SimpleNamespace(answers=("a",)), chosen=SimpleNamespace(size=1), draw=lambda table, source: ["a"]
+    )
     assert _all_heads_differ(one), "there is one list"
 
 
@@ -343,7 +347,7 @@ SEPARATE = "quantiles(age, [0.25, 0.75], bins=[0, 18, 40, 65, 120])"
 def test_several_ranks_printed_wrongly_at_one_table_or_one_number(text: str) -> None:
     own = parse(text).mechanism(setting(9, level=level_of("0.5")))
     assert examine_several_ranks(own).private
-    bins, step = own.spec()["bins"], 2 if "among" in text else 1
+    bins, step = own.question.spec()["bins"], 2 if "among" in text else 1
     crowd = {0: 2, bins // 2 * step: 3, (bins - 1) * step: 2}
     for cells in ({}, crowd):
         for word in (Fraction(1, 7), Fraction(9, 10), Fraction(1, 100)):
@@ -385,10 +389,7 @@ class Folded:
     """Cells to places; of very many cells a twin with few is asked."""
 
     def __init__(self, cells: int, fold: Any, spec: dict[str, Any], twin: Any = None) -> None:
-        self.cells, self.question, self._spec, self._twin = cells, SimpleNamespace(fold=fold), spec, twin
-
-    def spec(self) -> dict[str, Any]:
-        return self._spec
+        self.question, self._twin = SimpleNamespace(cells=cells, fold=fold, spec=lambda: spec), twin
 
     def small_twin(self) -> Any:
         return self._twin

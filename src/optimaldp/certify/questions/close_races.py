@@ -28,12 +28,12 @@ Votes = tuple[int, ...]
 
 def check_close_races(mechanism: Examined) -> tuple[str, list[str]]:
     """What is wrong, or nothing; and in words what was tried."""
-    options = len(mechanism.answers)
+    options = len(mechanism.question.answers)
     if "continuum" in mechanism.name and options > _MOST_DIVISIBLE:
         return "divisible votes are proven private for up to five options only", []
     if options > MOST_OPTIONS:  # the coins of so many are tried one by one instead
         return "", []
-    level, step = mechanism.setting.level, mechanism.cells // (options + 1)
+    level, step = mechanism.setting.level, mechanism.question.cells // (options + 1)
     near = {votes: _moved(votes, mechanism.setting.neighbours) for votes in _races(options)}
     spread, handed = handed_on(options)
     ratio = level.epsilon.exact_ratio or level.epsilon.exp()

@@ -7,17 +7,11 @@ from typing import Any, Protocol, Self
 
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Neighbours
 
 
-class Examined(Protocol):
-    """A mechanism as the referee sees it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def setting(self) -> Setting: ...
+class ExaminedQuestion(Protocol):
+    """The question that a mechanism answers, as the referee sees it."""
 
     @property
     def answers(self) -> Sequence[str]: ...
@@ -27,6 +21,35 @@ class Examined(Protocol):
         """Into how many cells a record can fall."""
         ...
 
+    def spec(self) -> Mapping[str, Any]:
+        """The question in plain numbers."""
+        ...
+
+    def fold(self, cells: Mapping[int, int]) -> Any:
+        """What the next two take, from the cells."""
+        ...
+
+    def truth(self, counts: Any) -> int:
+        """The position of the true answer, as the question understands it."""
+        ...
+
+    def flips(self, counts: Any, neighbours: Neighbours) -> int | float:
+        """The least number of neighbour moves that change the answer, as the question counts them."""
+        ...
+
+
+class Examined(Protocol):
+    """A mechanism as the referee sees it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def question(self) -> ExaminedQuestion: ...
+
+    @property
+    def setting(self) -> Setting: ...
+
     @property
     def proof(self) -> str: ...
 
@@ -35,8 +58,6 @@ class Examined(Protocol):
         """Whether its answers are a list and its law can be read for any table."""
         ...
 
-    def spec(self) -> Mapping[str, Any]: ...
-
     def at(self, level: ApproximateDP) -> Self: ...
 
     def small_twin(self) -> Self:
@@ -44,12 +65,6 @@ class Examined(Protocol):
         ...
 
     def law(self, table: Table) -> Law: ...
-
-    def moves(self, table: Table) -> int | float:
-        """The least number of neighbour moves that change the answer, as the question counts them."""
-        ...
-
-    def truth(self, table: Table) -> int: ...
 
     def draw(self, table: Table, source: object) -> Any: ...
 

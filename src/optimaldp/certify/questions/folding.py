@@ -17,9 +17,9 @@ _MOST_CELLS = 5000
 
 def check_fold(mechanism: Any) -> str:
     """What is wrong, or nothing. Of very many cells the same question with few is tried: one code serves both."""
-    if mechanism.cells > _MOST_CELLS:
+    if mechanism.question.cells > _MOST_CELLS:
         mechanism = mechanism.small_twin()
-    spec, cells = mechanism.spec(), mechanism.cells
+    spec, cells = mechanism.question.spec(), mechanism.question.cells
     among = spec["among"]
     last = (cells // 2 if among else cells) - 1
     # Without a place for everybody else a record that no value lists is in the first place: still in one, and in one only.
@@ -42,8 +42,8 @@ def check_fold(mechanism: Any) -> str:
 
 def check_group_fold(mechanism: Any) -> str:
     """The same for two groups: a cell is a value and whether its people are in the first alone, the second alone, or neither."""
-    cells = {cell: cell + 1 for cell in range(mechanism.cells)}
-    last = mechanism.cells // 4 - 1
+    cells = {cell: cell + 1 for cell in range(mechanism.question.cells)}
+    last = mechanism.question.cells // 4 - 1
     for folded, membership in zip(mechanism.question.fold(cells), (1, 2)):
         expected = {cell // 4: people for cell, people in cells.items() if cell % 4 == membership}
         if _people(folded, last) != expected:

@@ -107,7 +107,7 @@ def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -
             middle = (low + inside) / 2
             for number in (low + step, middle, inside - step) if near_ends else (middle,):
                 source = ScriptedBits(Fraction(int(number.p), int(number.q)))
-                if mechanism.draw(table, source) != mechanism.answers[answer]:
+                if mechanism.draw(table, source) != mechanism.question.answers[answer]:
                     return False
         low = max(low, beyond)
     return True

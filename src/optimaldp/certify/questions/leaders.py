@@ -97,7 +97,7 @@ def _draws_exactly(mechanism: Any, counts: tuple[int, ...], bits: int) -> bool:
             drawn[answer] = drawn.get(answer, Fraction(0)) + chance
     with precision(_BITS):
         law = mechanism.chosen.probabilities(counts)
-        expected = {tuple(mechanism.answers[option] for option in one): ball(p) for one, p in law.items()}
+        expected = {tuple(mechanism.question.answers[option] for option in one): ball(p) for one, p in law.items()}
         return set(drawn) <= set(expected) and all(
             _within(chance, drawn.get(name, Fraction(0)), undecided) for name, chance in expected.items()
         )
@@ -114,7 +114,7 @@ def _only_gaps_count(mechanism: Any) -> bool:
     places = 2 if mechanism.question.among is not None else 1
     for name in STREAMS:
         few, many = (
-            Table({option * places: more + option % 2 for option in range(len(mechanism.answers))})
+            Table({option * places: more + option % 2 for option in range(len(mechanism.question.answers))})
             for more in (1, 1000)
         )
         if mechanism.draw(few, Stream(name)) != mechanism.draw(many, Stream(name)):
@@ -124,7 +124,7 @@ def _only_gaps_count(mechanism: Any) -> bool:
 
 def _all_heads_differ(mechanism: Any) -> bool:
     """At the real number of options: a draw that shows heads everywhere takes different lists by different numbers."""
-    names = set(mechanism.answers)
+    names = set(mechanism.question.answers)
     drawn = [tuple(mechanism.draw(Table({}), CoinBits({}, number, heads=True))) for number in (0, 1)]
     one_list = len(names) == 1
     sizes = {len(one) for one in drawn} == {mechanism.chosen.size}

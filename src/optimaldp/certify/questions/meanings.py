@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.laws.setting import Table
 
 Spec = Mapping[str, Any]
 Counts = Mapping[int, int]
@@ -29,7 +28,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 def own_meaning(mechanism: Examined) -> Meaning:
     """Of a question of a kind that the referee does not know: where its answer changes, it must say itself."""
-    return lambda table: mechanism.truth(Table(table))
+    return lambda table: mechanism.question.truth(mechanism.question.fold(table))
 
 
 def _thresholds(spec: Spec, table: Counts) -> int:

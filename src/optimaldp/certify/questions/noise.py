@@ -29,7 +29,7 @@ def examine_noise(mechanism: Any) -> Finding:
         return Finding(False, (), "the recipe of the noise does not keep its level")
     twin = mechanism.small_twin()
     # What the drawing code depends on: not the names of columns and options, the number of people or the level.
-    kind = type(twin), type(twin.question), twin.setting.neighbours, twin.cells, len(twin.answers)
+    kind = type(twin), type(twin.question), twin.setting.neighbours, twin.question.cells, len(twin.question.answers)
     problem = _code_problem(_Sampler(kind, twin)) or borders_problem(mechanism.noise())
     if problem:
         return Finding(False, (), f"the sampler does not draw the noise of its recipe: {problem}")
@@ -47,7 +47,7 @@ def examine_noise(mechanism: Any) -> Finding:
 def examine_rows(mechanism: Any) -> Finding:
     """A table of probabilities from histograms to histograms: every pair of neighbours, which are found here anew."""
     vertices, values, places = mechanism.rows()
-    bins, people = len(mechanism.answers), mechanism.setting.people
+    bins, people = len(mechanism.question.answers), mechanism.setting.people
     whole = {tuple(one) for one in vertices}
     if len(whole) != len(vertices) or len(whole) != math.comb(people + bins - 1, bins - 1):
         return Finding(False, (), "the table does not have a row for every histogram of this many people")
@@ -107,16 +107,16 @@ def _draws_by_level(twin: Any) -> bool:
     """The draw itself: people at level 0, at a stricter one and at the loosest, then the noise, from one stream of bits."""
     loosest = twin.setting.level.epsilon
     strict = Epsilon.read("0.01")
-    levels = [(Epsilon.read(0), {0: _MANY}), (loosest, {0: _MANY, twin.cells - 1: _MANY})]
+    levels = [(Epsilon.read(0), {0: _MANY}), (loosest, {0: _MANY, twin.question.cells - 1: _MANY})]
     if strict < loosest:
-        levels.insert(1, (strict, {0: 3, twin.cells - 1: 2}))
+        levels.insert(1, (strict, {0: 3, twin.question.cells - 1: 2}))
     total: dict[int, int] = {}
     for _, cells in levels:
         for cell, people in cells.items():
             total[cell] = total.get(cell, 0) + people
     for name in STREAMS:
         source = Stream(name)
-        kept = [0] * len(twin.answers)
+        kept = [0] * len(twin.question.answers)
         for own, cells in levels:
             folded = list(twin.question.fold(cells))
             for cell, people in enumerate(_kept_by_stream(folded, own, loosest, source)):
@@ -162,9 +162,9 @@ def _code_problem(sampler: _Sampler) -> str:
 
 
 def _assembly_problem(twin: Any) -> str:
-    full = {cell: _MANY + 7 * cell for cell in range(twin.cells)}
+    full = {cell: _MANY + 7 * cell for cell in range(twin.question.cells)}
     # Noise on occupied cells alone would tell which of them are empty: where nobody is, it is drawn as well.
-    few, some = ({cell: people + cell for cell in range(twin.cells)} for people in (20, 200))
+    few, some = ({cell: people + cell for cell in range(twin.question.cells)} for people in (20, 200))
     for cells in (full, some, few, {0: 1}):
         # People who all have the loosest level are all kept.
         table = Table(cells, ((twin.setting.level.epsilon, cells),))

@@ -37,7 +37,7 @@ class _Sum:
 def examine_form(mechanism: Examined) -> Finding:
     """The law at tables of the public sizes against the form; passed without a word where there is no such form."""
     levels, sizes = _held(mechanism)
-    asked = _sum_of(mechanism.spec()) if len(levels) > 1 else None
+    asked = _sum_of(mechanism.question.spec()) if len(levels) > 1 else None
     if asked is None:
         return Finding(True, ())
     delta = mechanism.setting.level.delta
@@ -53,7 +53,7 @@ def examine_form(mechanism: Examined) -> Finding:
 def confirms_form(mechanism: Examined, table: Table) -> bool:
     """The same for the very table that was drawn from: a second routine computes its number. True where there is no form."""
     levels, sizes = _held(mechanism)
-    asked = _sum_of(mechanism.spec(), all_values=True) if len(levels) > 1 else None
+    asked = _sum_of(mechanism.question.spec(), all_values=True) if len(levels) > 1 else None
     if asked is None:
         return True
     by_level = dict(table.by_level)

@@ -24,10 +24,10 @@ State = tuple[Mapping[int, int], ...]
 
 def check_personal_lines(mechanism: Examined) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
-    spec = mechanism.spec()
+    spec = mechanism.question.spec()
     known = MEANINGS.get(spec["kind"])
     meaning = own_meaning(mechanism) if known is None else partial(known, spec)
-    for first, second in combinations(watched_cells(mechanism.cells, 4), 2):
+    for first, second in combinations(watched_cells(mechanism.question.cells, 4), 2):
         lines = [_Line(mechanism.setting.levels, first, second, strict_first) for strict_first in (True, False)]
         changes = [line.change(meaning) for line in lines]
         if None not in changes:  # the first two cells between which the answer changes
@@ -91,7 +91,7 @@ def _failure(mechanism: Examined, meaning: Meaning, line: _Line, change: int) ->
     def row(state: State) -> Any:
         return mechanism.law(Table(_total(state), tuple(zip(epsilons, state)))).probabilities()
 
-    for away in _AWAY if len(mechanism.answers) == 2 else _AWAY_OF_MANY:
+    for away in _AWAY if len(mechanism.question.answers) == 2 else _AWAY_OF_MANY:
         if not 0 <= change + away <= line.people:
             continue
         state = line.state(change + away)

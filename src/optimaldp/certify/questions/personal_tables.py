@@ -31,7 +31,7 @@ def examine_personal(mechanism: Examined) -> Finding:
     """Every table of up to two people of the strictest level and one of the loosest, and everybody who could change."""
     levels = [epsilon for epsilon, _ in mechanism.setting.levels]
     pair = (levels[0], levels[-1])
-    cells = watched_cells(mechanism.cells, 3)
+    cells = watched_cells(mechanism.question.cells, 3)
     with precision(_BITS):
         for real in (False, True):
             used = pair if real else _rational(pair)
@@ -64,10 +64,10 @@ def examine_personal(mechanism: Examined) -> Finding:
 
 def _unlike(mechanism: Any, pair: tuple[Epsilon, Epsilon]) -> str:
     """Few cells are watched: that no option of an election counts more than another is looked at in all of them."""
-    if mechanism.spec()["kind"] != "winner":
+    if mechanism.question.spec()["kind"] != "winner":
         return ""
-    options = len(mechanism.answers)
-    step = mechanism.cells // (options + 1)
+    options = len(mechanism.question.answers)
+    step = mechanism.question.cells // (options + 1)
     rows = []
     for votes in handed_on(options):
         people = tuple(option * step for option, number in enumerate(votes) for _ in range(number))

@@ -67,7 +67,7 @@ def certify(mechanism: object) -> Certified[Any]:
 def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
-        own, failure, kind = Finding(True, ()), "", mechanism.spec()["kind"]
+        own, failure, kind = Finding(True, ()), "", mechanism.question.spec()["kind"]
         if (special := _REFEREES.get(mechanism.name)) is not None:
             own = special(mechanism)
             if not own.private:
@@ -82,7 +82,7 @@ def examine_release(mechanism: Any) -> Finding:
             return Finding(False, own.checks, failure)
         if special is None and mechanism.setting.personal and mechanism.listed:
             return examine_personal(mechanism)
-        races = [check_close_races] if kind == "winner" and len(mechanism.answers) > 1 else []
+        races = [check_close_races] if kind == "winner" and len(mechanism.question.answers) > 1 else []
         checks, epsilon, delta = [*own.checks], mechanism.setting.level.epsilon, mechanism.setting.level.delta
         tiny = epsilon.leading_zeros + (delta.denominator.bit_length() - delta.numerator.bit_length() if delta else 0)
         with precision(_BITS + 3 * (tiny + epsilon.ceiling)):  # tells e^epsilon from 1, and delta from 0
@@ -104,7 +104,7 @@ def _counted_once(mechanism: Examined, own: Finding) -> Finding:
     """Where the law of what is printed cannot be read, its parts were examined; what is left are the steps around them."""
     if failure := check_fold(mechanism):
         return Finding(False, own.checks, failure)
-    if mechanism.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):
+    if mechanism.question.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):
         return Finding(False, own.checks, "the sampler does not follow the law that was examined")
     return Finding(True, ("every person is counted once and in their own place", *own.checks))
 
@@ -113,7 +113,7 @@ def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     """Every small table and every neighbour, all events, exactly: at a level next to the real one, where numbers are rational."""
     # Level and neighbours are the ones that are promised: not what a twin, or a copy at another level, says of itself.
     setting, twin = mechanism.setting, mechanism.small_twin()
-    level, spec, size = stand_in(setting.level), twin.spec(), twin.cells
+    level, spec, size = stand_in(setting.level), twin.question.spec(), twin.question.cells
     cells, group = sorted(cell for cell in {0, 1, size // 2, size - 2, size - 1} if 0 <= cell < size), None
     if setting.public_groups:
         cells, group = cells_of_groups(spec, size), partial(public_group, spec)
@@ -122,7 +122,7 @@ def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     rows: dict[People, Sequence[Number]] = {}
     for people in near:
         rows[people] = tried.law(Table(dict(Counter(people)))).probabilities()
-        if len(rows[people]) != len(tried.answers) or not is_distribution(rows[people]):
+        if len(rows[people]) != len(tried.question.answers) or not is_distribution(rows[people]):
             raise ArithmeticError("the law of a small table is no distribution")
     pairs = [(here, there) for here in near for there in near[here] if here < there]
     if not all(close(rows[here], rows[there], ratio, level.delta) for here, there in pairs):
@@ -130,7 +130,7 @@ def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
     if failure := _small_failure(tried, near, rows):
         return failure, []
     words = "all its cells" if size <= 5 else "its first, second, middle and last cells"
-    smaller = "" if twin is mechanism else f" of the same mechanism with {len(twin.answers)} answers"
+    smaller = "" if twin is mechanism else f" of the same mechanism with {len(twin.question.answers)} answers"
     return "", [
         f"every table of up to {total} people over {words}{smaller} and every neighbour: all events, exactly",
         "the true answer and the number of people who must change, against a search of the referee's own",
@@ -141,10 +141,11 @@ def _small_failure(
     mechanism: Examined, near: Mapping[People, Collection[People]], rows: Mapping[People, Sequence[Number]]
 ) -> str:
     """Whether the true answer is the likeliest one, and as many moves from another one as a breadth-first search finds."""
-    spec = mechanism.spec()
+    question, neighbours = mechanism.question, mechanism.setting.neighbours
+    spec = question.spec()
     known = MEANINGS.get(spec["kind"])
-    tables = {people: Table(dict(Counter(people))) for people in near}
-    truths = {p: known(spec, table.cells) if known else mechanism.truth(table) for p, table in tables.items()}
+    tables = {people: dict(Counter(people)) for people in near}
+    truths = {p: known(spec, table) if known else question.truth(question.fold(table)) for p, table in tables.items()}
     moves: dict[People, int] = {}  # to a table with another true answer; where none leads there, it is left out
     front, steps = [people for people in near if any(truths[other] != truths[people] for other in near[people])], 1
     while front:
@@ -153,8 +154,8 @@ def _small_failure(
         inward = {other for people in front for other in near[people] if truths[other] == truths[people]}
         front, steps = [people for people in inward if people not in moves], steps + 1
     largest, searched = max(map(len, near)), 0
-    everywhere = len({cell for people in near for cell in people}) == mechanism.cells
-    comes = mechanism.setting.neighbours is Neighbours.ADD_REMOVE
+    everywhere = len({cell for people in near for cell in people}) == question.cells
+    comes = neighbours is Neighbours.ADD_REMOVE
     likeliest = known is not None and mechanism.name not in _NOT_LIKELIEST
     for people, table in tables.items():
         if likeliest and any(rows[people][truths[people]] < p for p in rows[people]):
@@ -163,7 +164,7 @@ def _small_failure(
         inside = not comes or len(people) + moves.get(people, 99) <= largest
         if everywhere and inside and searched < _MOST_SEARCHED:
             searched += 1
-            if mechanism.moves(table) != moves.get(people, float("inf")):
+            if question.flips(question.fold(table), neighbours) != moves.get(people, float("inf")):
                 return "the number of people who must change is not what a search finds"
     return ""
 
@@ -172,7 +173,7 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
     """Tables of the public size on the lines between two cells: where the answer changes, next to it, and far from it."""
     setting, level, people = mechanism.setting, mechanism.setting.level, mechanism.setting.people or _UNKNOWN_SIZE
     # The laws of very many answers are derived again by a referee of their own, if their kind has one.
-    if len(mechanism.answers) > (12 if mechanism.spec()["kind"] in MEANINGS else MOST_OPTIONS):
+    if len(mechanism.question.answers) > (12 if mechanism.question.spec()["kind"] in MEANINGS else MOST_OPTIONS):
         return "", []
     second, ratio = SecondCalculation.of(mechanism), level.epsilon.exact_ratio or level.epsilon.exp()
     far: Sequence[int] = _FAR if second else (*_FAR, *_BETWEEN)
@@ -208,7 +209,7 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
 def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
     """Whether draws follow the law for a few small tables; of very many options each flips a coin, and so these are tried."""
     twin = mechanism.small_twin()
-    last = twin.cells - 1
+    last = twin.question.cells - 1
     tables: list[dict[int, int]] = [{}, dict(Counter((0, 0, last))), {last: 3}]
     # And at the public size, where the answer is least sure: a sampler may take another way for many people.
     for line in lines_of(twin, mechanism.setting.people or _UNKNOWN_SIZE):
@@ -218,7 +219,7 @@ def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
             break
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
     near_ends = _REFEREES.get(mechanism.name) is not _quantile
-    many = mechanism.spec()["kind"] == "winner" and len(mechanism.answers) > MOST_OPTIONS
+    many = mechanism.question.spec()["kind"] == "winner" and len(mechanism.question.answers) > MOST_OPTIONS
     follows = all(draws_follow(twin, Table(table), near_ends=near_ends) for table in tables)
     if not follows or (many and not flips_its_coins(mechanism)):
         return "the sampler does not follow the law that was examined", []

@@ -60,14 +60,14 @@ def flips_its_coins(mechanism: Examined) -> bool:
 
     The table has one leader; the first, a middle and the last of the others are tried at the real number of options and level.
     """
-    size, level = len(mechanism.answers), mechanism.setting.level
-    step = mechanism.cells // (size + 1)
+    size, level = len(mechanism.question.answers), mechanism.setting.level
+    step = mechanism.question.cells // (size + 1)
     replaced = mechanism.setting.neighbours is Neighbours.SUBSTITUTION
     leader = size // 3
     table = Table({leader * step: 1})  # by one vote: then delta takes nobody's chance away wholly
     if level.epsilon.is_zero:  # every coin shows heads whatever its word is, so that each number draws its own option
         drawn = ((number, CoinBits({size: 0}, number, heads=False)) for number in (0, leader, size // 2, size - 1))
-        return all(mechanism.draw(table, source) == mechanism.answers[number] for number, source in drawn)
+        return all(mechanism.draw(table, source) == mechanism.question.answers[number] for number, source in drawn)
     with precision(4 * _WORD):
         chance = (-level.epsilon.ball() / (2 if replaced else 1)).exp() * Ball(2) ** _WORD
         surely, never = integer_below(chance), integer_above(chance)
@@ -81,6 +81,6 @@ def flips_its_coins(mechanism: Examined) -> bool:
                 source = CoinBits(
                     {option: word, size: 0}, number, heads=False
                 )  # the word behind the coins is about delta
-                if mechanism.draw(table, source) != mechanism.answers[place]:
+                if mechanism.draw(table, source) != mechanism.question.answers[place]:
                     return False
     return True

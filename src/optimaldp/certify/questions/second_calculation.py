@@ -66,7 +66,7 @@ class SecondCalculation:
     @lru_cache(maxsize=512)
     def of(cls, mechanism: Examined) -> Self | None:
         """``None`` where the law has no second calculation. Made once for the examination and every draw."""
-        spec, cells = mechanism.spec(), mechanism.cells
+        spec, cells = mechanism.question.spec(), mechanism.question.cells
         kind, summed = spec["kind"], mechanism.name in ("balanced chain", "signed distance")
         if not summed or kind not in ("count", "share", "compare", "mean") or cells > _MOST_CELLS:
             return None

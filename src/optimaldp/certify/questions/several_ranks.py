@@ -34,7 +34,7 @@ def examine_several_ranks(mechanism: Any) -> Finding:
         finding = examine_several(mechanism.laws(), setting.level)
     if not finding.private:
         return finding
-    if tuple(chosen.ranks) != tuple(mechanism.spec()["ranks"]) or not _is_drawn(mechanism):
+    if tuple(chosen.ranks) != tuple(mechanism.question.spec()["ranks"]) or not _is_drawn(mechanism):
         return Finding(False, (), "the sampler does not follow the law that was examined")
     drawn = "what is printed is drawn from these laws one after the other, by scripted bits"
     return Finding(True, (*finding.checks, drawn, f"for all tables, by theorem: {mechanism.proof}"))
@@ -42,7 +42,7 @@ def examine_several_ranks(mechanism: Any) -> Finding:
 
 def _is_drawn(mechanism: Any) -> bool:
     """On two small tables and a large one: the printed bins are those that the laws themselves draw from the same numbers."""
-    spec = mechanism.spec()
+    spec = mechanism.question.spec()
     bins, ranks, step = spec["bins"], len(spec["ranks"]), 2 if spec["among"] else 1
     draw_bins = _jointly if mechanism.name == _JOINTLY else _one_by_one
     for cells in ({}, {0: 2, bins // 2: 3, bins - 1: 2}, {0: 200, bins // 2: 300, bins - 1: 200}):

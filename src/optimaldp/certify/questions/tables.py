@@ -84,13 +84,13 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
 
     Each is looked at near the place where the answer changes, at its ends, and as *far* from the place as is said.
     """
-    spec, size = mechanism.spec(), mechanism.cells
+    spec, size = mechanism.question.spec(), mechanism.question.cells
     known = MEANINGS.get(spec["kind"])
     meaning = own_meaning(mechanism) if known is None else partial(known, spec)
     lines: list[tuple[int, int, int, dict[int, int]]] = []
     if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
         pairs = list(combinations(sorted(cell for cell in {0, 1, size - 2, size - 1} if 0 <= cell < size), 2))
-        few = len(mechanism.answers) == 2 or known is None
+        few = len(mechanism.question.answers) == 2 or known is None
         lines += [(*pair, people, {}) for pair in pairs[: 6 if few else 2]]
     if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
         lines += _mixed(mechanism, people)
@@ -111,7 +111,7 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
 
 def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, dict[int, int]]]:
     """With people in all cells: questions about two numbers do not change while one of them is about nobody."""
-    spec, size = mechanism.spec(), mechanism.cells
+    spec, size = mechanism.question.spec(), mechanism.question.cells
     if mechanism.setting.public_groups:
         cells: Sequence[int] = cells_of_groups(spec, size)
         pairs = [pair for pair in combinations(cells, 2) if len({public_group(spec, cell) for cell in pair}) == 1]

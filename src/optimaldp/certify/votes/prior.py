@@ -55,13 +55,13 @@ class _Grid:
         self.levels = [epsilon for epsilon, _ in self.setting.levels]
         self.sizes = [people for _, people in self.setting.levels]
         self.exact = all(epsilon.exact_ratio is not None for epsilon in self.levels)
-        if mechanism.cells != 2 or mechanism.spec()["among"]:
+        if mechanism.question.cells != 2 or mechanism.question.spec()["among"]:
             raise ArithmeticError("the question is not one of yes and no about everybody")
         if prod(size + 1 for size in self.sizes) > _MOST_POINTS or sum(self.sizes) != self.setting.people:
             raise ArithmeticError("the levels are not those of a small table")
         if len(set(self.levels)) < len(self.levels) or max(self.levels) > self.setting.level.epsilon:
             raise ArithmeticError("a level is named twice, or is above the epsilon of the release")
-        spec = mechanism.spec()
+        spec = mechanism.question.spec()
         meaning = MEANINGS[spec["kind"]]
         self.points = list(product(*(range(size + 1) for size in self.sizes)))
         people = sum(self.sizes)

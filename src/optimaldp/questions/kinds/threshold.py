@@ -50,6 +50,7 @@ class Threshold(Question):
     # What follows from the words is made once: a release and its referee ask for it again and again.
     readings: tuple[Condition, ...] = field(init=False, compare=False, default=())
     tally: Tally = field(init=False, compare=False, default=Tally(()))
+    cells: int = field(init=False, compare=False, default=2)
     condition: LinearCondition = field(init=False, compare=False)
     where_is_among: bool = field(init=False, compare=False, default=False)
     needs_a_filter: bool = field(init=False, compare=False, default=False)
@@ -62,6 +63,7 @@ class Threshold(Question):
         vars(self).update(
             readings=own,
             tally=Tally(own + asked),
+            cells=4 if asked else 2,
             condition=make(self.comparison, self.bound),
             where_is_among=self.quantity == "share",
             needs_a_filter=self.predicate == EVERY_RECORD and not asked,

@@ -166,7 +166,7 @@ def test_without_a_delta_none_is_used() -> None:
     assert threshold_sides(count_condition(">=", 2), rows, Aim.EVERY_TABLE) == (Fraction(2, 3), Fraction(1, 3))
     typical = yes_probability_from(count_condition(">=", 3), [("ln(2)", 2, 1), ("ln(3)", 2, 2)])
     assert typical == yes_probability_from(count_condition(">=", 3), [("ln(2)", 2, 1), ("ln(3)", 2, 2)], "typical")
-    assert read_aim(None) is Aim.TYPICAL
+    assert read_aim("typical") is Aim.TYPICAL
 
 
 @pytest.mark.parametrize(("comparison", "holds"), [(">=", True), (">", False), ("<=", True), ("<", False)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Required, TypedDict
 from optimaldp.asking.promise import read_release_level
 from optimaldp.asking.request import OTHER, Groups, Request
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import AimLike, read_aim
+from optimaldp.laws.setting import Aim, AimLike, read_aim
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import check_options
@@ -88,7 +88,7 @@ class Draft:
             raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
         if self.levels is None and self.aim is not None:
             raise QuestionError("aim", str(self.aim), "goes with levels", "name the column of people's own levels")
-        question = as_question(self.question)
+        question = self.question if isinstance(self.question, Question) else as_question(self.question)
         if schema is not None and question.asks_the_schema:
             own_rows = self.unit is None and self.where is None and self.levels is None
             question = question.settled(schema, everybody_has_a_row=own_rows)
@@ -102,7 +102,7 @@ class Draft:
             neighbours,
             People(self.unit, self.reduce, self.reduce_order, self.where, self.declared_part, self.levels),
             None if self.by is None and self.groups is None else self._read_groups(),
-            read_aim(self.aim),
+            Aim.TYPICAL if self.aim is None else read_aim(self.aim),
             self.public_groups,
         )
 

@@ -156,7 +156,7 @@ def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | Non
     request, setting = prepared.request, prepared.mechanism.setting
     return Release(
         answer,
-        str(prepared.question),
+        prepared.question,
         request.level,
         request.neighbours,
         lambda: statement(prepared) | details_of(answer),
@@ -255,7 +255,7 @@ def _recorded(book: Ledger, request: Request, plan: CountingPlan, version: str |
     question = request.question if plan.options is None else request.question.with_options(plan.options)
     return Release(
         question.restored(entry.answer) if request.groups is None else entry.answer,
-        str(question),
+        question,
         request.level,
         request.neighbours,
         lambda: dict(entry.statement or {}),

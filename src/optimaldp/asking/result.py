@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from optimaldp.histograms.release import HistogramRelease
+    from optimaldp.questions.base import Question
 
 Statement = dict[str, Any]
 
@@ -31,7 +32,7 @@ class Release(Result):
     """A private answer that may be published, with what is proven about it. Nothing else in it was computed from the data."""
 
     answer: Any
-    question: str
+    asked: Question
     level: ApproximateDP
     neighbours: Neighbours
     stated: Callable[[], Statement] = field(compare=False)
@@ -51,6 +52,11 @@ class Release(Result):
     def warnings(self) -> tuple[str, ...]:
         """What a careful colleague would say: by names, types and public numbers alone."""
         return self.cautioned()
+
+    @cached_property
+    def question(self) -> str:
+        """The question as it is written."""
+        return str(self.asked)
 
     @cached_property
     def meaning(self) -> dict[str, Any]:

@@ -28,10 +28,8 @@ AimLike = str | Aim | Prior | Mapping[str, Any]
 """An aim as people write it: ``"typical"``, ``"every table"``, ``{"prior": 0.5}`` or ``"prior: 0.5"``."""
 
 
-def read_aim(value: AimLike | None) -> AnyAim:
-    """Read an aim from its name or its prior; ``None`` is the typical table."""
-    if value is None:
-        return Aim.TYPICAL
+def read_aim(value: AimLike) -> AnyAim:
+    """Read an aim from its name or its prior."""
     if isinstance(value, (Prior, Mapping)) or str(value).partition(":")[0].strip() == WORD:
         return read_prior(value)
     try:

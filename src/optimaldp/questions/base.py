@@ -7,7 +7,7 @@ true, how far a table is from another answer, and which mechanism answers it. No
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -75,9 +75,8 @@ class Question(ABC):
     def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
         """The least number of neighbour moves that change the true answer; ``math.inf`` if none can. Private."""
 
-    def distance(self, counts: Any, neighbours: Neighbours) -> Moves:
-        """What a chain counts: the flips, or a number never above them that one move changes by at most one. Private."""
-        return self.flips(counts, neighbours)
+    distance: Callable[[Any, Neighbours], Moves] | None = None
+    """What a chain counts instead of the flips: never more than they are, and one move changes it by at most one. Private."""
 
     @abstractmethod
     def mechanism(self, setting: Setting) -> QuestionMechanism:

@@ -109,8 +109,8 @@ class AtDistance(QuestionMechanism):
     )
 
     def law(self, table: Table) -> Law:
-        counts = self.question.fold(table.cells)
-        truth, moves = self.question.truth(counts), self.question.distance(counts, self.setting.neighbours)
-        chain = Chain(self.setting.level)
+        question, chain = self.question, Chain(self.setting.level)
+        counts, measure = question.fold(table.cells), question.distance or question.flips
+        truth, moves = question.truth(counts), measure(counts, self.setting.neighbours)
         # Where no table with this public number of people has another answer, the distance is infinite and nothing goes wrong.
         return Law((1 - truth, truth), lambda: [chain.error(moves - 1)])

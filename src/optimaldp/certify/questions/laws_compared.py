@@ -32,7 +32,7 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     """
     if level.epsilon.is_zero:
         return level
-    root = Fraction(float((-level.epsilon.ball() / 2).exp()))
+    root = Fraction(float(1 / level.epsilon.exp().sqrt()))
     if root * _GRID < 1:  # a large epsilon: 1/60 is small enough to be told from 0
         rational = Fraction(1, _GRID)
     else:

@@ -71,7 +71,8 @@ def _of_everybody(
     request: Request, question: Question, counted: Counted, losses: tuple[tuple[Epsilon, Epsilon], ...]
 ) -> tuple[Parts, tuple[Table, ...]]:
     by_level = _by_level(counted, dict(losses)) if losses else ()
-    setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
+    sizes = tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level)
+    setting = request.setting(sum(counted.cells.values()), sizes)
     table = Table(counted.cells, by_level)
     if isinstance(
         request.tally, KeyTally

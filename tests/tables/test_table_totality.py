@@ -28,6 +28,10 @@ def _times(unit: str, zone: str | None = None) -> pa.Table:
     return pa.table({"seen": pa.array(numbers, pa.int64()).cast(pa.timestamp(unit, tz=zone)), "vote": ["a"] * 10})
 
 
+def everybody_in(*counted: Any) -> int:
+    return sum(count_people(*counted).cells.values())
+
+
 def _sources(table: pa.Table, folder: Path) -> list[Any]:
     pq.write_table(table, folder / "t.parquet")
     return [table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype), folder / "t.parquet"]
@@ -41,7 +45,7 @@ def test_far_points_in_time_fail_no_query(tmp_path: Path, unit: str, zone: str |
         assert opened.schema["seen"].kind == "time"
         for text in ("seen >= timestamp '1999-12-31 00:00:00'", "seen < '1970-01-02'", "seen is null"):
             counted = count_people(opened, Tally((Condition(text),)))
-            assert counted.people == 10
+            assert sum(counted.cells.values()) == 10
             assert counted.counts[0] >= 1
         edges = tuple(datetime.date(year, 1, 1) for year in (1960, 1990, 2010))
         assert count_people(opened, Tally((Bins("seen", edges),))).counts[0] >= 1
@@ -76,7 +80,7 @@ def test_bytes_that_are_no_text_fail_no_query(tmp_path: Path, text: str) -> None
     for source in (open_source(table), open_source(path)):
         for _ in range(2):  # the source is still of use afterwards
             assert count_people(source, Tally((Condition(text),))).counts == (1, 3)
-        assert count_people(source, Tally((Condition("name is null and age = 2"),))).people == 4
+        assert everybody_in(source, Tally((Condition("name is null and age = 2"),))) == 4
         assert sum(count_people(source, KeyTally("name")).keys.values()) <= 3
 
 
@@ -95,12 +99,10 @@ def test_numbers_at_the_edges_of_their_types_fail_no_query() -> None:
     for name in table.column_names:
         for sign in ("+ 1", "* 3", "/ 0.001", "% 7", "- 5"):
             if (name, sign) != ("unsigned", "% 7"):
-                assert count_people(table, Tally((Condition(f"{name} {sign} > 0"),))).people == 4
-        assert (
-            count_people(table, Tally((Condition(f"-{name} > 0 or abs({name}) = 1 or round({name}) = 2"),))).people == 4
-        )
+                assert everybody_in(table, Tally((Condition(f"{name} {sign} > 0"),))) == 4
+        assert everybody_in(table, Tally((Condition(f"-{name} > 0 or abs({name}) = 1 or round({name}) = 2"),))) == 4
         for reading in (Bins(name, (F(-1), F(1, 3), F(10))), Steps(name, F(-5), F(5), F(1, 10)), Options(name, (0, 7))):
-            assert count_people(table, Tally((reading,))).people == 4
+            assert everybody_in(table, Tally((reading,))) == 4
         assert count_people(table, Tally((Steps(name, F(0), F(10), F(1)),))).cells == {
             9: 1 + (name in ("unsigned",)),
             0: 1 + (name not in ("unsigned", "double")),
@@ -114,7 +116,7 @@ WRITTEN = ["north", "NORTH", "north ", " north", "North", "norþ", None]
 def _overlap(source: Any, column: str = "region") -> list[int]:
     """How many people each written part has: no part may have another's."""
     vote = Tally((Condition("vote = 'a'"),))
-    return [count_people(source, vote, People(part=(column, part))).people for part in WRITTEN if part is not None]
+    return [everybody_in(source, vote, People(part=(column, part))) for part in WRITTEN if part is not None]
 
 
 def test_parts_are_compared_exactly_in_duckdb(tmp_path: Path) -> None:
@@ -190,5 +192,5 @@ def test_conditions_are_never_pasted_together(engine: Source) -> None:
         with pytest.raises(QuestionError):
             count_people(engine, Tally((Condition("ok"),)), People(part=("tier", "1"), where=where))
     part = People(part=("tier", "1"), where="order = 'zzz' or order = 'yes'")
-    everybody = count_people(engine, Tally((Condition("ok"),)), People(part=("tier", "1"))).people
-    assert count_people(engine, Tally((Condition("ok"),)), part).people == everybody
+    everybody = everybody_in(engine, Tally((Condition("ok"),)), People(part=("tier", "1")))
+    assert everybody_in(engine, Tally((Condition("ok"),)), part) == everybody

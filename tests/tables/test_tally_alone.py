@@ -68,7 +68,7 @@ def test_steps_are_counted_exactly(low: Any, high: Any, step: Any, number: Fract
 
 def test_counts_that_were_made_up() -> None:
     counted = Counted.of([3, 0, 2])
-    assert (counted.cells, counted.shape, counted.size, counted.people) == ({0: 3, 2: 2}, (3,), 3, 5)
+    assert (counted.cells, counted.shape, counted.size) == ({0: 3, 2: 2}, (3,), 3)
     assert counted.counts == (3, 0, 2)
     assert Counted({5: 1}, (2, 3)).counts == (0, 0, 0, 0, 0, 1)
     assert Counted({5: 1}, (2, 3)).dense({1: 4}) == (0, 4, 0, 0, 0, 0)

@@ -60,7 +60,8 @@ def prepare(
         parts, tables = _by_group(request, question, counted, request.groups)
     else:
         by_level = _by_level(counted, dict(losses)) if losses else ()
-        setting = request.setting(counted.people, tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level))
+        sizes = tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level)
+        setting = request.setting(sum(counted.cells.values()), sizes)
         table = Table(counted.cells, by_level)
         if isinstance(request.tally, KeyTally):  # which keys occur is private, and how many people there are unknown
             setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]

@@ -62,11 +62,10 @@ class Cell:
         """The cells as values; NULL where a cell does not fit."""
         if self.meaning in ("open", "text"):
             return text
-        write = writer(text)
         if self.meaning == "truth":
             yes, no = self.form or ("true", "false")
             lowered = text.lower()
-            return write.cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
+            return writer(text).cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
         if self.meaning in ("date", "time"):
             return self._moment(text)
         if self.form:
@@ -74,16 +73,16 @@ class Cell:
         whole = self.meaning == "whole"
         dtype = "int64" if whole else "float64"
         if self.sure:
-            return write.cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
-        return write.cases((text.re_search(_WHOLE if whole else _NUMBER), text.try_cast(dtype)))
+            return writer(text).cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
+        # Of a cell in another form nothing is left, and nothing is no number.
+        return text.re_extract(_WHOLE if whole else _NUMBER, 0).try_cast(dtype)
 
     def _moment(self, text: Any) -> Any:
-        write = writer(text)
         if self.form:
             return parsed_moment(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
         if self.meaning == "date":
-            return write.cases((text.re_search(_DATE), text.try_cast("date")))
-        return write.cases((text.re_search(_TIME), text.try_cast("timestamp")))
+            return text.re_extract(_DATE, 0).try_cast("date")
+        return text.re_extract(_TIME, 0).try_cast("timestamp")
 
 
 def _plain_number(text: Any, thousands: str, decimal: str) -> Any:

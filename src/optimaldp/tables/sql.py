@@ -100,6 +100,7 @@ class Value:
     lower, upper = _written("LOWER({})"), _written("UPPER({})")
     length = _written("LENGTH({})", "int64")
     like, re_search = _written("({} LIKE {})", "boolean"), _written("REGEXP_MATCHES({}, {})", "boolean")
+    re_extract = _written("REGEXP_EXTRACT({}, {}, {})")
     replace = _written("REPLACE({}, {}, {})")
     encoded = _written("ENCODE({})", "binary")
     try_strptime = _written("TRY_STRPTIME({}, {})", "timestamp")

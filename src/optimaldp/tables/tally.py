@@ -169,10 +169,6 @@ class Counted:
         return math.prod(self.shape)
 
     @property
-    def people(self) -> int:
-        return sum(self.cells.values())
-
-    @property
     def counts(self) -> tuple[int, ...]:
         """One count for each cell: only where there are few."""
         return self.dense(self.cells)

@@ -137,5 +137,5 @@ def test_nobody_changes_the_precision_in_the_middle_of_a_question(
     assert odp.release(TABLE, question, epsilon="0.5").answer is not None
     monkeypatch.undo()
     disturber.stop()
-    assert len(words) > 3
+    assert len(words) >= 3, "the examination, the draw and what is calculated a second time"
     assert set(words) == {"waits"}

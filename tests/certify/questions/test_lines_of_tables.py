@@ -112,19 +112,23 @@ def test_six_pairs_of_cells_where_answers_are_few_or_their_meaning_is_unknown() 
         lines = list(lines_of(MadeUp(answers, 10, spec, setting(20)), 20))
         assert [(one.first, one.second) for one in lines] == tried
         assert all(one.moving == 20 and not one.others for one in lines)
+    assert not list(lines_of(MadeUp(("yes", "no"), 1, count_spec(5), setting(20)), 20)), "from one cell nobody can go"
 
 
-def test_where_the_answer_changes_and_which_tables_are_looked_at() -> None:
+@pytest.mark.parametrize("bound", [150, 1, 2, 300])
+def test_where_the_answer_changes_and_which_tables_are_looked_at(bound: int) -> None:
     """The last table before the change; near it, at the ends, and as far away as is asked, on later lines less far."""
-    people, meaning, unknown = 300, yes_if(150, cell=2), {"kind": "nobody knows", "among": False}
+    people, meaning, unknown = 300, yes_if(bound, cell=2), {"kind": "nobody knows", "among": False}
     lines = list(lines_of(MadeUp(("yes", "no"), 3, unknown, setting(people), truth_=meaning), people, FAR))
-    assert [(one.first, one.second, one.change) for one in lines] == [(0, 1, people), (0, 2, 149), (1, 2, 149)]
+    change = bound - 1
+    assert [(one.first, one.second, one.change) for one in lines] == [(0, 1, people), (0, 2, change), (1, 2, change)]
     assert [list(one.places) for one in lines] == [
         places(people, people),
-        places(people, 149),
-        places(people, 149, FAR[:3]),
+        places(people, change),
+        places(people, change, FAR[:3] if change else FAR),  # one person alone makes no line on which it shows
     ]
-    assert [one.meaning({one.first: 150, one.second: 150}) for one in lines] == [1, 0, 0]
+    assert [one.meaning({one.first: people - change, one.second: change}) for one in lines] == [1, 1, 1]
+    assert [one.meaning({one.first: people - bound, one.second: bound}) for one in lines] == [1, 0, 0]
 
 
 SEVERAL = "share(a) >= 0.4 and share(b) >= 0.6"

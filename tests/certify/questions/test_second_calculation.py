@@ -132,6 +132,7 @@ def test_sums_are_counted_in_halves_of_the_finest_difference() -> None:
         ("compare(v, 'a', 'b')", (2, -2, 0), 0),
         ("mean(x, range=[1, 3]) >= 2", (-2, 0, 2, 0), 0),
         ("mean(x, range=[1, 3], step=2) >= 3", (-2, 0, 0), 0),  # all differences are 2
+        ("mean(x, range=[0, 3], step=1.5) > 0", (0, 2, 4, 0), 0),  # all are 3/2
     ):
         own = made(text)
         second = SecondCalculation.of(
@@ -176,6 +177,7 @@ def test_how_many_people_are_needed(comparison: str, more: int) -> None:
         ((2, -3), {0: 9}, 7, Fraction(7, 3), ADD_REMOVE),
         ((2, 5), {0: 3, 1: 1}, 6, Fraction(3, 2), ADD_REMOVE),
         ((2, 5), {0: 3, 1: 1}, 12, None, ADD_REMOVE),
+        ((1, 0), {0: 3}, 2, Fraction(2), SUBSTITUTION),
         ((0, 0), {0: 4}, 1, None, SUBSTITUTION),
         ((0, 0), {}, 1, None, ADD_REMOVE),
     ):
@@ -214,6 +216,25 @@ def test_errors_by_their_formulas() -> None:
     assert has_error(Fraction(9), level, none, chain=False)
     assert has_error(Fraction(3), level_of("0", "1/10"), Fraction(2, 10), chain=False)
     assert has_error(Fraction(9), level_of("0", "1/10"), none, chain=False)
+    # At e^epsilon = 3: 0.9/4, then (c - 0.1)/3.
+    level, beta = level_of("ln(3)", "1/10"), Fraction(1, 10) / (2 + Fraction(2, 10))
+    for flips, exact in ((1, Fraction(9, 40)), (2, Fraction(1, 24))):
+        assert has_error(Fraction(flips), level, exact, chain=True), flips
+    assert has_error(Fraction(1), level, (Fraction(1, 6) - beta) / (1 - 2 * beta), chain=False)
+
+
+@pytest.mark.parametrize("delta", ["0", "1/10"])
+def test_an_enclosure_that_is_too_wide_confirms_nothing(delta: str) -> None:
+    """It holds the right number and many others."""
+    own = made("count(p) >= 2", delta=delta)
+    second = SecondCalculation.of(own)
+    assert second is not None
+    with precision(second.bits):
+        yes, no = map(ball, own.law(Table({0: 3})).probabilities())
+        for bits, sharp in ((160, True), (90, False)):
+            wide = Ball(no, Ball(2) ** -bits)
+            assert wide.overlaps(no)
+            assert second.agrees({0: 3}, [yes, wide]) is sharp, bits
 
 
 # --- the sum behind a question of people's own levels --------------------------------------------------------------------

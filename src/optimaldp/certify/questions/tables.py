@@ -6,6 +6,7 @@ referee knows about neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ from optimaldp.certify.questions.meanings import MEANINGS, Meaning, cells_of_gro
 from optimaldp.privacy import Neighbours
 
 _MOST_PEOPLE = 4
-_WORK = 800  # neighbouring pairs of small tables that are compared
+_WORK = 800  # tables of one size, times the ways in which one person can move
 _MOST_MIXED = 16  # cells that are all occupied at once; of more the watched ones are
 _MIXED_LINES = 4
 _NEAR = 3
@@ -42,25 +43,20 @@ def small_tables(
     cells: Sequence[int], relation: Neighbours, group: Group | None = None
 ) -> tuple[dict[People, set[People]], int]:
     """Every table of up to so many people as the work allows, with its neighbours; and how many people that are."""
-    near: dict[People, set[People]] = {(): set()}
-    replaced, pairs, most = relation is Neighbours.SUBSTITUTION, 0, 0
+    replaced, size = relation is Neighbours.SUBSTITUTION, len(cells)
+    # Of so many people all tables or none: a rule that is easy to say. Where people come, the largest of them gets one more.
+    most = max(n for n in range(_MOST_PEOPLE + 1) if math.comb(size + n - 1, n) * size**2 <= _WORK)
+    largest = most if replaced else most + 1
+    near: dict[People, set[People]] = {
+        table: set() for people in range(largest + 1) for table in combinations_with_replacement(cells, people)
+    }
     swaps = [(a, b) for a, b in combinations(cells, 2) if group is None or group(a) == group(b)]
-    for people in range(int(replaced), _MOST_PEOPLE + 1):
-        tables = list(combinations_with_replacement(cells, people))
-        if pairs + len(tables) * len(cells) ** 2 > _WORK:
-            break  # of this many people all tables or none: a rule that is easy to say
-        near |= {table: set() for table in tables if table not in near}
-        most = people
-        for rest in combinations_with_replacement(cells, people - replaced):
-            # With one person more: the tables that this makes are neighbours of the rest, or of each other.
-            larger = {cell: tuple(sorted((*rest, cell))) for cell in cells}
-            linked = (
-                [(larger[a], larger[b]) for a, b in swaps] if replaced else [(rest, larger[cell]) for cell in cells]
-            )
-            for here, there in linked:
-                near.setdefault(here, set()).add(there)
-                near.setdefault(there, set()).add(here)
-            pairs += len(linked) * (2 if replaced else 1)
+    for rest in near:
+        if len(rest) < largest:  # with one person more: what this makes are neighbours of each other, or of the rest
+            more = {cell: tuple(sorted((*rest, cell))) for cell in cells}
+            for here, there in [(more[a], more[b]) for a, b in swaps] if replaced else [(rest, more[c]) for c in cells]:
+                near[here].add(there)
+                near[there].add(here)
     return near, most
 
 
@@ -91,7 +87,7 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
     if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
         pairs = list(combinations(sorted(cell for cell in {0, 1, size - 2, size - 1} if 0 <= cell < size), 2))
         few = len(mechanism.question.answers) == 2 or known is None
-        lines += [(*pair, people, {}) for pair in pairs[: 6 if few else 2]]
+        lines += [(*pair, people, {}) for pair in (pairs if few else pairs[:2])]
     if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
         lines += _mixed(mechanism, people)
     for first, second, moving, others in lines:

@@ -42,14 +42,14 @@ class Epsilon:
     """A whole number that a finite epsilon does not exceed: the next one, if ``ratio`` is 1."""
     parts_hash: int = field(init=False, compare=False, hash=True)
     """Kept: a fraction's own hash takes a modular inverse, and levels are looked up often."""
-    balls: dict[int, Ball] = field(init=False, compare=False)
-    exponentials: dict[int, Ball] = field(init=False, compare=False)
+    kept_balls: dict[int, Ball] = field(init=False, compare=False)
+    kept_exponentials: dict[int, Ball] = field(init=False, compare=False)
     """Enclosures by precision. Balls are not changed in place, so one serves everybody who computes with so many bits."""
 
     def __post_init__(self) -> None:
         # Made once: these are looked at far more often than an epsilon is made.
         plain, ratio, known = self.plain, self.ratio, vars(self)
-        known.update(balls={}, exponentials={})
+        known.update(kept_balls={}, kept_exponentials={})
         if plain is None or ratio is None:
             known.update(infinite=True, is_zero=False, exact_ratio=None, leading_zeros=0, ceiling=0, parts_hash=0)
             return
@@ -99,7 +99,7 @@ class Epsilon:
 
     def ball(self) -> Ball:
         """Enclose epsilon itself at the current precision."""
-        bits, kept = context.prec, self.balls
+        bits, kept = context.prec, self.kept_balls
         if (enclosed := kept.get(bits)) is None:
             plain, ratio = self.finite_parts
             with precision(bits):
@@ -111,7 +111,7 @@ class Epsilon:
 
     def exp(self) -> Ball:
         """Enclose ``e^epsilon`` at the current precision."""
-        bits, kept = context.prec, self.exponentials
+        bits, kept = context.prec, self.kept_exponentials
         if (enclosed := kept.get(bits)) is None:
             plain, ratio = self.finite_parts
             with precision(bits):

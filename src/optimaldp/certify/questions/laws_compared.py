@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.laws.setting import Table
-from optimaldp.privacy import ApproximateDP, Epsilon, approximate
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon
 from optimaldp.privacy.balls import Ball, Rational, ball, precision
 from optimaldp.privacy.trajectory import Number
 
@@ -38,7 +38,8 @@ def stand_in(level: ApproximateDP) -> ApproximateDP:
     else:
         parts = math.ceil(_GRID / (1 - root)) if root < 1 else _FINEST
         rational = Fraction(math.floor(root * parts) if root < 1 else parts - 1, parts)
-    return approximate(Epsilon(Fraction(0), 1 / rational**2), level.delta)
+    larger = (Bound(Epsilon(Fraction(0), 1 / rational**2), level.delta),)
+    return ApproximateDP(larger, larger)
 
 
 def close(first: Sequence[Number], second: Sequence[Number], ratio: Number, delta: Number) -> bool:

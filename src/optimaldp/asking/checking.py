@@ -36,7 +36,7 @@ def check_request(
     _conditions_parse(request)
     if data is not None:
         opened = open_source(data, types=types)
-        request = draft.request(opened.schema)
+        request = request.settled(opened.schema)
         plan_counting(opened, request.tally, replace(request.people, levels=None))
     return request
 

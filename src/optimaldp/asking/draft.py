@@ -15,7 +15,6 @@ from optimaldp.laws.setting import Aim, AimLike, read_aim
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.literals import check_options
-from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Option, People
 
 if TYPE_CHECKING:
@@ -80,18 +79,14 @@ class Draft:
             declared_part=None if own is None else (str(own.column), own.value),
         )
 
-    def request(self, schema: Schema | None = None) -> Request:
-        """What was written, read and checked as far as that is possible without a row; with a *schema*, what the types of the
-        columns alone decide is decided."""
+    def request(self) -> Request:
+        """What was written, read and checked as far as that is possible without a table."""
         if self.part is not None and self.declared_part is None:
             rule = "means nothing without a ledger that declares it"
             raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
         if self.levels is None and self.aim is not None:
             raise QuestionError("aim", str(self.aim), "goes with levels", "name the column of people's own levels")
         question = self.question if isinstance(self.question, Question) else as_question(self.question)
-        if schema is not None and question.asks_the_schema:
-            own_rows = self.unit is None and self.where is None and self.levels is None
-            question = question.settled(schema, everybody_has_a_row=own_rows)
         neighbours = Neighbours(self.neighbours or Neighbours.SUBSTITUTION)
         if self.declared_part is not None and neighbours is not Neighbours.SUBSTITUTION:
             rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"

@@ -19,7 +19,7 @@ from optimaldp.laws.setting import AimLike, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
-from optimaldp.sampling import SystemBits
+from optimaldp.sampling import BitSource, SystemBits
 from optimaldp.tables import Source, count_checked, open_source, plan_counting
 from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.tally import Counted, Option
@@ -131,16 +131,18 @@ def release_each(
     clock = None if answer_after is None else Clock(answer_after)
     if not drafts:
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
+    bits = SystemBits()  # first: a broken generator is refused before anything is read or spent
+    requests = [draft.request() for draft in drafts] if ledger is None else []
     opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
     try:
         if ledger is not None:
-            return _with_ledger(opened, drafts, ledger)
-        requests = [draft.request(opened.schema) for draft in drafts]
+            return _with_ledger(opened, drafts, ledger, bits)
+        requests = [one.settled(opened.schema) if one.question.asks_the_schema else one for one in requests]
         plans = [plan_counting(opened, request.tally, request.people) for request in requests]
         made = []
         for request, plan in zip(requests, plans):
             prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
-            answer = withhold_details(lambda: prepared.draw(tables, SystemBits()))  # noqa: B023
+            answer = withhold_details(lambda: prepared.draw(tables, bits))  # noqa: B023
             made.append(_made(answer, opened, prepared))
         return made
     except QuestionError:
@@ -166,28 +168,35 @@ def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | Non
     )
 
 
-def _with_ledger(opened: Source, drafts: Sequence[Draft], ledger: Ledger | str | os.PathLike[str]) -> list[Release]:
+def _with_ledger(
+    opened: Source, drafts: Sequence[Draft], ledger: Ledger | str | os.PathLike[str], bits: BitSource
+) -> list[Release]:
     """Spend first, then draw: a crash may lose budget, never privacy."""
     from optimaldp.ledger import Ledger, open_ledger
 
     if isinstance(ledger, Ledger):
-        return _spend_and_draw(opened, drafts, ledger)
+        return _spend_and_draw(opened, drafts, ledger, bits)
     with open_ledger(ledger) as book:
-        return _spend_and_draw(opened, drafts, book)
+        return _spend_and_draw(opened, drafts, book, bits)
 
 
-def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger) -> list[Release]:
-    requests = [draft.completed(book).request(opened.schema) for draft in drafts]
+def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger, bits: BitSource) -> list[Release]:
+    asked = [draft.completed(book).request() for draft in drafts]
+    requests = [one.settled(opened.schema) if one.question.asks_the_schema else one for one in asked]
     plans = [plan_counting(opened, request.tally, request.people) for request in requests]
     version = opened.version()
     known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]
     fresh = [(request, plan) for request, plan, recorded in zip(requests, plans, known) if recorded is None]
-    released = iter(_paid(opened, fresh, book, version) if fresh else [])
+    released = iter(_paid(opened, fresh, book, version, bits) if fresh else [])
     return [recorded if recorded is not None else next(released) for recorded in known]
 
 
 def _paid(
-    opened: Source, fresh: Sequence[tuple[Request, CountingPlan]], book: Ledger, version: str | None
+    opened: Source,
+    fresh: Sequence[tuple[Request, CountingPlan]],
+    book: Ledger,
+    version: str | None,
+    bits: BitSource,
 ) -> list[Release]:
     from optimaldp.ledger import Charge
 
@@ -204,7 +213,7 @@ def _paid(
         for one, _, weightless in prepared
     ]
     reservations = book.reserve_together(charges, **agreed)
-    answers = [withhold_details(lambda: one.draw(tables, SystemBits())) for one, tables, _ in prepared]  # noqa: B023
+    answers = [withhold_details(lambda: one.draw(tables, bits)) for one, tables, _ in prepared]  # noqa: B023
     made = [_made(answer, opened, one, book.opening.dataset) for answer, (one, _, _) in zip(answers, prepared)]
     book.record_together([(held, one.answer, one.statement) for held, one in zip(reservations, made)])
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.prior import Prior
@@ -10,6 +10,7 @@ from optimaldp.laws.setting import Aim, AnyAim, Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
+from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import KeyTally, Option, Options, People, Tally
 
 OTHER = "(other)"
@@ -76,6 +77,12 @@ class Request:
                 raise QuestionError("by", self.groups.column, f"does not go with {question}", "ask it without groups")
             tally = Tally((Options(self.groups.column, self.groups.listed), *tally.readings))
         vars(self).update(tally=tally)
+
+    def settled(self, schema: Schema) -> Request:
+        """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
+        people = self.people
+        own_rows = people.unit is None and people.where is None and people.levels is None
+        return replace(self, question=self.question.settled(schema, everybody_has_a_row=own_rows))
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 import optimaldp as odp
 from optimaldp.asking import preparing, waiting
 from optimaldp.errors import InputError, QuestionError, ReleaseError, TableError
-from optimaldp.tables import source as sources
+from optimaldp.tables.arrow_feed import DatasetFeed
 
 TABLE = pyarrow.table({"smokes": ["yes", "no"] * 20})
 
@@ -41,7 +41,7 @@ def test_a_failure_after_reading_waits_too(where: str, slept: list[float], monke
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError("Zyzzogeton")
 
-    target = (sources, "_fetch_fed") if where == "reading" else (preparing, "certify")
+    target = (DatasetFeed, "fetch") if where == "reading" else (preparing, "certify")
     monkeypatch.setattr(*target, fails)
     with pytest.raises((ReleaseError, TableError)) as caught:
         odp.release(TABLE, "majority(smokes = 'yes')", epsilon=1, answer_after=2)

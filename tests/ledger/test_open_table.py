@@ -72,7 +72,7 @@ def test_a_refusal_reads_and_samples_nothing(table: OpenTable, monkeypatch: pyte
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("data was counted for a question that cannot be paid")
 
-    monkeypatch.setattr("optimaldp.tables.source.Source.fetch", never)
+    monkeypatch.setattr("optimaldp.tables.counting.without_engine_message", never)
     with pytest.raises(BudgetError, match=r"needs epsilon 0\.5 but 0\.2 remains \(1\.8 of 2 spent in 1 entry\)"):
         table.ask(SMOKERS, epsilon=0.5)
     with pytest.raises(odp.errors.ReleaseError):  # this is where data is counted: one that can be paid comes here

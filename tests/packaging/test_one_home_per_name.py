@@ -17,7 +17,6 @@ PUBLIC = {
     "compare": {
         "mechanisms/dominance.py",
         "questions/kinds/compare.py",
-        "tables/terms.py",
     },  # always said with its module
 }
 

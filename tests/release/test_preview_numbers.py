@@ -119,7 +119,7 @@ def test_command_line_reads_no_table(
 ) -> None:
     picture, table = tmp_path / "p.svg", tmp_path / "t.csv"
     table.write_text("x\n" + "yes\n" * 1000)
-    monkeypatch.setattr("optimaldp.tables.source.Source.fetch", lambda *_: pytest.fail("a row was read"))
+    monkeypatch.setattr("optimaldp.tables.counting.without_engine_message", lambda *_: pytest.fail("a row was read"))
     arguments = ["preview", "--data", str(table), "--question", "majority(x = 'yes')", "--epsilon", "1", "--json"]
     monkeypatch.setattr(sys, "argv", ["optimaldp", *arguments, "--plot", str(picture), "--n", "100"])
     try:

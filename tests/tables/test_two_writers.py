@@ -30,8 +30,10 @@ from optimaldp.tables import (
     Steps,
     Tally,
     count_people,
+    counting,
     csv_files,
     open_source,
+    plan_counting,
     sql,
 )
 from optimaldp.tables.arrow_feed import DatasetFeed
@@ -219,6 +221,16 @@ def test_both_writers_count_the_same(
     assert few == _counts(by_ibis, tally, settings)
     monkeypatch.setattr(csv_files, "_SMALL", 0)
     assert few == _counts(own, tally, settings)
+
+
+@pytest.mark.parametrize("small", [0, 2**20], ids=["streamed", "handed over"])
+def test_no_name_in_a_file_is_written_into_a_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(csv_files, "_SMALL", small)
+    (tmp_path / "t.csv").write_text('b,"Zyzzo""geton; --"\n1,x\n2,y\n3,x\n')
+    source = open_source(tmp_path / "t.csv")
+    tally = Tally((Options('Zyzzo"geton; --', ("x",)), Condition("b > 1")))
+    assert "Zyzzo" not in counting._query(source.table, plan_counting(source, tally)).text
+    assert count_people(source, tally).counts == (1, 1, 1, 0)
 
 
 def test_most_forms_tell_rows_apart(own: Source) -> None:

@@ -90,9 +90,10 @@ class CsvFiles:
             for line in lines:
                 cells = split_line(line.removesuffix(b"\r"), mark)
                 for place, column in zip(places, columns):
+                    cell = cells[place] if place < len(cells) else b""
                     # NULL where the line has no such cell, where it is empty and where its bytes are no text.
                     try:
-                        column.append(cells[place].decode(self.encoding) if cells[place:] and cells[place] else None)
+                        column.append(cell.decode(self.encoding) if cell else None)
                     except UnicodeError:
                         column.append(None)
         return columns
@@ -112,7 +113,9 @@ class CsvFiles:
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 if lines.odd:
                     cut = [split_line(line, mark) for line in lines.odd]
-                    columns = [[(cells[place] or None) if cells[place:] else None for cells in cut] for place in places]
+                    columns = [
+                        [cells[place] or None if place < len(cells) else None for cells in cut] for place in places
+                    ]
                     arrays = [decoded(pa.array(column, pa.binary()), self.encoding) for column in columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -153,7 +156,8 @@ def _header(paths: list[str], codec: str, delimiter: str | None) -> tuple[str, t
     It is public, so its text may be shown: what does not look like one line of names is refused unseen.
     """
     remedy = "a CSV starts with a line that names its columns, and lines end with a line feed"
-    mark, known = delimiter or "", list[tuple[str, ...]]()
+    mark = delimiter or ""
+    known: list[tuple[str, ...]] = []
     for path in paths:
         with closing(_unpacked(path) if path.lower().endswith(_PACKED) else open(path, "rb")) as file:
             text = bytes(file.read(_LONGEST_HEADER))

@@ -1,4 +1,4 @@
-"""The grammar of predicates: text in, typed terms out, by one method for each kind of sqlglot node that is allowed."""
+"""The grammar of predicates: text in, typed terms out, kind by kind of the sqlglot nodes that are allowed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Reader:
 
     def number(self, node: exp.Expr) -> Term:
         """Read a node that must be a number."""
-        term = terms.read_as(self.read(node), "whole")  # which a whole number stays
+        term = terms.read_as(self.read(node), "whole")  # open text is a number here; whole numbers stay whole
         if term.kind not in ("whole", "real"):
             raise QuestionError("predicate", term.text, "is not a number", "arithmetic needs number columns")
         return term

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from made_up import ADD_REMOVE, MadeUp, at_table, in_clear, setting
+from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, at_table, in_clear, level_of, setting
 
 from optimaldp.certify.questions.referee import _public_size
 from optimaldp.certify.questions.tables import lines_of
@@ -91,6 +91,33 @@ def test_very_far_tables_are_tried_on_the_first_line_on_which_the_answer_changes
     never = line(people, 150 - 1 + 101, 1, 2)
     told = at_table(never, in_clear())
     assert not refused(MadeUp(("yes", "no"), 3, asked, setting(people), told, truth_=meaning))
+
+
+@pytest.mark.parametrize(
+    ("relation", "epsilon", "delta", "grown", "given"),
+    [
+        (SUBSTITUTION, "ln(2)", "1/100", 16, Fraction(15, 100)),
+        (SUBSTITUTION, "ln(3)", "1/1000", 81, Fraction(40, 1000)),
+        (SUBSTITUTION, "ln(3)", "0", 81, Fraction(0)),
+        (SUBSTITUTION, "0", "1/100", 1, Fraction(4, 100)),
+        (ADD_REMOVE, "ln(2)", "1/1000", 256, Fraction(255, 1000)),
+        (ADD_REMOVE, "0", "1/100", 1, Fraction(8, 100)),
+    ],
+)
+def test_what_changes_between_two_tables_shows_at_them(
+    relation: Any, epsilon: str, delta: str, grown: int, given: Fraction
+) -> None:
+    """Three people behind the change and seven: four moves, or eight, lie between them, and none of these is looked at."""
+    asked = setting(1000 if relation is SUBSTITUTION else None, relation, level=level_of(epsilon, delta))
+    least = (Fraction(1, 2) - given) / grown
+    for seldom, refused_for in ((least * Fraction(99, 100), "several people"), (least * Fraction(101, 100), "")):
+
+        def spoiled(cells: dict[int, int], seldom: Fraction = seldom) -> list[Fraction] | None:
+            return [seldom, 1 - seldom] if cells.get(0, 0) < 495 else None
+
+        made_up = MadeUp(("yes", "no"), 2, count_spec(500), asked, spoiled)
+        assert refused_for in refused(made_up), seldom
+        assert bool(refused(made_up)) is bool(refused_for)
 
 
 @pytest.mark.parametrize("name", ["smoothed rank", "flip", "flip+"])

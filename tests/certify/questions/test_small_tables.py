@@ -130,7 +130,7 @@ def test_moves_are_searched_where_all_cells_are_watched() -> None:
     assert failure(made(cells=6, moves_=lambda cells: 9))[0] == ""
 
 
-@pytest.mark.parametrize(("cells", "people"), [(2, 4), (3, 4), (4, 4), (5, 2), (9, 2)])
+@pytest.mark.parametrize(("cells", "people"), [(2, 4), (3, 4), (4, 4), (5, 2), (6, 2), (9, 2)])
 def test_how_many_people_the_tables_have(cells: int, people: int) -> None:
     """As many as eight hundred pairs allow; all of them are tried over the watched cells."""
     fine = made(cells=cells, moves_=moves_of_count(SUBSTITUTION))
@@ -141,6 +141,10 @@ def test_how_many_people_the_tables_have(cells: int, people: int) -> None:
     watched = watched_cells(cells, 5)
     for table in ({watched[0]: people}, {watched[-1]: people}, {watched[1]: people - 1, watched[-2]: 1}):
         assert failure(replace(fine, spoiled=at_table(table, in_clear(1))))[0], table
+
+
+def test_from_one_cell_nobody_can_go() -> None:
+    assert failure(made(cells=1, asked=UNKNOWN, moves_=lambda cells: float("inf"))) == ("", 4)
 
 
 def test_of_five_cells_tables_of_two_are_searched() -> None:

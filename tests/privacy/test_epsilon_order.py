@@ -134,8 +134,7 @@ def test_enclosures_are_kept_for_a_few_precisions() -> None:
         with precision(bits):
             assert epsilon.ball() is epsilon.ball()
             assert epsilon.exp() is epsilon.exp()
-        assert max(len(epsilon.kept_balls), len(epsilon.kept_exponentials)) <= 8
-        assert bits in epsilon.kept_balls
+        assert len(epsilon.kept_balls) == len(epsilon.kept_exponentials) == (bits - 60) % 8 + 1
 
 
 def test_text_of_epsilon() -> None:

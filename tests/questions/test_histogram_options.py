@@ -119,7 +119,9 @@ def test_the_referee_rejects_wrong_rows(flaw):
 
         size = len(vertices)
         rows = vertices, (0, 1), np.eye(size, dtype=int)
-    broken = type("Broken", (), {"rows": lambda _: rows, "answers": mechanism.answers, "setting": mechanism.setting})()
+    broken = type(
+        "Broken", (), {"rows": lambda _: rows, "question": mechanism.question, "setting": mechanism.setting}
+    )()
     assert not examine_rows(broken).private
 
 

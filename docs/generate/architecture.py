@@ -1,6 +1,6 @@
 """Six real calls, traced: which packages they pass through, how many modules and functions, how deep; and the picture.
 
-python docs/generate/architecture.py            prints the table
+python docs/generate/architecture.py            prints the table; names of calls behind it: of these alone
 python docs/generate/architecture.py --write    rewrites the table and the pictures of docs/architecture.md
 python docs/generate/architecture.py --json     prints the numbers, so that two versions can be compared
 """
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -33,6 +33,7 @@ HEADER = (
     "depth",
     "packages, in the order they are entered (doors used)",
 )
+STORY = "asking"
 _NO_FUNCTION = ("<module>", "<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>", "<lambda>")
 
 
@@ -49,6 +50,8 @@ class Walk:
     packages: list[str] = field(default_factory=list)
     doors: set[tuple[str, str]] = field(default_factory=set)
     """The functions that were called from another package."""
+    stays: list[str] = field(default_factory=list)
+    """The packages into which ``asking``, which tells the story of a release, goes itself, one after the other."""
 
     @property
     def modules(self) -> set[str]:
@@ -71,6 +74,7 @@ class Walk:
             "modules": len(self.modules),
             "functions": len(self.functions),
             "depth": self.depth,
+            "stays": self.stays,
             "packages": {p: {"doors": self.doors_of(p), "calls": self.entries(p)} for p in self.packages},
         }
 
@@ -112,6 +116,8 @@ class _Tracer:
         walk.functions.add((module, code.co_qualname))
         if package not in walk.packages:
             walk.packages.append(package)
+        if above == STORY != package and walk.stays[-1:] != [package]:
+            walk.stays.append(package)
         if above != package:
             walk.crossings[above, package] += 1
             walk.doors.add((module, code.co_qualname))
@@ -202,10 +208,10 @@ def trace(name: str) -> Walk:
     return walk
 
 
-def trace_all() -> list[Walk]:
+def trace_all(names: Iterable[str] = CALLS) -> list[Walk]:
     """Every call in a process of its own: what one call has cached must not shorten the walk of the next."""
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        return [pool.apply(trace, (name,)) for name in CALLS]
+        return [pool.apply(trace, (name,)) for name in names]
 
 
 def table(walks: list[Walk]) -> str:
@@ -272,8 +278,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Trace six calls through the packages of optimaldp.")
     parser.add_argument("--write", action="store_true", help="rewrite docs/architecture.md and its pictures")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    parser.add_argument("calls", nargs="*", metavar="CALL", help=f"some of the calls: {', '.join(CALLS)}")
     options = parser.parse_args(arguments)
-    walks = trace_all()
+    if unknown := set(options.calls) - set(CALLS):
+        parser.error(f"unknown calls: {', '.join(sorted(unknown))}")
+    walks = trace_all(CALLS if options.write or not options.calls else options.calls)
     if options.json:
         print(json.dumps({walk.name: walk.numbers() for walk in walks}, indent=2))
     else:

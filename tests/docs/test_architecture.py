@@ -62,6 +62,24 @@ def test_a_walk_counts_modules_functions_depth_and_doors(walk: Walk) -> None:
         ("front", "numbers"): 1,
     }
     assert [walk.doors_of(package) for package in walk.packages] == [1, 1, 1]
+    assert walk.stays == [], "nothing in it tells a story"
+
+
+def test_a_stay_ends_when_the_story_goes_elsewhere(monkeypatch: pytest.MonkeyPatch, walk: Walk) -> None:
+    monkeypatch.setattr("generate.architecture.STORY", "front")
+    functions = _pretend(
+        {
+            "optimaldp.front": "def ask():\n    for name in ('read', 'read', 'number', 'read'):\n        others[name]()",
+            "optimaldp.store": "def read():\n    return others['number']()",
+            "optimaldp.numbers": "def number():\n    return 1",
+        }
+    )
+    sys.setprofile(_Tracer(walk))
+    try:
+        functions["ask"]()
+    finally:
+        sys.setprofile(None)
+    assert walk.stays == ["store", "numbers", "store"]
 
 
 def test_what_an_import_runs_is_not_counted() -> None:
@@ -97,21 +115,34 @@ def test_a_table_has_a_row_for_each_walk(walk: Walk) -> None:
 
 
 CEILINGS = {
-    "release(csv)": 172,
-    "release(csv) again": 122,
-    "design": 179,
-    "ask with ledger": 311,
-    "histogram": 236,
-    "studio request": 401,
+    "release(csv)": 97,
+    "release(csv) again": 78,
+    "design": 174,
+    "ask with ledger": 265,
+    "histogram": 205,
+    "studio request": 334,
 }
 """Named functions that each call may pass: decision 0008 says when a number may be raised."""
+FIRST_VERSION = 195
+"""Named functions that release(csv) passed in the first version: the aim is half of them."""
+
+
+def traced(*calls: str) -> dict[str, Any]:
+    script = ROOT / "docs" / "generate" / "architecture.py"
+    command = [sys.executable, str(script), "--json", *calls]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(ROOT))
+    walks: dict[str, Any] = json.loads(run.stdout)
+    return walks
+
+
+def test_a_release_passes_half_of_the_functions_and_enters_each_package_once() -> None:
+    walk = traced("release(csv)")["release(csv)"]
+    assert walk["functions"] <= CEILINGS["release(csv)"] <= FIRST_VERSION / 2
+    assert walk["stays"] == ["sampling", "privacy", "tables", "questions", "certify"]
 
 
 @pytest.mark.slow
 def test_the_walks_do_not_grow_unseen() -> None:
-    script = ROOT / "docs" / "generate" / "architecture.py"
-    command = [sys.executable, str(script), "--json"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(ROOT))
-    walks = json.loads(run.stdout)
+    walks = traced()
     assert set(walks) == set(CALLS) == set(CEILINGS)
     assert {name: walk["functions"] for name, walk in walks.items() if walk["functions"] > CEILINGS[name]} == {}

@@ -216,6 +216,7 @@ class SqlTable:
         """These values alone; where the rows are grouped, beside what they are grouped by."""
         keys = {name: self.columns[name] for name in self.grouped}
         wanted = keys | values
+        assert all(name.isidentifier() for name in wanted), "a name of the table's own would be written into the query"
         written = ", ".join(f'{value.text} AS "{name}"' for name, value in wanted.items())
         groups = f" GROUP BY {', '.join(key.text for key in keys.values())}" if keys else ""
         needs = self.needs.union(*(value.needs for value in wanted.values()))

@@ -86,10 +86,10 @@ def examine_release(mechanism: Any) -> Finding:
         races = [check_close_races] if kind == "winner" and len(mechanism.question.answers) > 1 else []
         checks, epsilon, delta = [*own.checks], mechanism.setting.level.epsilon, mechanism.setting.level.delta
         tiny = epsilon.leading_zeros + (delta.denominator.bit_length() - delta.numerator.bit_length() if delta else 0)
-        finely = precision(_BITS + 3 * (tiny + epsilon.ceiling))  # tells e^epsilon from 1, and delta from 0
+        working = precision(_BITS + 3 * (tiny + epsilon.ceiling))  # tells e^epsilon from 1, and delta from 0
         for look in (_small_tables, _public_size, *races, _sampler):
             # A draw is looked at as it will be made: at no precision but its own.
-            with nullcontext() if look is _sampler else finely:
+            with nullcontext() if look is _sampler else working:
                 failure, words = look(mechanism)
             if failure:
                 return Finding(False, tuple(checks), failure)

@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
@@ -88,13 +89,29 @@ def test_the_spend_is_durable_before_the_draw(table: OpenTable, file: Path, monk
         seen.append(len(odp.ledger.open_ledger(file).history()))  # by another reader, before any bit was drawn
         raise RuntimeError("5 of 100")
 
-    monkeypatch.setattr(sys.modules["optimaldp.asking.releasing"], "SystemBits", broken)
+    bits = SimpleNamespace(take=broken)
+    monkeypatch.setattr(sys.modules["optimaldp.asking.releasing"], "SystemBits", lambda: bits)
     with pytest.raises(odp.errors.OptimalDPError) as caught:
         table.ask(SMOKERS, epsilon=0.5)
     assert seen == [1]
     assert "5 of 100" not in str(caught.value)
     assert [line.recorded for line in table.history()] == [None]
     assert str(table.remaining.epsilon) == "1.5"
+
+
+def test_a_broken_generator_is_refused_before_anything_is_read_or_spent(
+    table: OpenTable, survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("data was counted")
+
+    monkeypatch.setattr("optimaldp.tables.counting.without_engine_message", never)
+    monkeypatch.setattr("optimaldp.sampling.bits.os.urandom", bytes)  # nothing but zeros
+    with pytest.raises(odp.errors.RandomnessError):
+        table.ask(SMOKERS, epsilon=0.5)
+    with pytest.raises(odp.errors.RandomnessError):
+        odp.release(survey, SMOKERS, epsilon=0.5)
+    assert not table.history()
 
 
 def test_a_bad_question_spends_nothing(table: OpenTable) -> None:

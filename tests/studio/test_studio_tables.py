@@ -345,7 +345,7 @@ def test_a_worker_that_dies_after_the_spend_is_told_from_the_ledger(
         "import sys\n"
         "if '-m' in sys.orig_argv and 'optimaldp.studio.worker' in sys.orig_argv:\n"
         "    import os, optimaldp.asking.releasing as releasing\n"
-        "    releasing.SystemBits = lambda: os._exit(9)\n"
+        "    releasing.SystemBits = type('Bits', (), {'take': lambda *_: os._exit(9)})\n"
     )
     desk.get("/api/session")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))

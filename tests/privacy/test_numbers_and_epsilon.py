@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimaldp.errors import InputError, LevelError
-from optimaldp.privacy import Epsilon, read_number, read_probability
+from optimaldp.privacy import Epsilon, level, read_number, read_probability
 from optimaldp.privacy.balls import Ball, context, precision
 from optimaldp.privacy.numbers import fraction_text
 
@@ -151,3 +151,15 @@ def test_a_process_that_is_forked_while_a_thread_computes_can_compute() -> None:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert (ended, status) == (child, 0)
+
+
+def test_the_least_numbers_that_are_meant() -> None:
+    """A probability may be as small as it likes unless it is said to mean something; 1e-1000 itself always does."""
+    tiny, least = Fraction(1, 10**2000), Fraction(1, 10**1000)
+    assert read_probability(tiny, name="p") == tiny
+    assert read_probability(least, name="p", tiny=False) == least
+    with pytest.raises(InputError, match="too small"):
+        read_probability(tiny, name="p", tiny=False)
+    assert level(mu=least).mu == least
+    with pytest.raises(LevelError, match="too small"):
+        level(mu=tiny)

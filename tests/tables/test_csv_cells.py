@@ -25,6 +25,7 @@ from optimaldp.tables import (
     open_source,
     plan_counting,
 )
+from optimaldp.tables.versions import version_of
 
 F = Fraction
 HEADER = "person,age,smokes,seen,cost,day,ok"
@@ -261,6 +262,14 @@ def test_every_question_reads_the_file_anew(path: Path) -> None:
     path.write_text(f"{HEADER}\n1,70\n")
     assert count_people(source, Tally((Condition("age >= 65"),))).counts == (1, 0)
     assert version != source.version() == open_source(path).version()
+
+
+def test_what_is_declared_about_a_file_makes_another_version(path: Path) -> None:
+    """The same bytes read otherwise are another table; what is not declared is no part of the token."""
+    plain = open_source(path).version()
+    assert plain == version_of([str(path)])
+    declared = [open_source(path, **options).version() for options in ({"encoding": "latin-1"}, {"delimiter": ";"})]
+    assert len({plain, *declared}) == 3
 
 
 def test_objects_in_pandas_are_cells_too() -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from postgres_server import PostgresServer
 
+from optimaldp.errors import QuestionError
 from optimaldp.tables import Bins, Condition, KeyTally, Options, People, Source, Steps, Tally, count_people, open_source
 
 F = Fraction
@@ -194,3 +195,19 @@ def test_conditions_are_never_pasted_together(engine: Source) -> None:
     part = People(part=("tier", "1"), where="order = 'zzz' or order = 'yes'")
     everybody = everybody_in(engine, Tally((Condition("ok"),)), People(part=("tier", "1")))
     assert everybody_in(engine, Tally((Condition("ok"),)), part) == everybody
+
+
+def test_a_double_next_to_an_edge_is_in_the_bin_that_the_edge_begins() -> None:
+    """1/49 times 49 is less than 1 in doubles: the place is a guess that is compared with the edges themselves."""
+    assert 1 / 49 * 49 < 1
+    table = pa.table({"x": [k / 49 for k in range(49)]})
+    assert count_people(table, Tally((Steps("x", F(0), F(1), F(1, 49)),))).cells == dict.fromkeys(range(49), 1)
+
+
+def test_decimals_whose_products_do_not_fit_are_refused_before_they_are_read() -> None:
+    """Both ends fit, their distance does not: a quotient of it would be off."""
+    table = pa.table({"x": pa.array([1, None], pa.decimal128(24, 6))})
+    far = 3 * 2**60 // 10**6  # in millionths three quarters of what fits
+    with pytest.raises(QuestionError, match="too large for the engine"):
+        count_people(table, Tally((Steps("x", F(-far), F(far), F(1)),)))
+    assert count_people(table, Tally((Steps("x", F(0), F(far), F(1)),))).cells == {1: 1, far: 1}

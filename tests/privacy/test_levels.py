@@ -148,6 +148,10 @@ def test_a_directed_edge_steps_differently_each_way() -> None:
     assert promise.reversed().reversed() == promise
 
 
+def test_a_gaussian_level_shows_its_mu_alone() -> None:
+    assert repr(level(mu="1/2")) == "GaussianDP(mu=Fraction(1, 2))"
+
+
 def test_gaussian_steps_add_their_mu() -> None:
     s = Fraction(1, 7)
     twice = level(mu=2).step(s)

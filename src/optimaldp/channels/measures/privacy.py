@@ -153,6 +153,7 @@ def _underflowing(channel: Channel) -> NDArray[np.bool_] | None:
 
 def _worse(worst: LeastEpsilon, channel: Channel, pair: tuple[int, int], z: int, length: float = 1.0) -> LeastEpsilon:
     p, q = (channel.rows[i][z] for i in pair)
+    # multiplied, not divided: q may be 0, and 0 against 0 passes
     if p <= worst.ratio * q and length == 1:
         return worst
     ratio: Number = math.inf if p > 0 and q == 0 else p / q if q else worst.ratio

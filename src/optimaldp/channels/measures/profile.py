@@ -47,6 +47,7 @@ class PrivacyProfile(Result):
         most = float(deltas.max(initial=0.0))
         if not self.channel.exact or read.exact_ratio is None:
             return most
+        # floats name the candidates, rationals decide: sums of parts of a distribution are wrong by far less than 1e-9
         near = np.flatnonzero(deltas >= most - 1e-9)
         pairs = {(int(heads[arc]), int(tails[arc])) for arc in near}
         return max((self._exact_delta(pair, read.exact_ratio) for pair in pairs), default=Fraction(0))
@@ -70,10 +71,12 @@ class PrivacyProfile(Result):
             middle = (low + high) / 2
             enough = self._deltas(heads, tails, math.exp(middle)).max() <= slack
             low, high = (low, middle) if enough else (middle, high)
+        # the upper end: there delta is kept, at the lower one perhaps not
         return high
 
     def _largest_finite(self) -> float:
         positive = self.channel.array[self.channel.array > 0]
+        # e^709 is the largest float
         return float(min(700.0, math.log(positive.max() / positive.min())))
 
     def _arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -78,6 +78,7 @@ def solve_columns(problem: ColumnProblem, covering: CoveringGuesses, proof: Chan
     ``None`` without a compiler, and where the columns would not fit into memory.
     """
     edges = len(problem.graph.edge_indices)
+    # columns are filled up to whole blocks: fewer than a block cost as much, and up to a block more must fit
     few = covering.promising(max(WIDTH, int(_FEW_CELLS / edges)))
     if numba_if_installed() is None or edges * (len(few) + WIDTH) > _MOST_CELLS:
         return None
@@ -110,6 +111,7 @@ class _Search:
             self._advance(program, _STEPS, _STEPS // 4)
             rest = float(self.proof.bound()) - self._value
             hopeless = self._value < _WORTH_WIDENING * float(self.proof.bound())
+            # at the pace of the last look all looks together would not close what is missing
             if self.near or hopeless or rest > _LOOKS_AT_FEW * (self._value - before):
                 return
 
@@ -123,8 +125,10 @@ class _Search:
             taken += more
             last = self._work > _MOST_WORK or taken >= _MOST_STEPS
             if last or max(value, self._value) >= NEAR * float(program.potential.sum()):
-                found = _covering_proof(self._problem, program.potential)
-                self.proof = min(self.proof, found, key=lambda one: one.bound())
+                # A proof costs two linear programs and the referee's weighing: it is made at the end, and where the potential,
+                # taken at its word, is near enough.
+                proven = _covering_proof(self._problem, program.potential)
+                self.proof = min(self.proof, proven, key=lambda one: one.bound())
             if last or self.near:
                 return
             if many:
@@ -161,6 +165,7 @@ def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
     graph, masses, ratio = problem.graph, problem.masses, problem.ratio
     heads, tails = np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]]).T
     order = np.argsort(heads, kind="stable")
+    # answers without neighbours are no heads: for an empty group reduceat would return a cell of the next
     raised_ones, starts = np.unique(heads[order], return_index=True)
     tails = tails[order]
 
@@ -170,6 +175,8 @@ def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
         higher[raised_ones] = np.maximum(cells[raised_ones], least)
         return higher
 
+    # Sums of one break factors, and raised cells break sums. Factors come last: filled_rows mends sums and keeps
+    # factors, and nothing does the opposite.
     cells = not_vanishing(rows)
     for _ in range(_ROUNDS):
         cells = raised(cells / cells.sum(axis=1, keepdims=True))
@@ -183,9 +190,12 @@ def _covering_proof(problem: ColumnProblem, potential: FloatArray) -> WeighedPot
     graph, steps, prior, masses = problem.graph, problem.steps, problem.prior, problem.masses
     factors = Factors(problem.epsilon)
     above = float(factors.between(Fraction(1))[1])
+    # the steps used an e^epsilon rounded down, as rows must; a bound holds for e^epsilon itself only from above
     arcs, weights, potential = _flows_under(graph, potential, above)
     edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     lifted, reached, guesses = weigh_potential(potential, arcs, weights, edges, above, masses)
+    # Adding μ >= 0 raises what λ reaches for guess z by (Φ μ)_z at least: the least of a sum is not below the sum of
+    # the leasts. So it is enough that Φ μ covers what is lacking.
     lacking = np.zeros(len(masses))
     lacking[guesses] = np.maximum(masses[guesses] * (1 + _ROUNDING) - reached, 0)
     kernel = np.where(steps >= 0, above ** -np.maximum(steps, 0).astype(np.float64), 0.0)
@@ -203,6 +213,7 @@ def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[I
 
     size, arcs = len(potential), np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]])
     many, scale = len(arcs), float(np.abs(potential).max())
+    # a flow w on (y, y') gives w to y and takes x w from y': what is taken may not exceed the potential
     entries = np.concatenate([np.full(many, -1.0), np.full(many, x)])
     places = (arcs.T.ravel(), np.tile(np.arange(many), 2))
     taken = csr_matrix((entries, places), shape=(size, many))
@@ -214,10 +225,11 @@ def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[I
         method="highs-ds",
     )
     if solved.status != 0:
+        # a potential that is nowhere below 0 needs no flows: always sound, only a weaker bound
         return arcs[:0], np.zeros(0), np.maximum(potential, 0)
-    found = np.maximum(solved.x, 0) * scale
-    used = np.flatnonzero(found[:many])
-    return arcs[used], found[used], potential + found[many:]
+    amounts = np.maximum(solved.x, 0) * scale
+    used = np.flatnonzero(amounts[:many])
+    return arcs[used], amounts[used], potential + amounts[many:]
 
 
 def _cover(kernel: FloatArray, lacking: FloatArray) -> FloatArray:

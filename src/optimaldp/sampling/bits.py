@@ -64,6 +64,7 @@ class SystemBits(threading.local):
             fetched = os.urandom(wanted)  # every sequence of bytes is equally likely
             if len(fetched) != wanted:
                 raise RandomnessError
+            # fresh bytes go behind what remains, and bits are taken from the front: none is skipped, none comes twice
             self._pool = (self._pool << (8 * wanted)) | int.from_bytes(fetched, "big")
             self._left += 8 * wanted
         self._left -= count

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from optimaldp.errors import GraphError
 from optimaldp.graphs.edge_levels import number_levels, read_edge_level
 from optimaldp.graphs.names import check_unique, numbers_of
+from optimaldp.kernels.arcs import both_directions
 from optimaldp.privacy import Level
 
 Indices = npt.NDArray[np.int32]
@@ -146,8 +147,6 @@ class DatasetGraph:
         """Every edge in both directions, as compressed sparse rows. Built once, without a Python loop."""
         if 2 * self.edge_count < _MANY_ARCS:
             return self._sort_arcs()
-        from optimaldp.kernels.arcs import both_directions
-
         return Arcs(*both_directions(self.tails, self.heads, self.level_of_edge, self._backward_levels(), len(self)))
 
     def _sort_arcs(self) -> Arcs:

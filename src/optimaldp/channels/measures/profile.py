@@ -15,6 +15,7 @@ from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.measures.privacy import input_places, least_epsilon
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.errors import ChannelError
+from optimaldp.plots.style import axes_drawn
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.results import Result
@@ -102,8 +103,7 @@ class PrivacyProfile(Result):
 
     def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
         """The curve of delta against epsilon, also written to *path* (.png, .svg, .pdf) if one is given."""
-        from optimaldp.plots.channels import delta_against_epsilon  # matplotlib
-        from optimaldp.plots.style import axes_drawn
+        from optimaldp.plots.channels import delta_against_epsilon  # which imports this module
 
         return axes_drawn(delta_against_epsilon(self, axes=axes), path)
 

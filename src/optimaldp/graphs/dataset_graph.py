@@ -94,14 +94,14 @@ class DatasetGraph:
         check_unique(vertices)
         number = numbers_of(vertices)
         rows = [_read_edge(edge, number, level) for edge in edges]
-        given = [row[2] for row in rows if row[2] is not None]
-        if given and len(given) < len(rows):
+        own_levels = [row[2] for row in rows if row[2] is not None]
+        if own_levels and len(own_levels) < len(rows):
             bare = next(row for row in rows if row[2] is None)
             pair = (vertices[bare[0]], vertices[bare[1]])
             raise GraphError("edges", pair, "has no privacy level", "give a default level")
-        levels, which = number_levels(given)
+        levels, which = number_levels(own_levels)
         tails, heads = [row[0] for row in rows], [row[1] for row in rows]
-        return cls(vertices, tails, heads, levels=levels, level_of_edge=which if given else None)
+        return cls(vertices, tails, heads, levels=levels, level_of_edge=which if own_levels else None)
 
     def with_level(self, level: object) -> DatasetGraph:
         """The same graph with one level on every edge: a :class:`Level`, an epsilon or a pair (epsilon, delta)."""

@@ -60,9 +60,9 @@ def regions(graph: DatasetGraph, preferences: Preferences) -> dict[tuple[str, ..
     {'yes': [0], 'no': [1, 2]}
     """
     crossing_edges(graph, preferences)  # refuses preferences of another graph
-    words = [tuple(preferences.answers[a] for a in order) for order in preferences.orders]
+    rankings = [tuple(preferences.answers[a] for a in order) for order in preferences.orders]
     occurring = np.unique(preferences.of).tolist()
-    return {words[k]: np.flatnonzero(preferences.of == k) for k in occurring}
+    return {rankings[k]: np.flatnonzero(preferences.of == k) for k in occurring}
 
 
 def touching(graph: DatasetGraph, preferences: Preferences) -> set[tuple[int, int]]:

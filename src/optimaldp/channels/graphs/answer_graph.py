@@ -183,15 +183,15 @@ class AnswerGraph(GraphFamilies, Result):
         for one, other in self.edge_indices.tolist():
             neighbours[one].append(other)
             neighbours[other].append(one)
-        seen: set[int] = set()
+        visited: set[int] = set()
         parts = []
         for start in range(len(self.vertices)):
-            if start not in seen:
-                seen.add(start)
+            if start not in visited:
+                visited.add(start)
                 part = [start]
                 for vertex in part:  # grows while it is walked
-                    near = [other for other in neighbours[vertex] if other not in seen]
-                    seen.update(near)
+                    near = [other for other in neighbours[vertex] if other not in visited]
+                    visited.update(near)
                     part += near
                 parts.append(sorted(part))
         return parts

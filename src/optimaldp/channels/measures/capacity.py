@@ -26,7 +26,7 @@ _MOST_STEPS = 200
 _SOLVED_TOGETHER = 250  # inputs up to which all are unknowns at once: a Newton step then takes milliseconds
 _MOST_ROUNDS = 60
 _TINY_MASS = 1e-6  # of the uniform mass: an input below it leaves until its divergence calls it back
-_BITS = 1 / math.log(2)
+_BITS_PER_NAT = 1 / math.log(2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,9 +109,9 @@ class _Search:
         if divergences.max() == math.inf:
             return 0.0, math.inf
         if divergences.max() <= slack:
-            return 0.0, 0.0 if len(masses) == 1 else 2 * slack * _BITS
+            return 0.0, 0.0 if len(masses) == 1 else 2 * slack * _BITS_PER_NAT
         lower = max(0.0, float(masses @ divergences) - slack)
-        return lower * _BITS, (float(divergences.max()) + slack) * _BITS
+        return lower * _BITS_PER_NAT, (float(divergences.max()) + slack) * _BITS_PER_NAT
 
 
 def _by_rounds(search: _Search, gap: float) -> tuple[FloatArray, int]:
@@ -137,7 +137,7 @@ def _by_rounds(search: _Search, gap: float) -> tuple[FloatArray, int]:
         if best_gap <= gap:
             return best, steps
         divergences = search.divergences(masses)
-        above = np.flatnonzero(divergences * _BITS > lower)
+        above = np.flatnonzero(divergences * _BITS_PER_NAT > lower)
         worst = above[np.argsort(-divergences[above])[: _SOLVED_TOGETHER // 2]]
         grown = np.union1d(chosen[part > _TINY_MASS / size], worst)
         if np.array_equal(grown, chosen):
@@ -211,7 +211,7 @@ def _iterate(search: _Search, gap: float, most: int, start: FloatArray | None = 
         if upper - lower <= gap:
             break
         # the largest exponent is taken off, which cancels: exp of a large divergence would overflow
-        weights = masses * np.exp(search.divergences(masses) - upper / _BITS)
+        weights = masses * np.exp(search.divergences(masses) - upper / _BITS_PER_NAT)
         masses = weights / weights.sum()
         step += 1
     return masses, step

@@ -77,7 +77,7 @@ class PrivacyProfile(Result):
 
     def _largest_finite(self) -> float:
         positive = self.channel.array[self.channel.array > 0]
-        # e^709 is the largest float
+        # floats end between e^709 and e^710
         return float(min(700.0, math.log(positive.max() / positive.min())))
 
     def _arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -37,13 +37,13 @@ _MOST_WORK = 6e9  # edges times columns times steps: some twenty seconds
 _MOST_STEPS = 40_000  # at a small epsilon ways are long, and steps carry one edge further each
 _MANY_CELLS = 2e6  # edges times columns from which unpromising columns are dropped: else too few steps are left
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
-_UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
-_UNUSED_WHERE_UNEVEN = 1.25  # the same where some answers have far more neighbours: there the potential settles later
-_CARRIES = 1e-3  # of some row: a column that no row can do without
+_UNUSED_REACH = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
+_UNUSED_REACH_WHERE_UNEVEN = 1.25  # where some answers have far more neighbours: there the potential settles later
+_CARRYING_SHARE = 1e-3  # of some row: a column that no row can do without
 _WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
 _ROUNDING = 1e-9  # by which a potential should reach more than the prior
-_UNCOVERED = 1e3  # price of raising the potential where no flow reaches
+_RAISING_PRICE = 1e3  # of the potential, where no flow reaches
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ def solve_columns(problem: ColumnProblem, covering: CoveringGuesses, proof: Chan
     few = covering.promising(max(WIDTH, int(_FEW_CELLS / edges)))
     if numba_if_installed() is None or edges * (len(few) + WIDTH) > _MOST_CELLS:
         return None
-    begun = problem.program(few)
-    begun.begin_at(covering)
+    program = problem.program(few)
+    program.begin_at(covering)
     search = _Search(problem, proof)
-    search.widen_few(begun)
+    search.widen_few(program)
     if not search.near and edges * (len(covering.guesses) + WIDTH) <= _MOST_CELLS:
         search.solve_all(problem.program(covering.guesses))
     return ColumnSolution(search.rows, search.proof)
@@ -153,11 +153,11 @@ def _worth_keeping(problem: ColumnProblem, program: ColumnProgram) -> NDArray[np
     arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
     edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     degrees = np.bincount(graph.edge_indices.ravel(), minlength=len(masses))
-    enough = masses * (_UNUSED if degrees.max() <= 2 * degrees.min() else _UNUSED_WHERE_UNEVEN)
+    enough = masses * (_UNUSED_REACH if degrees.max() <= 2 * degrees.min() else _UNUSED_REACH_WHERE_UNEVEN)
     _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, enough)
     idle = guesses[reached >= enough[guesses]]
     # early on a potential may reach too much everywhere: what rows consist of stays
-    return np.asarray(~np.isin(program.guesses, idle) | (program.rows.max(axis=0) > _CARRIES))
+    return np.asarray(~np.isin(program.guesses, idle) | (program.rows.max(axis=0) > _CARRYING_SHARE))
 
 
 def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
@@ -218,7 +218,7 @@ def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[I
     places = (arcs.T.ravel(), np.tile(np.arange(many), 2))
     taken = csr_matrix((entries, places), shape=(size, many))
     solved = linprog(
-        np.concatenate([np.ones(many), np.full(size, _UNCOVERED)]),
+        np.concatenate([np.ones(many), np.full(size, _RAISING_PRICE)]),
         A_ub=hstack([taken, -eye(size)]).tocsr(),
         b_ub=potential / scale,
         bounds=(0, None),

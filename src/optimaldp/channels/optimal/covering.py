@@ -18,7 +18,7 @@ from optimaldp.channels.optimal.proofs import RoundedPotentialProof
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 
-_CLEARLY = 1e-9  # by which a guess must be worse than another to be left out
+_REPLACING_MARGIN = 1e-9  # by which a guess must be worse than another to be left out
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def useful_guesses(kernel: FloatArray, masses: FloatArray) -> IntArray:
     """
     # One that is replaced by another that is replaced itself is no loss: Φ[z,w] >= Φ[z,y] Φ[y,w], so the last of such a
     # chain replaces all before it.
-    replaced = (masses[:, None] * kernel).max(axis=0) > masses * (1 + _CLEARLY)
+    replaced = (masses[:, None] * kernel).max(axis=0) > masses * (1 + _REPLACING_MARGIN)
     useful = (masses > 0) & ~replaced
     for y in np.flatnonzero(masses <= 0):
         if not useful[kernel[y] > 0].any():

@@ -17,7 +17,7 @@ from optimaldp.channels.numbers import FloatArray
 UNIT = 2.0**-53
 MARGIN = 1e-12  # by which e^epsilon is reduced: more than a sum of some thousand floats can be wrong
 _SMALLEST = 1e-280  # a cell that underflows to 0 beside one that does not would mean epsilon = ∞; a floor keeps ratios
-_NOTHING = 1e-15  # weight of a column below which it is dropped: the solver's noise, not an output
+_NOISE = 1e-15  # weight of a column below which it is dropped: the solver's noise, not an output
 
 IntArray = NDArray[np.int64]
 
@@ -70,7 +70,7 @@ def not_vanishing(cells: FloatArray) -> FloatArray:
 
 def without_noise(weights: FloatArray) -> FloatArray:
     """Column weights as a solver gave them: negative and tiny ones are none."""
-    return np.where(weights > _NOTHING, weights, 0.0)
+    return np.where(weights > _NOISE, weights, 0.0)
 
 
 def covering_bound(kernel: FloatArray, potential: FloatArray, masses: FloatArray) -> float:

@@ -57,14 +57,14 @@ def optimal_mechanism(
     OptimalMechanism(6 answers, ln(2)-DP, utility 0.380952, constant-sum)
     """
     problem = read_problem(graph, Epsilon.read(epsilon), prior, gain, guesses)
-    return _passed(_best(problem, [tuple(s) for s in symmetries], route))
+    return _certified(_best(problem, [tuple(s) for s in symmetries], route))
 
 
-def _passed(found: OptimalMechanism) -> OptimalMechanism:
+def _certified(result: OptimalMechanism) -> OptimalMechanism:
     """The last gate: nothing is handed out that the referee does not confirm."""
-    if not found.check():
-        raise NotCertifiedError(f"the referee does not pass what was found: {found.verdict().reason}")
-    return found
+    if not result.check():
+        raise NotCertifiedError(f"the referee does not pass what was found: {result.verdict().reason}")
+    return result
 
 
 def _best(problem: UtilityProblem, symmetries: list[tuple[int, ...]], route: str | None) -> OptimalMechanism:

@@ -111,18 +111,18 @@ def _covering_bound(graph: AnswerGraph, potential: FloatArray, factors: FloatArr
     # Inwards and then outwards: after both, every answer has taken in all branches as if it were the root.
     for y in reversed(order):
         if parent[y] >= 0:
-            upward[y] = _passed(sums[y], up_factor[y])
+            upward[y] = _least_across(sums[y], up_factor[y])
             sums[parent[y]] += upward[y]
     for y in order:
         if parent[y] >= 0:
-            sums[y] += _passed(sums[parent[y]] - upward[y], up_factor[y])
+            sums[y] += _least_across(sums[parent[y]] - upward[y], up_factor[y])
     rounding = _ROUNDING * float(np.abs(potential).sum())
     # λ raised by as much everywhere raises each of the sums by at least that, at the answer itself
     shortfall = float(np.maximum(masses - np.array(sums), 0).max())
     return min(1.0, float(potential.sum()) + size * shortfall + rounding)
 
 
-def _passed(branch: float, factor: float) -> float:
+def _least_across(branch: float, factor: float) -> float:
     """The least that a branch can sum to, seen from the other end of its edge."""
     # the cheapest column falls across the edge where a branch costs, and rises where it pays
     return branch / factor if branch >= 0 else branch * factor

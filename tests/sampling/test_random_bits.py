@@ -169,7 +169,7 @@ def test_a_forked_process_examines_the_generator_until_it_is_sound(monkeypatch: 
             source.take(8)
     monkeypatch.setattr(os, "urandom", _TRUE)
     source.take(8)
-    assert source.__dict__["_left"] == 8 * 512 - 8
+    assert source.__dict__["_remaining"] == 8 * 512 - 8
 
 
 def test_threads_do_not_share_bits() -> None:
@@ -189,8 +189,8 @@ def test_threads_do_not_share_bits() -> None:
 def test_a_second_thread_begins_with_an_empty_pool() -> None:
     source = SystemBits()
     source.take(8)
-    left = [source.__dict__["_left"]]
-    thread = threading.Thread(target=lambda: left.append(source.__dict__["_left"]))
+    left = [source.__dict__["_remaining"]]
+    thread = threading.Thread(target=lambda: left.append(source.__dict__["_remaining"]))
     thread.start()
     thread.join()
     assert left == [8 * 512 - 8, 0]

@@ -14,6 +14,7 @@ from optimaldp.channels import composition
 from optimaldp.channels.labels import Label, index_of, json_labels, read_labels
 from optimaldp.channels.measures import capacity, entropies, refining, vulnerability
 from optimaldp.channels.numbers import ExactRow, FloatArray, Number, as_floats, cell_text, read_rows
+from optimaldp.plots.style import axes_drawn
 from optimaldp.results import Result
 
 
@@ -149,8 +150,7 @@ class Channel(Result):
 
     def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
         """A heat map of the channel, also written to *path* (.png, .svg, .pdf) if one is given."""
-        from optimaldp.plots.channels import heat_map  # matplotlib
-        from optimaldp.plots.style import axes_drawn
+        from optimaldp.plots.channels import heat_map  # which imports this module
 
         return axes_drawn(heat_map(self, axes), path)
 

@@ -84,12 +84,12 @@ def _chances(channels: Sequence[Channel], weights: object) -> Sequence[Number] |
     return read_distribution(weights, size=len(channels), name="weights")
 
 
-def _mixed(channels: Sequence[Channel], chances: Sequence[Number] | FloatArray, seen: Sequence[Label]) -> Channel:
-    """The weighted cells, those that are seen as the same output added up."""
+def _mixed(channels: Sequence[Channel], chances: Sequence[Number] | FloatArray, names: Sequence[Label]) -> Channel:
+    """The weighted cells, those of outputs with the same name added up."""
     exact = isinstance(chances, tuple) and all(channel.exact for channel in channels)
-    outputs = list(dict.fromkeys(seen))
+    outputs = list(dict.fromkeys(names))
     where = {output: column for column, output in enumerate(outputs)}
-    columns = [where[output] for output in seen]
+    columns = [where[output] for output in names]
     _check_size(len(channels[0].inputs) * len(outputs))
     rows = []
     for x in range(len(channels[0].inputs)):

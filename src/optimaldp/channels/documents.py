@@ -72,6 +72,7 @@ def read_graph_name(text: str) -> AnswerGraph | None:
 def _family_size(family: str, sizes: list[int]) -> int:
     if family in ("hypercube", "tree"):
         base, exponent = (2, sizes[0]) if family == "hypercube" else (max(2, sizes[0]), sizes[1])
+        # 2^64 is too large already; the power of a typed 999999 would be computed before it is refused
         return int(base ** min(exponent, 64))
     if family == "histograms":
         return comb(sizes[0] + sizes[1] - 1, sizes[1] - 1) if max(sizes) <= 1000 else _LARGEST_FAMILY + 1

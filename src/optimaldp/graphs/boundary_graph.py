@@ -48,13 +48,13 @@ class BoundaryGraph:
         """How many vertices the chain of each preference has: 1 + the largest distance; 0 for one that has no boundary."""
         lengths: dict[tuple[str, ...], int] = {}
         for vertex, (order, distance) in enumerate(zip(self.order.tolist(), self.distance.tolist())):
-            words = tuple(self.preferences.answers[a] for a in self.preferences.orders[order])
+            ranking = tuple(self.preferences.answers[a] for a in self.preferences.orders[order])
             assert self.preferences.of[vertex] == order
-            lengths[words] = max(lengths.get(words, 0), distance + 1)
+            lengths[ranking] = max(lengths.get(ranking, 0), distance + 1)
         return lengths
 
     def __repr__(self) -> str:
-        chains = ", ".join(f"{'>'.join(words)}: {length}" for words, length in self.chain_lengths().items())
+        chains = ", ".join(f"{'>'.join(ranking)}: {length}" for ranking, length in self.chain_lengths().items())
         return f"BoundaryGraph({len(self.morphism.source)} datasets to {len(self.graph)}, chains {chains})"
 
 
@@ -83,9 +83,9 @@ def boundary_graph(graph: DatasetGraph, preferences: Preferences) -> BoundaryGra
 def _names(preferences: Preferences, order: npt.NDArray[np.int32], distance: npt.NDArray[np.int32]) -> Sequence[str]:
     answers = preferences.answers
     joiner = ">" if not any(">" in answer for answer in answers) else " then "  # names must stay unique
-    words = [joiner.join(answers[a] for a in one) for one in preferences.orders]
+    texts = [joiner.join(answers[a] for a in one) for one in preferences.orders]
     steps = (FAR if one == UNREACHED else str(one) for one in distance.tolist())
-    return [f"({words[k]}, {step})" for k, step in zip(order.tolist(), steps)]
+    return [f"({texts[k]}, {step})" for k, step in zip(order.tolist(), steps)]
 
 
 def is_boundary_morphism(onto: Morphism, before: Preferences, after: Preferences) -> bool:

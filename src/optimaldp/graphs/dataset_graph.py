@@ -13,6 +13,7 @@ import numpy.typing as npt
 from optimaldp.errors import GraphError
 from optimaldp.graphs.edge_levels import number_levels, read_edge_level
 from optimaldp.graphs.names import check_unique, numbers_of
+from optimaldp.kernels.arcs import both_directions
 from optimaldp.privacy import Level
 
 Indices = npt.NDArray[np.int32]
@@ -93,14 +94,14 @@ class DatasetGraph:
         check_unique(vertices)
         number = numbers_of(vertices)
         rows = [_read_edge(edge, number, level) for edge in edges]
-        given = [row[2] for row in rows if row[2] is not None]
-        if given and len(given) < len(rows):
+        own_levels = [row[2] for row in rows if row[2] is not None]
+        if own_levels and len(own_levels) < len(rows):
             bare = next(row for row in rows if row[2] is None)
             pair = (vertices[bare[0]], vertices[bare[1]])
             raise GraphError("edges", pair, "has no privacy level", "give a default level")
-        levels, which = number_levels(given)
+        levels, which = number_levels(own_levels)
         tails, heads = [row[0] for row in rows], [row[1] for row in rows]
-        return cls(vertices, tails, heads, levels=levels, level_of_edge=which if given else None)
+        return cls(vertices, tails, heads, levels=levels, level_of_edge=which if own_levels else None)
 
     def with_level(self, level: object) -> DatasetGraph:
         """The same graph with one level on every edge: a :class:`Level`, an epsilon or a pair (epsilon, delta)."""
@@ -146,8 +147,6 @@ class DatasetGraph:
         """Every edge in both directions, as compressed sparse rows. Built once, without a Python loop."""
         if 2 * self.edge_count < _MANY_ARCS:
             return self._sort_arcs()
-        from optimaldp.kernels.arcs import both_directions
-
         return Arcs(*both_directions(self.tails, self.heads, self.level_of_edge, self._backward_levels(), len(self)))
 
     def _sort_arcs(self) -> Arcs:

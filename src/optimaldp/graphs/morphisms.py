@@ -191,23 +191,23 @@ def _different_images(source: DatasetGraph, target: DatasetGraph, of: Indices) -
 
 
 def _looser(
-    wanted: tuple[Level, ...], given: tuple[Level, ...], own: Indices, levels: Indices, low: Any, high: Any
+    wanted: tuple[Level, ...], offered: tuple[Level, ...], own: Indices, levels: Indices, low: Any, high: Any
 ) -> int | None:
     """The first edge whose level is not implied by all the levels ``low : high`` of its image together."""
-    implied = np.array([[one.implies(need) for one in given] for need in wanted], dtype=bool)
+    implied = np.array([[one.implies(need) for one in offered] for need in wanted], dtype=bool)
     unsure = np.flatnonzero(~implied[own, levels[low]])
     for edge in unsure.tolist():  # parallel edges, or a failure
-        together = [given[k] for k in levels[int(low[edge]) : int(high[edge])].tolist()]
+        together = [offered[k] for k in levels[int(low[edge]) : int(high[edge])].tolist()]
         if not imply_together(together, wanted[int(own[edge])]):
             return int(edge)
     return None
 
 
-def imply_together(given: list[Level], wanted: Level) -> bool:
-    """Whether parallel edges of levels *given* promise at least *wanted*."""
-    if any(one.implies(wanted) for one in given):
+def imply_together(offered: list[Level], wanted: Level) -> bool:
+    """Whether parallel edges of levels *offered* promise at least *wanted*."""
+    if any(one.implies(wanted) for one in offered):
         return True
-    plain = [one for one in given if isinstance(one, ApproximateDP)]
+    plain = [one for one in offered if isinstance(one, ApproximateDP)]
     return bool(plain) and all_of(*plain).implies(wanted)
 
 

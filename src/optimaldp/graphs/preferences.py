@@ -148,13 +148,13 @@ def _read_answers(answers: Sequence[Any]) -> list[str]:
 
 
 def _read_order(item: Any, labels: list[str], vertex: str) -> tuple[int, ...]:
-    words = [_word(item)] if _is_word(item) else [_word(answer) for answer in item]
-    if unknown := [word for word in words if word not in labels]:
+    ranking = [_word(item)] if _is_word(item) else [_word(answer) for answer in item]
+    if unknown := [word for word in ranking if word not in labels]:
         raise ProblemError(f"prefers[{vertex}]", unknown[0], f"is not one of the answers {labels}")
     if _is_word(item):
         if len(labels) != 2:
             raise ProblemError(f"prefers[{vertex}]", item, "is not a full order", "list all answers, most wanted first")
-        words += [label for label in labels if label != words[0]]
-    if sorted(words) != sorted(labels):
-        raise ProblemError(f"prefers[{vertex}]", words, "does not list each answer once", f"the answers are {labels}")
-    return tuple(labels.index(word) for word in words)
+        ranking += [label for label in labels if label != ranking[0]]
+    if sorted(ranking) != sorted(labels):
+        raise ProblemError(f"prefers[{vertex}]", ranking, "does not list each answer once", f"the answers are {labels}")
+    return tuple(labels.index(word) for word in ranking)

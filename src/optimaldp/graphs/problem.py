@@ -42,8 +42,8 @@ class Problem:
 
     def __repr__(self) -> str:
         rule = self.boundary if isinstance(self.boundary, str) else self.rule or "given"
-        given = f"{len(self.fixed)} fixed" if self.boundary is None else f"boundary {rule}"
-        return f"Problem({len(self.graph)} datasets, {len(self.answers)} answers, {given})"
+        condition = f"{len(self.fixed)} fixed" if self.boundary is None else f"boundary {rule}"
+        return f"Problem({len(self.graph)} datasets, {len(self.answers)} answers, {condition})"
 
 
 def read_fixed(
@@ -69,10 +69,10 @@ def read_boundary(preferences: Preferences, boundary: object) -> str | dict[int,
         )
     known: dict[Any, int] = {}
     for number, order in enumerate(preferences.orders):
-        words = tuple(preferences.answers[a] for a in order)
-        known |= {preference_text(preferences, number): number, words: number}
-        if len(words) == 2:
-            known[words[0]] = number
+        ranking = tuple(preferences.answers[a] for a in order)
+        known |= {preference_text(preferences, number): number, ranking: number}
+        if len(ranking) == 2:
+            known[ranking[0]] = number
     rows: dict[int, Row] = {}
     for name, row in boundary.items():
         key = name if isinstance(name, str) else tuple(name)

@@ -101,10 +101,10 @@ def _read_labels(graph: DatasetGraph, labels: Labels) -> tuple[Any, npt.NDArray[
         return labelled.tolist(), of
     if isinstance(labels, Mapping) and (missing := next((n for n in graph.names if n not in labels), None)) is not None:
         raise GraphError("labels", missing, "has no label", "label every dataset")
-    given = [labels(name) if callable(labels) else labels[name] for name in graph.names]
-    ordered = _in_order(set(given))
+    label_of_each = [labels(name) if callable(labels) else labels[name] for name in graph.names]
+    ordered = _in_order(set(label_of_each))
     number = {label: i for i, label in enumerate(ordered)}
-    return ordered, np.array([number[label] for label in given])
+    return ordered, np.array([number[label] for label in label_of_each])
 
 
 def _in_order(labels: set[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
+from optimaldp.kernels.search import breadth_first
 
 UNREACHED = -1  # the distance of a dataset whose component has no boundary
 
@@ -46,8 +47,6 @@ def distances(graph: DatasetGraph, preferences: Preferences) -> npt.NDArray[np.i
     >>> distances(line(5), Preferences.of_truth(["yes", "no"], [0, 0, 0, 1, 1])).tolist()
     [2, 1, 0, 0, 1]
     """
-    from optimaldp.kernels.search import breadth_first
-
     mask = boundary(graph, preferences)
     return breadth_first(graph.arcs.first, graph.arcs.heads, preferences.of, mask)
 
@@ -61,9 +60,9 @@ def regions(graph: DatasetGraph, preferences: Preferences) -> dict[tuple[str, ..
     {'yes': [0], 'no': [1, 2]}
     """
     crossing_edges(graph, preferences)  # refuses preferences of another graph
-    words = [tuple(preferences.answers[a] for a in order) for order in preferences.orders]
+    rankings = [tuple(preferences.answers[a] for a in order) for order in preferences.orders]
     occurring = np.unique(preferences.of).tolist()
-    return {words[k]: np.flatnonzero(preferences.of == k) for k in occurring}
+    return {rankings[k]: np.flatnonzero(preferences.of == k) for k in occurring}
 
 
 def touching(graph: DatasetGraph, preferences: Preferences) -> set[tuple[int, int]]:

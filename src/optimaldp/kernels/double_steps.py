@@ -75,30 +75,30 @@ def double_step(
         return high, low
     if high < 0.0:
         rest, rest_low = add(-high, -low, -back, -back_low)
-        left, left_low = multiply(rest, rest_low, decay, decay_low)
+        complement, complement_low = multiply(rest, rest_low, decay, decay_low)
         if not (growth * decay >= _MATCHED and delta >= back):
             # Above 1/2 growth binds on directed edges only: 1 - E (1 - c) - delta = E c - ((E - 1) + delta).
             more, more_low = multiply(growth, growth_low, -high, -low)
             less, less_low = add(growth, growth_low, -1.0, 0.0)
             less, less_low = add(less, less_low, delta, delta_low)
             more, more_low = add(more, more_low, -less, -less_low)
-            if more > left:
-                left, left_low = more, more_low
-        result, result_low = from_complement(left, left_low)
+            if more > complement:
+                complement, complement_low = more, more_low
+        result, result_low = from_complement(complement, complement_low)
     else:
         grown, grown_low = multiply(high, low, growth, growth_low)
         grown, grown_low = add(grown, grown_low, delta, delta_low)
         rest, rest_low = add(1.0, 0.0, -high, -low)
         rest, rest_low = add(rest, rest_low, -back, -back_low)
-        left, left_low = multiply(rest, rest_low, decay, decay_low)
-        total, total_low = add(grown, grown_low, left, left_low)
+        complement, complement_low = multiply(rest, rest_low, decay, decay_low)
+        total, total_low = add(grown, grown_low, complement, complement_low)
         if total < 1.0 or (total == 1.0 and total_low <= 0.0):
             result, result_low = grown, grown_low
             if grown > 0.5:
                 rest, rest_low = add(1.0, 0.0, -grown, -grown_low)
                 result, result_low = from_complement(rest, rest_low)
         else:
-            result, result_low = from_complement(left, left_low)
+            result, result_low = from_complement(complement, complement_low)
     if below(result, result_low, high, low):
         return high, low
     return result, result_low

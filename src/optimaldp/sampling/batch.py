@@ -94,6 +94,8 @@ def _thresholds(probabilities: Probabilities) -> tuple[Words, Words]:
     if callable(probabilities):
         with precision(2 * _WORD):
             scaled = [end * Ball(2) ** _WORD for end in accumulate(probabilities()[:-1])]
+            # Word w is certainly above an end from its ceiling on, and possibly from its floor on: rounded apart, ball and all,
+            # so that a word with an end inside stays open. A ball around 0 may reach below it, a word cannot.
             certain, possible = [*map(integer_above, scaled)], [max(0, integer_below(end)) for end in scaled]
     else:
         choose(probabilities, SystemBits())  # refuses what is no distribution
@@ -110,6 +112,7 @@ def _sorted_words(values: list[int]) -> Words:
 
 
 def _finish(probabilities: Probabilities, word: int, source: BitSource) -> int:
+    # With this word, not with a fresh one: the draw goes on inside the interval that the word stands for.
     begun = _Begun(word, source)
     if callable(probabilities):
         return choose_enclosed(probabilities, len(probabilities()), begun)

@@ -14,9 +14,9 @@ from optimaldp.errors import RandomnessError
 
 Outcome = TypeVar("Outcome")
 
-_BUFFER = 512  # bytes fetched at once: one system call serves dozens of draws, and little unused randomness lies around
-_EXAMINED = 8  # bytes of a piece: two of 64 are equal once in 10^16 blocks
-_MOST_ODD = 256  # of 4096 fair coins the heads are that far from half once in 10^15 blocks: eight standard deviations
+_BUFFER_BYTES = 512  # fetched at once: one system call serves dozens of draws, and little unused randomness lies around
+_PIECE_BYTES = 8  # two of the 64 pieces are equal once in 10^16 blocks
+_MOST_IMBALANCE = 256  # 4096 fair coins are that far from half heads once in 10^15 blocks: eight standard deviations
 _last_start = b""
 
 
@@ -35,7 +35,7 @@ class SystemBits(threading.local):
     """
 
     _pool: int
-    _left: int
+    _remaining: int
     _process: int
 
     def __init__(self) -> None:
@@ -47,28 +47,29 @@ class SystemBits(threading.local):
         which tells its table from a neighbour's.
         """
         global _last_start
-        self._pool, self._left, self._process = 0, 0, os.getpid()
-        bits = self.take(8 * _BUFFER)
-        block = bits.to_bytes(_BUFFER, "big")
-        before, _last_start = _last_start, block[:_EXAMINED]
-        pieces = {block[place : place + _EXAMINED] for place in range(0, _BUFFER, _EXAMINED)}
-        odd = abs(bits.bit_count() - 4 * _BUFFER)
-        if before == _last_start or len(pieces) < _BUFFER // _EXAMINED or odd > _MOST_ODD:
+        self._pool, self._remaining, self._process = 0, 0, os.getpid()
+        bits = self.take(8 * _BUFFER_BYTES)
+        block = bits.to_bytes(_BUFFER_BYTES, "big")
+        before, _last_start = _last_start, block[:_PIECE_BYTES]
+        pieces = {block[place : place + _PIECE_BYTES] for place in range(0, _BUFFER_BYTES, _PIECE_BYTES)}
+        imbalance = abs(bits.bit_count() - 4 * _BUFFER_BYTES)
+        if before == _last_start or len(pieces) < _BUFFER_BYTES // _PIECE_BYTES or imbalance > _MOST_IMBALANCE:
             raise RandomnessError
 
     def take(self, count: int) -> int:
         if self._process != os.getpid():
             vars(self).update(vars(SystemBits()))  # a forked process begins like a new source, or not at all
-        while self._left < count:
-            wanted = max(_BUFFER, (count - self._left + 7) // 8)
+        while self._remaining < count:
+            wanted = max(_BUFFER_BYTES, (count - self._remaining + 7) // 8)
             fetched = os.urandom(wanted)  # every sequence of bytes is equally likely
             if len(fetched) != wanted:
                 raise RandomnessError
+            # fresh bytes go behind what remains, and bits are taken from the front: none is skipped, none comes twice
             self._pool = (self._pool << (8 * wanted)) | int.from_bytes(fetched, "big")
-            self._left += 8 * wanted
-        self._left -= count
-        value = self._pool >> self._left
-        self._pool &= (1 << self._left) - 1
+            self._remaining += 8 * wanted
+        self._remaining -= count
+        value = self._pool >> self._remaining
+        self._pool &= (1 << self._remaining) - 1
         return value
 
 

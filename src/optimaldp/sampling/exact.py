@@ -24,6 +24,7 @@ def uniform_below(bound: int, source: BitSource) -> int:
         raise MechanismError("bound", bound, "leaves nothing to choose from")
     bits = (bound - 1).bit_length()
     while True:
+        # drawn again, not reduced modulo the bound, which would favour the small ones; more than half of the draws pass
         value = source.take(bits) if bits else 0
         if value < bound:
             return value
@@ -43,6 +44,7 @@ def choose(probabilities: Sequence[Fraction | float], source: BitSource, *, firs
     value, bits = source.take(first_bits), first_bits
     while True:
         low, high = Fraction(value, 2**bits), Fraction(value + 1, 2**bits)
+        # the first end above: an answer of probability 0 has the end of the one before it and is never drawn
         index = next(i for i, end in enumerate(ends) if low < end)
         if high <= ends[index]:
             return index
@@ -84,6 +86,9 @@ def choose_by_ends(
                 decided = decided and (above or below or probe >= size)
         if decided:
             return passed
+        # An evaluation of the ends costs far more than a bit, so many are taken at once. A draw that began with a few bits is
+        # one that a test enumerates: there each bit doubles the work.
         more = max(8, bits // 2) if bits >= _FIRST_BITS else 1
         value, bits = (value << more) | source.take(more), bits + more
+        # enclosures have to be far narrower than the interval, or rounding would leave open what the bits have decided
         working = max(working, 2 * bits + 64)

@@ -68,6 +68,7 @@ class AnswerGraph(GraphFamilies, Result):
                     "use a larger unit of length and a larger epsilon",
                 )
             if edge[0] != edge[1]:
+                # of parallel edges the shortest asks most, and what it asks implies the others
                 key = (edge[0], edge[1]) if self._index[edge[0]] < self._index[edge[1]] else (edge[1], edge[0])
                 lengths[key] = min(read, lengths.get(key, read))
         return lengths
@@ -80,6 +81,7 @@ class AnswerGraph(GraphFamilies, Result):
         """Whether a permutation of the vertices (by index) keeps every edge and its length."""
         if sorted(permutation) != list(range(len(self.vertices))):
             return False
+        # edges to edges is enough: there are finitely many, and a permutation sends no two to one
         images = {vertex: self.vertices[permutation[i]] for i, vertex in enumerate(self.vertices)}
         return all(self.length(images[a], images[b]) == length for (a, b), length in self.lengths.items())
 
@@ -181,15 +183,15 @@ class AnswerGraph(GraphFamilies, Result):
         for one, other in self.edge_indices.tolist():
             neighbours[one].append(other)
             neighbours[other].append(one)
-        seen: set[int] = set()
+        visited: set[int] = set()
         parts = []
         for start in range(len(self.vertices)):
-            if start not in seen:
-                seen.add(start)
+            if start not in visited:
+                visited.add(start)
                 part = [start]
                 for vertex in part:  # grows while it is walked
-                    near = [other for other in neighbours[vertex] if other not in seen]
-                    seen.update(near)
+                    near = [other for other in neighbours[vertex] if other not in visited]
+                    visited.update(near)
                     part += near
                 parts.append(sorted(part))
         return parts

@@ -79,6 +79,8 @@ class Databases:
     def _swaps(self, databases: list[Any], where: dict[Any, int]) -> list[list[int]]:
         if not self.alike:
             return []
+        # Neighbouring transpositions generate all permutations of individuals and of values. A trade of values for one
+        # individual seldom keeps a question, the same trade for everybody often does: both are offered.
         swaps = []
         for i in range(self.individuals - 1):
             swaps.append([where[(*d[:i], d[i + 1], d[i], *d[i + 2 :])] for d in databases])

@@ -127,6 +127,7 @@ def _by_pairs(question: Fold, databases: Databases) -> AnswerGraph:
         parted = {
             frozenset((question.step(s, a), question.step(s, b))) for s in states for a, b in combinations(own, 2)
         }
+        # two states that have become one stay one: the individual who differs has been walked past
         pairs = {pair for pair in moved | parted if len(pair) == 2}
         states = {question.step(state, value) for state in states for value in own}
     edges = {frozenset(question.answer(state) for state in pair) for pair in pairs}

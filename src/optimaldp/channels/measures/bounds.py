@@ -80,6 +80,7 @@ def database_bound(individuals: int, values: int, epsilon: object) -> LeakageBou
     check_databases(individuals, values)
     one = _one(values, Epsilon.read(epsilon))
     bits = individuals * bits_of(one)
+    # floats end at 2^1024, bits do not: there they alone tell databases apart
     factor: Number = one**individuals if isinstance(one, Fraction) else 2.0**bits if bits < 1000 else float("inf")
     return _bound(factor, f"{individuals} individuals with {values} values", bits=bits, tight=True)
 
@@ -99,6 +100,7 @@ def range_bound(individuals: int, values: int, answers: int, epsilon: object) ->
     if answers < 1:
         raise ChannelError("answers", answers, "is not a number of outputs", "it must be 1 or more")
     read = Epsilon.read(epsilon)
+    # one value makes one database, which leaks nothing; the formula for two outputs takes two that differ everywhere
     if answers == 2 and values >= 2:
         return _bound(_two_answers(individuals, read), "two outputs", tight=True)
     statement = f"{individuals} individuals with {values} values, {answers} outputs"
@@ -106,12 +108,16 @@ def range_bound(individuals: int, values: int, answers: int, epsilon: object) ->
 
 
 def _energy(individuals: int, values: int, answers: int, t: Number, kept: int) -> Number:
+    # F10: on ℓ of the coordinates t^d >= t^(u−ℓ) t^(d_S); of the two parts of that, r outputs make the first at least
+    # 1/r, and the uniform distribution on Val^ℓ has the least of the second.
     outside = t ** (individuals - kept)
     return (1 - outside) / answers + outside * ((1 + (values - 1) * t) / values) ** kept
 
 
 def _two_answers(individuals: int, epsilon: Epsilon) -> Number:
     t = _inverse_ratio(epsilon)
+    # The likeliest databases of both outputs are u steps apart. In the middle the chances are halves (u even) or
+    # 1/(1 + t) and t/(1 + t) (u odd); each step outwards multiplies the smaller one by t.
     half, odd = divmod(individuals, 2)
     return 2 - 2 * t ** (half + 1) / (1 + t) if odd else 2 - t**half
 
@@ -119,6 +125,7 @@ def _two_answers(individuals: int, epsilon: Epsilon) -> Number:
 def improved_range_factor(individuals: int, values: int, answers: int, epsilon: object) -> Number:
     """The general range bound without the exact case of two outputs: the minimum over ℓ of erratum F10."""
     t = _inverse_ratio(Epsilon.read(epsilon))
+    # each ℓ proves a bound, so the least is one; ℓ = u is Theorem 1
     return min(1 / _energy(individuals, values, answers, t, kept) for kept in range(individuals + 1))
 
 

@@ -138,13 +138,13 @@ def _best_prior(array: FloatArray, gain: FloatArray, reading: NDArray[np.int64])
 
 def _search(array: FloatArray, gain: FloatArray) -> tuple[float, FloatArray]:
     """Reading and prior in turn, each the best for the other, from several starts."""
-    generator = np.random.default_rng(
-        0
-    )  # only where the search starts depends on it, never whether its result is right
+    # only where the search starts depends on the seed, never whether its result is right
+    generator = np.random.default_rng(0)
     best, masses = 0.0, np.ones(len(array))
     for start in range(_STARTS):
         prior = np.ones(len(array)) if start == 0 else generator.dirichlet(np.full(len(array), 0.5))
         value = 0.0
+        # neither half of a round can lower the value, so it settles: at a local optimum, hence the many starts
         for _ in range(_MOST_ROUNDS):
             reading = (array.T @ (gain * prior[:, None])).argmax(axis=1)
             grown, prior = _best_prior(array, gain, reading)

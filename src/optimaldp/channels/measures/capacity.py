@@ -26,7 +26,7 @@ _MOST_STEPS = 200
 _SOLVED_TOGETHER = 250  # inputs up to which all are unknowns at once: a Newton step then takes milliseconds
 _MOST_ROUNDS = 60
 _TINY_MASS = 1e-6  # of the uniform mass: an input below it leaves until its divergence calls it back
-_BITS = 1 / math.log(2)
+_BITS_PER_NAT = 1 / math.log(2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,9 +109,9 @@ class _Search:
         if divergences.max() == math.inf:
             return 0.0, math.inf
         if divergences.max() <= slack:
-            return 0.0, 0.0 if len(masses) == 1 else 2 * slack * _BITS
+            return 0.0, 0.0 if len(masses) == 1 else 2 * slack * _BITS_PER_NAT
         lower = max(0.0, float(masses @ divergences) - slack)
-        return lower * _BITS, (float(divergences.max()) + slack) * _BITS
+        return lower * _BITS_PER_NAT, (float(divergences.max()) + slack) * _BITS_PER_NAT
 
 
 def _by_rounds(search: _Search, gap: float) -> tuple[FloatArray, int]:
@@ -126,6 +126,7 @@ def _by_rounds(search: _Search, gap: float) -> tuple[FloatArray, int]:
     best, best_gap, steps = np.full(size, 1 / size), math.inf, 0
     for _ in range(_MOST_ROUNDS):
         rows = search.array[chosen]
+        # sharper than asked: what inputs outside the part still add comes on top of the part's own gap
         part, more = _interior_point(_Search(rows[:, rows.max(axis=0) > 0]), gap / 4)
         steps += more
         masses = np.zeros(size)
@@ -136,12 +137,13 @@ def _by_rounds(search: _Search, gap: float) -> tuple[FloatArray, int]:
         if best_gap <= gap:
             return best, steps
         divergences = search.divergences(masses)
-        above = np.flatnonzero(divergences * _BITS > lower)
+        above = np.flatnonzero(divergences * _BITS_PER_NAT > lower)
         worst = above[np.argsort(-divergences[above])[: _SOLVED_TOGETHER // 2]]
         grown = np.union1d(chosen[part > _TINY_MASS / size], worst)
         if np.array_equal(grown, chosen):
             break
         chosen = grown
+    # the iteration multiplies, so it never revives an input of mass 0: every input gets a little
     polished, more = _iterate(search, gap, 2000, 0.999 * best + 0.001 / size)
     return polished, steps + more
 
@@ -154,6 +156,7 @@ def _interior_point(search: _Search, gap: float) -> tuple[FloatArray, int]:
     size = len(search.array)
     masses = np.full(size, 1 / size)
     divergences = search.divergences(masses)
+    # above every divergence, so that all slacks are positive: an interior point to begin at
     level = float(divergences.max()) + 0.1
     slacks = level - divergences
     best, best_gap = masses, math.inf
@@ -188,6 +191,7 @@ def _newton(
     dlevel = (solved[:, 0].sum() - (1 - masses.sum())) / solved[:, 1].sum()
     dmasses = solved[:, 0] - dlevel * solved[:, 1]
     dslacks = target / masses - slacks - slacks / masses * dmasses
+    # not quite to the wall: a mass of 0 is divided by in the next step
     length = min(1.0, 0.99 * _room(masses, dmasses), 0.99 * _room(slacks, dslacks))
     return masses + length * dmasses, slacks + length * dslacks, level + length * float(dlevel)
 
@@ -206,7 +210,8 @@ def _iterate(search: _Search, gap: float, most: int, start: FloatArray | None = 
         lower, upper = search.bounds(masses)
         if upper - lower <= gap:
             break
-        weights = masses * np.exp(search.divergences(masses) - upper / _BITS)
+        # the largest exponent is taken off, which cancels: exp of a large divergence would overflow
+        weights = masses * np.exp(search.divergences(masses) - upper / _BITS_PER_NAT)
         masses = weights / weights.sum()
         step += 1
     return masses, step

@@ -64,6 +64,7 @@ def individual_leakage(channel: Channel, databases: Databases, prior: object = N
     for i, own in enumerate(databases.choices):
         for others in product(*databases.choices[:i], *databases.choices[i + 1 :]):
             chosen = [_place(where, (*others[:i], value, *others[i:])) for value in own]
+            # equal weights are the worst prior: under it the leakage is the capacity
             weights = [1] * len(own) if masses is None else [masses[k] for k in chosen]
             if not any(weights):
                 continue

@@ -22,7 +22,7 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
 
-_NOTHING = 1e-9
+_SOLVER_NOISE = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +65,7 @@ def max_case_refinement(first: Channel, second: Channel) -> MaxCaseRefinement:
     worst = 0.0
     for z, column in zip(np.flatnonzero(aligned.array.max(axis=0) > 0).tolist(), theirs.T):
         prices, distance = _nearest_mixture(ours, column)
-        if distance > _NOTHING and (gain := _separating(first, aligned, z, prices)) is not None:
+        if distance > _SOLVER_NOISE and (gain := _separating(first, aligned, z, prices)) is not None:
             return MaxCaseRefinement(False, first.exact and second.exact, second.outputs[z], gain, distance)
         worst = max(worst, distance)
     if worst > 1e-6:
@@ -96,6 +96,7 @@ def _nearest_mixture(points: FloatArray, target: FloatArray) -> tuple[FloatArray
 
 def _separating(first: Channel, second: Channel, z: int, prices: FloatArray) -> tuple[Fraction, ...] | None:
     """The prices as a gain, if they prove exactly that this output is worth more than every output of the first."""
+    # rounding the prices harms no proof: whether they separate is decided below, in rationals
     gain = tuple(Fraction(round(price * 2**40), 2**40) for price in prices.tolist())
     wanted = [row[z] for row in second.exact_rows]
     won = sum((g * p for g, p in zip(gain, wanted)), Fraction(0)) / sum(wanted, Fraction(0))

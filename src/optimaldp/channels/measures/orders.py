@@ -70,6 +70,7 @@ def arimoto_information(channel: Channel, order: float, prior: object = None) ->
         return mutual_information(channel, prior)
     if order == math.inf:
         return max(0.0, math.log2((channel.array * masses[:, None]).max(axis=0).sum() / masses.max()))
+    # by the largest first: π^α alone underflows at a large order, to 0/0
     tilted = (masses / masses.max()) ** order
     return _sibson(channel.array, tilted / tilted.sum(), order)
 
@@ -122,6 +123,7 @@ def _by_multiplication(channel: Channel, order: float, gap: float) -> Capacity:
         value = float((most * sums ** (1 / order)).sum())
         gradient = powers @ (most * sums ** (1 / order - 1))
         lower = factor * math.log2(value)
+        # each step's bound is true by itself, so the least stays
         upper = min(upper, factor * math.log2(value + (float(gradient.max()) - value) / order))
         if upper - lower <= gap or step == _MOST_STEPS:
             break

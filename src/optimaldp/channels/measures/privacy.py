@@ -72,7 +72,7 @@ def least_epsilon(channel: Channel, graph: AnswerGraph | None = None) -> LeastEp
         return _between_all(channel)
     if not graph.lengths:
         input_places(channel, graph)
-        return _nothing(channel)
+        return _unconstrained(channel)
     return _along_edges(channel, graph)
 
 
@@ -85,13 +85,13 @@ def input_places(channel: Channel, graph: AnswerGraph) -> IntArray:
     return np.array([where[vertex] for vertex in graph.vertices], dtype=np.int64)
 
 
-def _nothing(channel: Channel) -> LeastEpsilon:
+def _unconstrained(channel: Channel) -> LeastEpsilon:
     return LeastEpsilon(Fraction(1) if channel.exact else 1.0, None, None)
 
 
 def _between_all(channel: Channel) -> LeastEpsilon:
     """Every two inputs are neighbours, so the extremes of each column decide."""
-    array, worst = channel.array, _nothing(channel)
+    array, worst = channel.array, _unconstrained(channel)
     if isinstance(channel.rows, tuple):
         for z, (high, low) in enumerate(_exact_extremes(channel.rows, array)):
             worst = _worse(worst, channel, (high, low), z)
@@ -124,7 +124,7 @@ def _along_edges(channel: Channel, graph: AnswerGraph) -> LeastEpsilon:
     places, ends = input_places(channel, graph), graph.edge_indices
     heads, tails = places[np.concatenate([ends[:, 0], ends[:, 1]])], places[np.concatenate([ends[:, 1], ends[:, 0]])]
     lengths = np.array([float(length) for length in graph.lengths.values()] * 2)
-    worst, tiny = _nothing(channel), _underflowing(channel)
+    worst, tiny = _unconstrained(channel), _underflowing(channel)
     block = max(1, _BLOCK // channel.array.shape[1])
     for start in range(0, len(heads), block):
         one, two = heads[start : start + block], tails[start : start + block]
@@ -153,6 +153,7 @@ def _underflowing(channel: Channel) -> NDArray[np.bool_] | None:
 
 def _worse(worst: LeastEpsilon, channel: Channel, pair: tuple[int, int], z: int, length: float = 1.0) -> LeastEpsilon:
     p, q = (channel.rows[i][z] for i in pair)
+    # multiplied, not divided: q may be 0, and 0 against 0 passes
     if p <= worst.ratio * q and length == 1:
         return worst
     ratio: Number = math.inf if p > 0 and q == 0 else p / q if q else worst.ratio

@@ -15,6 +15,7 @@ from optimaldp.channels.graphs.answer_graph import AnswerGraph
 from optimaldp.channels.measures.privacy import input_places, least_epsilon
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.errors import ChannelError
+from optimaldp.plots.style import axes_drawn
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.results import Result
@@ -47,6 +48,7 @@ class PrivacyProfile(Result):
         most = float(deltas.max(initial=0.0))
         if not self.channel.exact or read.exact_ratio is None:
             return most
+        # floats name the candidates, rationals decide: sums of parts of a distribution are wrong by far less than 1e-9
         near = np.flatnonzero(deltas >= most - 1e-9)
         pairs = {(int(heads[arc]), int(tails[arc])) for arc in near}
         return max((self._exact_delta(pair, read.exact_ratio) for pair in pairs), default=Fraction(0))
@@ -70,10 +72,12 @@ class PrivacyProfile(Result):
             middle = (low + high) / 2
             enough = self._deltas(heads, tails, math.exp(middle)).max() <= slack
             low, high = (low, middle) if enough else (middle, high)
+        # the upper end: there delta is kept, at the lower one perhaps not
         return high
 
     def _largest_finite(self) -> float:
         positive = self.channel.array[self.channel.array > 0]
+        # floats end between e^709 and e^710
         return float(min(700.0, math.log(positive.max() / positive.min())))
 
     def _arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -99,8 +103,7 @@ class PrivacyProfile(Result):
 
     def plot(self, path: str | Path | None = None, *, axes: object = None) -> Any:
         """The curve of delta against epsilon, also written to *path* (.png, .svg, .pdf) if one is given."""
-        from optimaldp.plots.channels import delta_against_epsilon  # matplotlib
-        from optimaldp.plots.style import axes_drawn
+        from optimaldp.plots.channels import delta_against_epsilon  # which imports this module
 
         return axes_drawn(delta_against_epsilon(self, axes=axes), path)
 

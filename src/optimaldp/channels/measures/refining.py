@@ -19,7 +19,7 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
 
-_NOTHING = 1e-9
+_SOLVER_NOISE = 1e-9
 _LARGEST_EXACT = 300  # unknowns of an exact witness
 
 
@@ -64,11 +64,13 @@ def refinement(first: Channel, second: Channel) -> Refinement:
     """
     aligned = aligned_rows(first, second)
     witness, prices, residual = _least_difference(first.array, aligned.array)
-    if residual > _NOTHING and (gain := _separating(first, aligned, prices)) is not None:
+    # a residual is the solver's opinion: only a gain that separates in rationals refutes
+    if residual > _SOLVER_NOISE and (gain := _separating(first, aligned, prices)) is not None:
         return Refinement(False, True, None, gain, residual)
     exact = _exact_witness(first, aligned, witness) if first.exact and aligned.exact else None
     if exact is not None:
         return Refinement(True, True, type(first)(exact, first.outputs, outputs=second.outputs), None, 0.0)
+    # neither proof went through: the residual decides, and ``exact`` says that nothing is proven
     if residual > 1e-6:
         return Refinement(False, False, None, None, residual)
     rough = np.clip(witness, 0, None)
@@ -120,7 +122,7 @@ def _separating(first: Channel, second: Channel, prices: FloatArray) -> tuple[tu
 
 def _exact_witness(first: Channel, second: Channel, rough: FloatArray) -> list[list[Fraction]] | None:
     middle, outputs = rough.shape
-    used = [(y, z) for y in range(middle) for z in range(outputs) if rough[y, z] > _NOTHING]
+    used = [(y, z) for y in range(middle) for z in range(outputs) if rough[y, z] > _SOLVER_NOISE]
     if len(used) > _LARGEST_EXACT:
         return None
     place = {cell: k for k, cell in enumerate(used)}

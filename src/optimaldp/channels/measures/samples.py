@@ -19,7 +19,7 @@ from optimaldp.channels.numbers import read_distribution
 from optimaldp.errors import ChannelError
 from optimaldp.results import Result
 
-_FEWEST = 40
+_FEWEST_SAMPLES = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,9 +79,9 @@ def estimate_leakage(
     >>> estimate_leakage(["a", "b"] * 500, ["+", "-"] * 500).bits_lower > 0.8
     True
     """
-    if len(secrets) != len(observations) or len(secrets) < _FEWEST:
+    if len(secrets) != len(observations) or len(secrets) < _FEWEST_SAMPLES:
         counts = f"{len(secrets)} secrets and {len(observations)} observations"
-        raise ChannelError("samples", counts, "are not pairs, or too few", f"give {_FEWEST} or more of each")
+        raise ChannelError("samples", counts, "are not pairs, or too few", f"give {_FEWEST_SAMPLES} or more of each")
     check_confidence(confidence)
     # A fixed shuffle: whoever listed the pairs in a pattern did not know it, and so it is no choice that the data made.
     order = np.random.default_rng(0).permutation(len(secrets)).tolist()
@@ -91,7 +91,7 @@ def estimate_leakage(
     tested = [(name(observations[i]), secrets[i]) for i in second]
     guess = _best_guesses(learnt)
     favourite = Counter(secrets[i] for i in first).most_common(1)[0][0]
-    hits = sum(guess.get(seen, favourite) == secret for seen, secret in tested)
+    hits = sum(guess.get(output, favourite) == secret for output, secret in tested)
     blind, error = _blind(secrets, prior, confidence)
     both = learnt + Counter(tested)
     return LeakageEstimate(
@@ -106,10 +106,10 @@ def estimate_leakage(
 
 def _best_guesses(pairs: Counter[tuple[str, Hashable]]) -> dict[str, Hashable]:
     best: dict[str, tuple[int, Hashable]] = {}
-    for (seen, secret), times in pairs.items():
-        if times > best.get(seen, (0, None))[0]:
-            best[seen] = (times, secret)
-    return {seen: secret for seen, (_, secret) in best.items()}
+    for (output, secret), times in pairs.items():
+        if times > best.get(output, (0, None))[0]:
+            best[output] = (times, secret)
+    return {output: secret for output, (_, secret) in best.items()}
 
 
 def _blind(secrets: Sequence[Hashable], prior: object, confidence: float) -> tuple[float, float]:
@@ -130,10 +130,10 @@ def _blind(secrets: Sequence[Hashable], prior: object, confidence: float) -> tup
 def _information(pairs: Counter[tuple[str, Hashable]]) -> float:
     """Mutual information of the counts, less the bias that Miller and Madow found: (cells − rows − columns + 1)/2n nats."""
     total = sum(pairs.values())
-    seen, secrets = Counter[str](), Counter[Hashable]()
+    outputs, secrets = Counter[str](), Counter[Hashable]()
     for (output, secret), times in pairs.items():
-        seen[output] += times
+        outputs[output] += times
         secrets[secret] += times
-    plain = sum(n / total * math.log2(n * total / (seen[o] * secrets[s])) for (o, s), n in pairs.items())
-    bias = (len(pairs) - len(seen) - len(secrets) + 1) / (2 * total * math.log(2))
+    plain = sum(n / total * math.log2(n * total / (outputs[o] * secrets[s])) for (o, s), n in pairs.items())
+    bias = (len(pairs) - len(outputs) - len(secrets) + 1) / (2 * total * math.log(2))
     return max(0.0, plain - bias)

@@ -74,6 +74,8 @@ def clique_proof(prior: Prior, epsilon: Epsilon) -> CliquePotentialProof:
     """``λ_y = (π_y − t·U)/(1 − t)`` on the answers that are kept, 0 elsewhere, at an ``e^epsilon`` rounded up."""
     t = 1 / (epsilon.exact_ratio or epsilon.ratio_above(bits=64))
     kept, best = kept_on_clique(prior, t)
+    # λ >= 0: the last answer kept did not lower U, so π_y >= t·U for all of them. Σ λ = U, so λ reaches t·U elsewhere,
+    # which is enough: the next answer would have lowered U.
     potential = [Fraction(0)] * len(prior)
     for y in kept:
         potential[y] = (prior[y] - t * best) / (1 - t)
@@ -84,6 +86,7 @@ def _clique_cell(y: int, z: int, top: set[int], peak: Fraction, t: Fraction) -> 
     if z not in top:
         return Fraction(0)
     if y not in top:
+        # 1/k lies between peak·t and peak, so such a row is within one factor of every other
         return Fraction(1, len(top))
     return peak if y == z else peak * t
 
@@ -92,6 +95,7 @@ def line_order(graph: AnswerGraph) -> list[int] | None:
     """The vertices from one end to the other, if the graph is a line."""
     size = len(graph.vertices)
     degrees = [graph.degree(vertex) for vertex in graph.vertices]
+    # one part with n − 1 edges is a tree, and a tree without branches is a line
     if len(graph.lengths) != size - 1 or max(degrees) > 2 or not graph.plain or len(graph.components) > 1:
         return None
     end = next(i for i, degree in enumerate(degrees) if degree <= 1)
@@ -128,6 +132,7 @@ def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> ClosedForm | 
         return None
     t = 1 / next(iter(kernel.factors.values()), Fraction(1))
     merged, value = _geometric_with_guesses(order, t, worth)
+    # a potential asks the referee to believe no theorem; where it would be negative, the theorem is all there is
     potential = _line_potential([worth[y][y] for y in order], t) if gain is None else None
     if potential is None or sum(potential) != value:
         if not kernel.exact:  # the rows use an e^epsilon rounded down; what bounds all others must use one rounded up
@@ -144,6 +149,7 @@ def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> ClosedForm | 
 def _geometric_with_guesses(order: list[int], t: Fraction, worth: Exact) -> tuple[list[list[Fraction]], Fraction]:
     """The geometric mechanism along *order*, every output read by its Bayes guess, and what that is worth."""
     plain = truncated_geometric(len(order), t)
+    # columns stay in the order of the line, rows in that of the vertices: the guesses lead from the one to the other
     rows = [plain[0]] * len(order)
     for position, y in enumerate(order):
         rows[y] = plain[position]
@@ -159,6 +165,7 @@ def _line_potential(prior: list[Fraction], t: Fraction) -> list[Fraction] | None
     """``λ = Φ⁻¹ π`` along a line, where the inverse of Φ has three diagonals; ``None`` if λ is negative somewhere."""
     if len(prior) == 1:
         return prior
+    # The inverse of t^|i−j| is known (Kac, Murdock and Szegő): n steps where an exact solve takes n³.
     sides = [Fraction(0), *prior, Fraction(0)]
     last = len(prior) - 1
     potential = [
@@ -170,6 +177,7 @@ def _line_potential(prior: list[Fraction], t: Fraction) -> list[Fraction] | None
 
 def _best_guesses(rows: Exact, worth: Exact) -> list[int]:
     if all(not w or y == z for y, row in enumerate(worth) for z, w in enumerate(row)):
+        # a guess is worth something for one answer alone: n² products instead of n³
         return [max(range(len(rows)), key=lambda y: worth[y][y] * column[y]) for column in zip(*rows)]
     values = exact_matrix.multiply(list(zip(*rows)), worth)
     return [max(range(len(row)), key=lambda w: row[w]) for row in values]
@@ -199,6 +207,7 @@ def closed_form(kernel: DecayKernel, prior: Prior) -> ClosedForm | None:
     if also λ ≥ 0 it is optimal, utility ``Σ λ``.
     """
     solved = exact_matrix.solve_exactly(kernel.rows, [[Fraction(1), mass] for mass in prior])
+    # D < 0 is no channel and λ < 0 no proof: either way the linear program has to find both
     if solved is None or any(value < 0 for pair in solved for value in pair):
         return None
     diagonal = [d for d, _ in solved]

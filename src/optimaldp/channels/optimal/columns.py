@@ -37,13 +37,13 @@ _MOST_WORK = 6e9  # edges times columns times steps: some twenty seconds
 _MOST_STEPS = 40_000  # at a small epsilon ways are long, and steps carry one edge further each
 _MANY_CELLS = 2e6  # edges times columns from which unpromising columns are dropped: else too few steps are left
 _MOST_CELLS = 3e7  # edges times columns: half a gigabyte
-_UNUSED = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
-_UNUSED_WHERE_UNEVEN = 1.25  # the same where some answers have far more neighbours: there the potential settles later
-_CARRIES = 1e-3  # of some row: a column that no row can do without
+_UNUSED_REACH = 1.06  # times the prior: where a potential reaches that much, the guess is hardly one of a best channel
+_UNUSED_REACH_WHERE_UNEVEN = 1.25  # where some answers have far more neighbours: there the potential settles later
+_CARRYING_SHARE = 1e-3  # of some row: a column that no row can do without
 _WORTH_NARROWING = 0.8  # of the columns left: the others are dropped
 _ROUNDS = 12  # of filling rows and raising cells in turn
 _ROUNDING = 1e-9  # by which a potential should reach more than the prior
-_UNCOVERED = 1e3  # price of raising the potential where no flow reaches
+_RAISING_PRICE = 1e3  # of the potential, where no flow reaches
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,14 @@ def solve_columns(problem: ColumnProblem, covering: CoveringGuesses, proof: Chan
     ``None`` without a compiler, and where the columns would not fit into memory.
     """
     edges = len(problem.graph.edge_indices)
+    # columns are filled up to whole blocks: fewer than a block cost as much, and up to a block more must fit
     few = covering.promising(max(WIDTH, int(_FEW_CELLS / edges)))
     if numba_if_installed() is None or edges * (len(few) + WIDTH) > _MOST_CELLS:
         return None
-    begun = problem.program(few)
-    begun.begin_at(covering)
+    program = problem.program(few)
+    program.begin_at(covering)
     search = _Search(problem, proof)
-    search.widen_few(begun)
+    search.widen_few(program)
     if not search.near and edges * (len(covering.guesses) + WIDTH) <= _MOST_CELLS:
         search.solve_all(problem.program(covering.guesses))
     return ColumnSolution(search.rows, search.proof)
@@ -110,6 +111,7 @@ class _Search:
             self._advance(program, _STEPS, _STEPS // 4)
             rest = float(self.proof.bound()) - self._value
             hopeless = self._value < _WORTH_WIDENING * float(self.proof.bound())
+            # at the pace of the last look all looks together would not close what is missing
             if self.near or hopeless or rest > _LOOKS_AT_FEW * (self._value - before):
                 return
 
@@ -123,8 +125,10 @@ class _Search:
             taken += more
             last = self._work > _MOST_WORK or taken >= _MOST_STEPS
             if last or max(value, self._value) >= NEAR * float(program.potential.sum()):
-                found = _covering_proof(self._problem, program.potential)
-                self.proof = min(self.proof, found, key=lambda one: one.bound())
+                # A proof costs two linear programs and the referee's weighing: it is made at the end, and where the potential,
+                # taken at its word, is near enough.
+                proven = _covering_proof(self._problem, program.potential)
+                self.proof = min(self.proof, proven, key=lambda one: one.bound())
             if last or self.near:
                 return
             if many:
@@ -149,11 +153,11 @@ def _worth_keeping(problem: ColumnProblem, program: ColumnProgram) -> NDArray[np
     arcs, weights, potential = _flows_under(graph, program.potential, program.ratio)
     edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     degrees = np.bincount(graph.edge_indices.ravel(), minlength=len(masses))
-    enough = masses * (_UNUSED if degrees.max() <= 2 * degrees.min() else _UNUSED_WHERE_UNEVEN)
+    enough = masses * (_UNUSED_REACH if degrees.max() <= 2 * degrees.min() else _UNUSED_REACH_WHERE_UNEVEN)
     _, reached, guesses = weigh_potential(potential, arcs, weights, edges, program.ratio, enough)
     idle = guesses[reached >= enough[guesses]]
     # early on a potential may reach too much everywhere: what rows consist of stays
-    return np.asarray(~np.isin(program.guesses, idle) | (program.rows.max(axis=0) > _CARRIES))
+    return np.asarray(~np.isin(program.guesses, idle) | (program.rows.max(axis=0) > _CARRYING_SHARE))
 
 
 def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
@@ -161,6 +165,7 @@ def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
     graph, masses, ratio = problem.graph, problem.masses, problem.ratio
     heads, tails = np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]]).T
     order = np.argsort(heads, kind="stable")
+    # answers without neighbours are no heads: for an empty group reduceat would return a cell of the next
     raised_ones, starts = np.unique(heads[order], return_index=True)
     tails = tails[order]
 
@@ -170,6 +175,8 @@ def _made_private(problem: ColumnProblem, rows: FloatArray) -> FloatArray:
         higher[raised_ones] = np.maximum(cells[raised_ones], least)
         return higher
 
+    # Sums of one break factors, and raised cells break sums. Factors come last: filled_rows mends sums and keeps
+    # factors, and nothing does the opposite.
     cells = not_vanishing(rows)
     for _ in range(_ROUNDS):
         cells = raised(cells / cells.sum(axis=1, keepdims=True))
@@ -183,9 +190,12 @@ def _covering_proof(problem: ColumnProblem, potential: FloatArray) -> WeighedPot
     graph, steps, prior, masses = problem.graph, problem.steps, problem.prior, problem.masses
     factors = Factors(problem.epsilon)
     above = float(factors.between(Fraction(1))[1])
+    # the steps used an e^epsilon rounded down, as rows must; a bound holds for e^epsilon itself only from above
     arcs, weights, potential = _flows_under(graph, potential, above)
     edges = [AnswerPair(int(a), int(b), Fraction(1)) for a, b in graph.edge_indices]
     lifted, reached, guesses = weigh_potential(potential, arcs, weights, edges, above, masses)
+    # Adding μ >= 0 raises what λ reaches for guess z by (Φ μ)_z at least: the least of a sum is not below the sum of
+    # the leasts. So it is enough that Φ μ covers what is lacking.
     lacking = np.zeros(len(masses))
     lacking[guesses] = np.maximum(masses[guesses] * (1 + _ROUNDING) - reached, 0)
     kernel = np.where(steps >= 0, above ** -np.maximum(steps, 0).astype(np.float64), 0.0)
@@ -203,21 +213,23 @@ def _flows_under(graph: AnswerGraph, potential: FloatArray, x: float) -> tuple[I
 
     size, arcs = len(potential), np.concatenate([graph.edge_indices, graph.edge_indices[:, ::-1]])
     many, scale = len(arcs), float(np.abs(potential).max())
+    # a flow w on (y, y') gives w to y and takes x w from y': what is taken may not exceed the potential
     entries = np.concatenate([np.full(many, -1.0), np.full(many, x)])
     places = (arcs.T.ravel(), np.tile(np.arange(many), 2))
     taken = csr_matrix((entries, places), shape=(size, many))
     solved = linprog(
-        np.concatenate([np.ones(many), np.full(size, _UNCOVERED)]),
+        np.concatenate([np.ones(many), np.full(size, _RAISING_PRICE)]),
         A_ub=hstack([taken, -eye(size)]).tocsr(),
         b_ub=potential / scale,
         bounds=(0, None),
         method="highs-ds",
     )
     if solved.status != 0:
+        # a potential that is nowhere below 0 needs no flows: always sound, only a weaker bound
         return arcs[:0], np.zeros(0), np.maximum(potential, 0)
-    found = np.maximum(solved.x, 0) * scale
-    used = np.flatnonzero(found[:many])
-    return arcs[used], found[used], potential + found[many:]
+    amounts = np.maximum(solved.x, 0) * scale
+    used = np.flatnonzero(amounts[:many])
+    return arcs[used], amounts[used], potential + amounts[many:]
 
 
 def _cover(kernel: FloatArray, lacking: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from optimaldp.channels.optimal.proofs import RoundedPotentialProof
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 
-_CLEARLY = 1e-9  # by which a guess must be worse than another to be left out
+_REPLACING_MARGIN = 1e-9  # by which a guess must be worse than another to be left out
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ def cover_prior(kernel: FloatArray, masses: FloatArray) -> CoveringGuesses:
     solved = linprog(-masses[guesses] * size, A_ub=kernel[:, guesses], b_ub=np.ones(size), method="highs-ds")
     if solved.status != 0:
         raise ChannelError("linear program", solved.message, "was not solved")
+    # any λ >= 0 proves a bound once it is stretched to cover (covering_bound): the solver's noise costs, and harms not
     potential = np.maximum(-np.asarray(solved.ineqlin.marginals), 0) / size
     reached = potential @ kernel[:, guesses]
     excess = np.where(masses[guesses] > 0, reached / np.maximum(masses[guesses], np.finfo(float).tiny), np.inf)
@@ -68,7 +69,9 @@ def useful_guesses(kernel: FloatArray, masses: FloatArray) -> IntArray:
 
     A part of the graph that is never the truth has one guess all the same: its rows must sum to one, too.
     """
-    replaced = (masses[:, None] * kernel).max(axis=0) > masses * (1 + _CLEARLY)
+    # One that is replaced by another that is replaced itself is no loss: Φ[z,w] >= Φ[z,y] Φ[y,w], so the last of such a
+    # chain replaces all before it.
+    replaced = (masses[:, None] * kernel).max(axis=0) > masses * (1 + _REPLACING_MARGIN)
     useful = (masses > 0) & ~replaced
     for y in np.flatnonzero(masses <= 0):
         if not useful[kernel[y] > 0].any():

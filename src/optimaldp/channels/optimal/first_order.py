@@ -45,10 +45,13 @@ class ColumnProgram:
         distances[:, : len(guesses)] = steps[:, guesses]
         one, other = self._ends.T
         self.kernel = np.where(distances >= 0, float(ratio) ** -np.maximum(distances, 0), 0.0)
+        # M <= x M' in units of Φ; the distances of neighbours differ by one at most, so factors lie between 1 and x²
         factors = ratio * ratio ** (distances[one] - distances[other]).astype(np.float64)
         # far cells are free to move farther, and constraints between them weigh less: both by how little Φ is there
         reach = np.where(distances >= 0, ratio ** (np.minimum(distances, _FARTHEST / np.log(ratio)) / 2), 1.0)
         weights = np.maximum(_EDGE_WEIGHT * np.minimum(self.kernel[one], self.kernel[other]), _LEAST_WEIGHT)
+        # A cell steps by reach / Σ weight·|coefficient| over its constraints, a constraint by weight / Σ reach·|coefficient|
+        # over its cells: with any reach and weight such steps converge, on every graph (Pock and Chambolle 2011).
         sizes = self.kernel + _LEAST_WEIGHT
         np.add.at(sizes, one, (1 + ratio**2 / factors) * weights)
         np.add.at(sizes, other, (1 + factors) * weights)
@@ -115,14 +118,15 @@ class ColumnProgram:
 
     def settled_rows(self, steps: int) -> FloatArray:
         """Rows after some steps without the objective: private and summing to one nearly as floats are."""
-        found = self._state, self._levels, self._taken, self._balance
+        before = self._state, self._levels, self._taken, self._balance
         wanted = self._blocks[5]
-        self._state = (found[0][0].copy(), np.zeros_like(found[0][1]), np.zeros_like(found[0][2]))
+        # prices begin at nothing, for those of the objective would go on pulling; cells are copied, for steps work in place
+        self._state = (before[0][0].copy(), np.zeros_like(before[0][1]), np.zeros_like(before[0][2]))
         self._levels, self._blocks[5] = np.zeros(self._size), np.zeros_like(wanted)
         self._set_anchor()
         self.take(steps)
         rows = self.rows
-        (self._state, self._levels, self._taken, self._balance), self._blocks[5] = found, wanted
+        (self._state, self._levels, self._taken, self._balance), self._blocks[5] = before, wanted
         self._set_anchor()
         return rows
 
@@ -131,6 +135,7 @@ class ColumnProgram:
         loop = COLUMN_STEPS.compiled()
         pull, ahead = np.empty((2, self._size, WIDTH), dtype=np.float32)
         for _ in range(steps):
+            # Halpern: after k steps the anchor still weighs 1/(k + 2)
             kept = (self._since + 1) / (self._since + 2)
             sums, moved = np.zeros((self._size, WIDTH), np.float32), np.zeros((2, WIDTH), np.float32)
             numbers = np.array([1, self.ratio**2, 1 / self._balance, self._balance, kept], dtype=np.float32)
@@ -146,6 +151,7 @@ class ColumnProgram:
     def _consider_anchor(self, length: float) -> None:
         """Set the anchor anew if the last move was much shorter than the first one from it, or after very many."""
         self._first_length = self._first_length or length
+        # the three conditions of cuPDLP (Lu and Yang 2023) with its constants, on the length of a move
         shorter = length < _SHORTER * self._first_length and length > self._last_length
         late = self._since > max(_LONGEST_SHARE * self._taken, _FEWEST_STEPS)
         if length < _MUCH_SHORTER * self._first_length or shorter or late:
@@ -163,6 +169,7 @@ class ColumnProgram:
         prices += float(((self._levels - self._anchor_levels) ** 2 * self._row_sizes).sum())
         travelled = float((cells**2 * sizes).sum(dtype=np.float64))
         if travelled > 0 and prices > 0:
+            # the geometric mean with the old balance, as in PDLP: one odd stretch must not turn it over
             self._balance = float((self._balance * (prices / travelled) ** 0.5) ** 0.5)
 
     def _set_anchor(self) -> None:

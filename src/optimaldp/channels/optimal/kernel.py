@@ -48,11 +48,13 @@ class DecayKernel:
             end = upper(value) if self.above else lower(value)
         scaled = end * 2**ROUNDED_BITS
         rounded = scaled.__ceil__() if self.above else scaled.__floor__()
+        # a tiny epsilon may be rounded to a factor below 1, which no two neighbours could keep both ways
         return max(Fraction(1), Fraction(rounded, 2**ROUNDED_BITS))
 
     @cached_property
     def rows(self) -> tuple[tuple[Fraction, ...], ...]:
         """``Φ`` itself: the largest product of ``1/factor`` over all paths; 0 between components."""
+        # Not e^(−epsilon·d) rounded: a column must keep the rational factor of every edge, so Φ is a product of these.
         if self.graph.plain:
             return self._powers()
         return tuple(self._from(i) for i in range(len(self.graph.vertices)))
@@ -69,6 +71,7 @@ class DecayKernel:
     def _from(self, source: int) -> tuple[Fraction, ...]:
         reached: dict[int, Fraction] = {}
         queue = [(Fraction(-1), source)]
+        # Dijkstra's search with products: no factor is below 1, so values only fall along a path
         while queue:
             value, vertex = heappop(queue)
             if vertex in reached:

@@ -151,6 +151,7 @@ def _ring_proof(order: IntArray, epsilon: Epsilon, masses: FloatArray) -> CutThe
     weights = np.where((place == 0) | (place == size - 1), 1 / (1 + t), (1 - t) / (1 + t))
     channel = powers[np.abs(place[:, None] - place[None, :])] * weights
     values = {}
+    # a cut costs n² products, so some are tried and not all; each of them is a true bound
     for first in np.unique(np.linspace(0, size - 1, _CUTS).astype(np.int64)).tolist():
         along = masses[np.roll(order, -first)]
         values[first] = float((channel * along[:, None]).max(axis=0).sum())
@@ -186,6 +187,7 @@ def _common_borders(steps: IntArray, longest: int) -> list[int] | None:
 
 def _constant_sum(steps: IntArray, longest: int, borders: list[int], epsilon: Epsilon) -> LargeForm:
     kernel = kernel_of(steps, powers_not_steeper(epsilon.ratio_below(bits=64), longest + 1))
+    # one divisor for all rows: their own sums differ in the last bits, which would shift the ratios between them
     rows = kernel / kernel[0].sum()
     proof = UniformPotentialProof(tuple(borders), 1 / epsilon.ratio_above(bits=64))
     return LargeForm(rows, float(rows[0, 0]) * (1 - 2 * len(rows) * UNIT), proof.bound(), "constant-sum", proof)
@@ -224,6 +226,7 @@ def _any_graph(
     kernel = kernel_of(steps, powers)
     solved = _closed_form(kernel, masses)
     smaller = kernel_of(steps, powers_not_larger(epsilon.ratio_above(bits=64), longest + 1))
+    # where D < 0 its columns are dropped and rows are filled: private all the same, and the bound tells what it costs
     rows = filled_rows(kernel * without_noise(solved[:, 0]), int(masses.argmax()), float(below))
     best, utility = _read_by_guesses(rows, masses)
     potential = solved[:, 1]
@@ -237,9 +240,11 @@ def _any_graph(
         proof = min(proof, covering.proof(smaller, masses), key=lambda one: one.bound())
         ratio = float(1 / powers[min(1, longest)])
         problem = ColumnProblem(graph, steps, prior, epsilon, ratio)
+        # asked again before any step is taken: the covering's bound may show that the closed form is near enough
         if utility < near * float(proof.bound()) and (solution := solve_columns(problem, covering, proof)) is not None:
             merged, worth = _read_by_guesses(solution.rows, masses)
             if worth > utility:
                 best, utility, route = merged, worth, "columns"
+            # its bound is the least of all so far, also where its channel is not the better one
             proof = solution.proof
     return LargeForm(best, utility * (1 - 4 * (size + 4) * UNIT), proof.bound(), route, proof)

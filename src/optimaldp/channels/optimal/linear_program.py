@@ -27,7 +27,7 @@ ExactChannel = tuple[tuple[Fraction, ...], ...]
 
 @dataclass(frozen=True)
 class Solved:
-    """What the solver solution: values, and weights on the privacy constraints."""
+    """What the solver found: values, and weights on the privacy constraints."""
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -53,6 +53,8 @@ def exact_vertex(program: Program, solved: Solved) -> list[Fraction] | None:
     if program.size > _LARGEST_EXACT:
         return None
     values = solved.values
+    # Floats say which cells are 0 and which constraints are tight. A degenerate vertex has more of these than unknowns,
+    # which does no harm as long as they agree.
     free = [v for v in range(program.size) if values[v] > _ACTIVE]
     place = {v: k for k, v in enumerate(free)}
     lines: list[tuple[dict[int, Fraction], Fraction]] = []
@@ -67,6 +69,7 @@ def exact_vertex(program: Program, solved: Solved) -> list[Fraction] | None:
     exact = [Fraction(0)] * program.size
     for v, k in place.items():
         exact[v] = solution[k]
+    # what was taken as tight was a guess: this check alone makes the point a private channel
     return exact if program.feasible(exact) else None
 
 
@@ -87,6 +90,7 @@ def exact_dual(program: Program, solved: Solved, vertex: Sequence[Fraction]) -> 
         _add(lines[j][0], kinds + position, -factor)
     needed = [lines[v] for v in range(program.size) if vertex[v] > 0]  # where a cell is positive, its price is exact
     solution = _solve_lines(needed, kinds + len(used))
+    # prices of row sums have either sign, for those are equations; weights on inequalities have not
     if solution is None or any(weight < 0 for weight in solution[kinds:]):
         return None
     weights = [Fraction(0)] * len(program.ratios)
@@ -121,6 +125,7 @@ def repair(rough: NDArray[np.float64], kernel: DecayKernel, worth: Sequence[Sequ
     envelope ``max_y' Φ[y,y'] m(y')``, all rows are scaled below one, and the rest goes to one distribution for all
     rows, after giving up just so much of the channel that those rests keep the factors too.
     """
+    # 2^-60 is far below the solver's noise and keeps the rationals short
     cells = [[Fraction(round(max(0.0, cell) * 2**60), 2**60) for cell in row] for row in rough.tolist()]
     phi = kernel.rows
     raised = [
@@ -130,9 +135,11 @@ def repair(rough: NDArray[np.float64], kernel: DecayKernel, worth: Sequence[Sequ
     scale = max(sum(row, Fraction(0)) for row in raised)
     kept = [sum(row, Fraction(0)) / scale for row in raised]
     rest = 1 - min(kept)
+    # the rests must keep every factor, and the smallest leaves the least room
     least_factor = min(kernel.factors.values(), default=Fraction(1))
     if rest and least_factor == 1:
         raise ChannelError("epsilon", "0", "leaves no room for a repair")
+    # (1 − g) rest + g <= factor · g, solved for g: see filled_rows
     given_up = rest / (least_factor - 1 + rest) if rest else Fraction(0)
     best = max(range(len(cells[0])), key=lambda z: sum(row[z] for row in worth))
     final = []

@@ -57,18 +57,19 @@ def optimal_mechanism(
     OptimalMechanism(6 answers, ln(2)-DP, utility 0.380952, constant-sum)
     """
     problem = read_problem(graph, Epsilon.read(epsilon), prior, gain, guesses)
-    return _passed(_best(problem, [tuple(s) for s in symmetries], route))
+    return _certified(_best(problem, [tuple(s) for s in symmetries], route))
 
 
-def _passed(found: OptimalMechanism) -> OptimalMechanism:
+def _certified(result: OptimalMechanism) -> OptimalMechanism:
     """The last gate: nothing is handed out that the referee does not confirm."""
-    if not found.check():
-        raise NotCertifiedError(f"the referee does not pass what was found: {found.verdict().reason}")
-    return found
+    if not result.check():
+        raise NotCertifiedError(f"the referee does not pass what was found: {result.verdict().reason}")
+    return result
 
 
 def _best(problem: UtilityProblem, symmetries: list[tuple[int, ...]], route: str | None) -> OptimalMechanism:
     graph = problem.graph
+    # before a kernel is built: no factor is infinite, and at epsilon = 0 Φ is all ones and has no inverse
     if problem.epsilon.infinite or problem.epsilon.is_zero or not graph.lengths:
         return _finish(problem, _trivial(problem))
     if route is None and _is_large(problem):
@@ -149,6 +150,7 @@ def _is_large(problem: UtilityProblem) -> bool:
         return False
     if size > _LARGEST_KNOWN or not graph.plain:
         return size > _LARGEST_KNOWN
+    # a cell at distance d is the d-th power of t, with d times its bits
     bits = max(ratio.numerator.bit_length(), ratio.denominator.bit_length()) if ratio is not None else ROUNDED_BITS
     farthest = graph.distances[graph.distances < float("inf")].max()
     if size * size * farthest * bits > _MOST_BITS:
@@ -216,6 +218,8 @@ def _by_program(problem: UtilityProblem, kernel: DecayKernel, symmetries: list[t
     else:
         rows = linear_program.repair(solved.values[program.cells], kernel, worth)
     above = DecayKernel(problem.graph, problem.epsilon, above=True)
+    # Weights that were found for factors rounded down also prove a bound for factors rounded up, a slightly larger one:
+    # weak duality asks of them nothing but their sign.
     swap = {kernel.factors[edge]: above.factors[edge] for edge in kernel.factors}
     chosen = tuple(weights or linear_program.rational_weights(solved))
     proof = ProgramProof(program.with_factors(swap), chosen, tuple(above.arcs))

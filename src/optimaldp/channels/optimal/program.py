@@ -43,6 +43,7 @@ class Program:
         """
         if len(weights) != len(self.ratios) or any(w < 0 for w in weights):
             raise ValueError("one nonnegative weight for each constraint")
+        # a variable occurs in rows of one kind alone, which its symmetries exchange: so each kind has its own maximum
         net = self._net(self.balanced(weights))
         return sum(
             (max((self.weights[v] - net[v]) / times for v, times in row.items()) for row in self.sums), Fraction(0)
@@ -119,6 +120,7 @@ def _ratios(kernel: DecayKernel, cells: IntArray, count: int) -> tuple[tuple[tup
         return _hub_ratios(cells, count, factors.pop())
     ratios: set[tuple[int, int, Fraction]] = set()
     for y, other, factor in kernel.arcs:
+        # arcs that a symmetry exchanges ask the same of the same variables: a set keeps one of them
         pairs = np.unique(np.stack([cells[y], cells[other]], axis=1), axis=0).tolist()
         ratios.update((i, j, factor) for i, j in pairs if i != j)
     return tuple(sorted(ratios)), 0
@@ -215,4 +217,5 @@ def _paired(
                 yield y, other, amount
             need, room = need - amount, room - amount
             if need > 0:
+                # never runs short: balanced() has scaled what a hub owes down to what it has
                 other, room = next(waiting)

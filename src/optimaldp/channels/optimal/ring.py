@@ -65,6 +65,7 @@ def ring_profile(size: int, epsilon: object) -> RingProfile:
     read = Epsilon.read(epsilon)
     if size < 3 or read.infinite:
         raise ChannelError("ring", (size, str(read)), "needs 3 or more answers and a finite epsilon")
+    # the row and its utility from below, the bound from above: what lies between them is the rounding alone
     low, high = read.ratio_below(bits=64), read.ratio_above(bits=64)
     around = np.minimum(np.arange(size), size - np.arange(size))
     weights = powers_not_steeper(low, size // 2 + 1)[around]

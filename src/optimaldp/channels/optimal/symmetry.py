@@ -27,6 +27,7 @@ def cell_orbits(graph: AnswerGraph, worth: Exact, extra: Sequence[Permutation] =
     parent = list(range(len(worth) * columns))
     used = 0
     for permutation in (*graph.checked_symmetries(), *(p for p in extra if graph.is_symmetry(p))):
+        # Joining along generators is enough: what they connect are the orbits of the whole group.
         moved = _guess_permutation(permutation, worth)
         if moved is None:
             continue
@@ -53,6 +54,7 @@ def _guess_permutation(permutation: Permutation, worth: Exact) -> list[int] | No
         targets = places.get(tuple(carried))
         if not targets:
             return None
+        # equal columns are guesses that nothing tells apart: any matching of them keeps the gain
         moved.append(targets.pop(0))
     return moved
 
@@ -67,4 +69,5 @@ def _root(parent: list[int], v: int) -> int:
 def _join(parent: list[int], a: int, b: int) -> None:
     one, other = _root(parent, a), _root(parent, b)
     if one != other:
+        # the smaller root wins: orbits are numbered by their first cells, the same in every run
         parent[max(one, other)] = min(one, other)

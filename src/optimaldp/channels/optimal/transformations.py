@@ -72,6 +72,8 @@ def equal_diagonal(channel: Channel, databases: Databases) -> Channel:
     if len(names) != len(rows):
         raise ChannelError("databases", len(names), f"do not fit a channel with {len(rows)} inputs")
     distance = [[sum(a != b for a, b in zip(x, z)) for z in names] for x in names]
+    # Pairs at one distance are one orbit of the symmetries of Val^u: the mean over them is the mean over the group, and a
+    # mean of private channels is private.
     totals: list[Any] = [_zero(channel)] * (databases.individuals + 1)
     counts = [0] * (databases.individuals + 1)
     for row, steps in zip(rows, distance):

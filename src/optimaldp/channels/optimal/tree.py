@@ -47,8 +47,10 @@ def solve_tree(graph: AnswerGraph, masses: FloatArray, factors: FloatArray, abov
     edges = len(ends)
     back = np.concatenate([chances[edges:], chances[:edges]])
     beyond = np.maximum(1 - back, 0)
+    # From p to y every column beyond p changes by Q[y→p] / (1 − Q[p→y]): what y gives to that side over what p keeps there.
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.where(beyond > 0, chances / beyond, 1.0)
+    # the solver keeps factors to its tolerance, rows must keep them to the last digit; the sums are mended afterwards
     steps = np.clip(steps, 1 / ratios, ratios)
     rows = not_vanishing(_products(graph, steps)) * without_noise(diagonal)
     return TreeSolution(rows, potential, _covering_bound(graph, potential, above, masses))
@@ -106,20 +108,23 @@ def _covering_bound(graph: AnswerGraph, potential: FloatArray, factors: FloatArr
     sums = potential.tolist()  # of each answer with the branches that it has taken in
     upward = [0.0] * size
     up_factor = [next((f for near, f in neighbours[y] if near == parent[y]), 1.0) for y in range(size)]
+    # Inwards and then outwards: after both, every answer has taken in all branches as if it were the root.
     for y in reversed(order):
         if parent[y] >= 0:
-            upward[y] = _passed(sums[y], up_factor[y])
+            upward[y] = _least_across(sums[y], up_factor[y])
             sums[parent[y]] += upward[y]
     for y in order:
         if parent[y] >= 0:
-            sums[y] += _passed(sums[parent[y]] - upward[y], up_factor[y])
+            sums[y] += _least_across(sums[parent[y]] - upward[y], up_factor[y])
     rounding = _ROUNDING * float(np.abs(potential).sum())
+    # λ raised by as much everywhere raises each of the sums by at least that, at the answer itself
     shortfall = float(np.maximum(masses - np.array(sums), 0).max())
     return min(1.0, float(potential.sum()) + size * shortfall + rounding)
 
 
-def _passed(branch: float, factor: float) -> float:
+def _least_across(branch: float, factor: float) -> float:
     """The least that a branch can sum to, seen from the other end of its edge."""
+    # the cheapest column falls across the edge where a branch costs, and rises where it pays
     return branch / factor if branch >= 0 else branch * factor
 
 

@@ -66,7 +66,7 @@ def _mask_of_pairs(graph: DatasetGraph, pairs: list[tuple[str, str]]) -> npt.NDA
     for u, v in pairs:
         low, high = sorted((graph.number(u), graph.number(v)))
         wanted.append(low * len(graph) + high)
-    for pair, found in zip(pairs, np.isin(wanted, keys).tolist()):
-        if not found:
+    for pair, is_edge in zip(pairs, np.isin(wanted, keys).tolist()):
+        if not is_edge:
             raise GraphError("which", tuple(pair), "is not an edge of the graph", "only neighbours have a level")
     return np.isin(keys, wanted)

@@ -23,9 +23,9 @@ from optimaldp.privacy import level as make_level
 from optimaldp.privacy.levels import approximate
 
 Distances = Callable[[str, str], Any] | Mapping[tuple[str, str], Any] | Sequence[Sequence[Any]] | npt.NDArray[Any]
-_WAYS = 64  # ways around that are tried in one pass over all pairs
-_HAIR = 1e-12  # relative: how far three floats may miss the triangle inequality by rounding, as points on a line do
-_DOUBT = 1e-9  # relative: a float within this of equality is not trusted; doubles are right to about 1e-15
+_WAYS_PER_PASS = 64  # ways around that are tried in one pass over all pairs
+_TRIANGLE_SLACK = 1e-12  # relative: by how much rounding may make three floats miss it, as points on a line do
+_FLOAT_DOUBT = 1e-9  # relative: a float within this of equality is not trusted; doubles are right to about 1e-15
 
 
 def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle: bool = True) -> DatasetGraph:
@@ -39,14 +39,14 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
     >>> metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]], names=["a", "b", "c"])
     DatasetGraph(3 datasets, 3 edges, 2 levels)
     """
-    words = _read_names(distances, names)
-    numbered = _numbered_table(distances, words)
+    vertices = _read_names(distances, names)
+    numbered = _numbered_table(distances, vertices)
     if triangle:
-        _check_triangles(numbered, words)
-    tails, heads = np.triu_indices(len(words), 1)
+        _check_triangles(numbered, vertices)
+    tails, heads = np.triu_indices(len(vertices), 1)
     used, which = np.unique(numbered.of[tails, heads], return_inverse=True)
     levels = [approximate(numbered.values[k]) for k in used.tolist()]
-    return DatasetGraph(words, tails, heads, levels=levels, level_of_edge=which)
+    return DatasetGraph(vertices, tails, heads, levels=levels, level_of_edge=which)
 
 
 def line_metric(size: int, *, per_step: object) -> DatasetGraph:
@@ -162,7 +162,9 @@ def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
     rough = np.array([float(epsilon) for epsilon in numbered.values])[numbered.of]
     for u, v, w in _doubtful_triangles(rough):
         direct, there, back = (numbered.values[int(numbered.of[pair])] for pair in ((u, v), (u, w), (w, v)))
-        if direct > there + back and not (numbered.floats and rough[u, v] <= (rough[u, w] + rough[w, v]) * (1 + _HAIR)):
+        if direct > there + back and not (
+            numbered.floats and rough[u, v] <= (rough[u, w] + rough[w, v]) * (1 + _TRIANGLE_SLACK)
+        ):
             raise _broken_triangle(numbered, names, (u, v, w))
 
 
@@ -176,13 +178,13 @@ def _broken_triangle(numbered: _Numbered, names: Sequence[str], triple: tuple[in
 def _doubtful_triangles(rough: npt.NDArray[np.float64]) -> Iterator[tuple[int, int, int]]:
     """Triples (u, v, by way of w) that floats cannot pass; a number of them at a time, so that many ties fit too."""
     count = len(rough)
-    doubtful = np.empty((_WAYS * count, 3), dtype=np.int64)  # all triples of one u fit
-    for w in range(0, count, _WAYS):
-        ways = np.arange(w, min(w + _WAYS, count))
+    doubtful = np.empty((_WAYS_PER_PASS * count, 3), dtype=np.int64)  # all triples of one u fit
+    for w in range(0, count, _WAYS_PER_PASS):
+        ways = np.arange(w, min(w + _WAYS_PER_PASS, count))
         first = 0
         while first < count:
             with np.errstate(invalid="ignore"):  # ∞ - ∞ is in doubt
-                filled, first = TRIANGLES(count * count * len(ways), rough, ways, first, _DOUBT, doubtful)
+                filled, first = TRIANGLES(count * count * len(ways), rough, ways, first, _FLOAT_DOUBT, doubtful)
             yield from map(tuple, doubtful[:filled].tolist())
 
 

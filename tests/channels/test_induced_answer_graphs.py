@@ -24,7 +24,7 @@ from optimaldp.channels import (
     plurality,
     total,
 )
-from optimaldp.errors import GraphError
+from optimaldp.errors import ChannelError, GraphError
 
 CITIES = ("A", "B", "C")
 ROWS = [(city, vote) for city in CITIES for vote in ("Smith", "Jones")]
@@ -174,3 +174,22 @@ def test_ten_thousand_people_are_counted(protects: str) -> None:
     assert answers.vertices == tuple(range(people + 1))
     assert set(answers.edges) == {(k, k + 1) for k in range(people)}
     assert len(induced_graph(total(len), Databases.of_values(("a", "bb"), people)).vertices) == people + 1
+
+
+def test_an_edge_that_is_there_keeps_its_length_from_either_end() -> None:
+    far = AnswerGraph([0, 1, 2], {(0, 1): 2})
+    for edge in ((0, 1), (1, 0)):
+        same = far.with_edges([edge])
+        assert (same.lengths, same.superset) == (far.lengths, False)
+    grown = far.with_edges([(1, 0), (1, 2)])
+    assert grown.lengths == {**far.lengths, (1, 2): 1}
+    assert grown.superset
+
+
+def test_a_clique_whose_edges_differ_is_refused_where_its_program_has_no_end() -> None:
+    """Alike edges share a hub for each guess; the edges of a metric do not, however many of them there are."""
+    metric = AnswerGraph.metric(range(100), lambda a, b: abs(a - b))
+    assert metric.is_clique
+    with pytest.raises(ChannelError, match="linear program of 990000 constraints"):
+        optimal_mechanism(metric, "1/10", gain="negdist")
+    assert optimal_mechanism(AnswerGraph.clique(60), "1/10").utility > 0

@@ -198,9 +198,10 @@ class AnswerGraph(GraphFamilies, Result):
 
     def with_edges(self, extra: Iterable[Edge]) -> AnswerGraph:
         """The same graph with artificial edges (004 Remark 2): sound, marked as a superset, and it costs utility."""
-        lengths: dict[Edge, Any] = dict.fromkeys(extra, 1)
-        lengths.update(self.lengths)
-        grown = AnswerGraph(self.vertices, lengths)
+        # An edge that is there already keeps its length, whichever end it is written from.
+        known = set(map(frozenset, self.lengths))
+        more = dict.fromkeys((edge for edge in extra if frozenset(edge) not in known), 1)
+        grown = AnswerGraph(self.vertices, {**self.lengths, **more})
         grown.superset = self.superset or set(grown.lengths) != set(self.lengths)
         return grown
 

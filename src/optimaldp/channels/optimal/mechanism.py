@@ -88,8 +88,11 @@ def _best(problem: UtilityProblem, symmetries: list[tuple[int, ...]], route: str
 
 
 def _refuse_endless(problem: UtilityProblem) -> None:
-    constraints = 2 * len(problem.graph.lengths) * len(problem.guesses)
-    if constraints > _MOST_GAIN_CONSTRAINTS and not problem.graph.is_clique:
+    graph = problem.graph
+    constraints = 2 * len(graph.lengths) * len(problem.guesses)
+    # A clique whose edges are alike has one hub for each guess instead: that program is short.
+    hubs = graph.is_clique and len(set(graph.lengths.values())) == 1
+    if constraints > _MOST_GAIN_CONSTRAINTS and not hubs:
         cause = "with edges of other lengths than 1" if problem.matrix is None else "with this gain"
         rule = (
             f"{cause} make a linear program of {constraints} constraints, more than the {_MOST_GAIN_CONSTRAINTS} that are "

@@ -39,6 +39,7 @@ def float_table(rows: FloatRows) -> Floats:
     places = (np.arange(len(table)), rows.likeliest)
     shown = table[places].copy()
     table[places] = 0.0
+    # Where digits cancel: what each subtraction lost is added up beside it, exactly (Knuth), and given back at the end.
     total, error = np.ones(len(table)), np.zeros(len(table))
     for column in table.T:
         total, lost = two_sum(total, -column)
@@ -95,6 +96,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     known: dict[Any, EdgeFinding] = {}
     worst: tuple[EdgeFinding, int] | None = None
     open_edges, used = _distinct(graph, rows, open_edges, used)
+    # Single answers decide about all events without delta, and with it where there are only two of them.
     if table.shape[1] == 2 or not any(bound.delta for level in graph.levels for bound in level.bounds):  # type: ignore[attr-defined]
         kept = _second_stage(graph, rows, promises, open_edges)
         if kept.any():
@@ -174,6 +176,7 @@ def _first_stage(
         unsure = np.flatnonzero(doubtful)
         undecided.append(start + unsure)
         ratios.append(ratio[unsure])
+        # These are measured later: here they must not count among those that passed.
         ratio[unsure] = 0.0
         if (most := float(ratio.max())) > largest:
             largest, edge = most, start + int(ratio.argmax())
@@ -202,6 +205,8 @@ def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> F
             needed[~(above > 0.0)] = 0.0
             return np.asarray(needed.max(axis=1) * (1 + 3 * unit + 3 * UNIT))
         quotient = np.where(above > 0.0, above / below, -1.0)
+        # Rounding may swap answers of nearly equal ratio. The event that holds all of them is tried as well, so the largest
+        # quotient changes by a few units at most: part of the last factor.
         order = np.argsort(-quotient, axis=1, kind="stable")
         p, q = (np.cumsum(np.take_along_axis(side, order, axis=1), axis=1) for side in (above, below))
         excess = p * (1 + error) - delta[:, None]
@@ -212,6 +217,7 @@ def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> F
 def _check_edge(mechanism: Mechanism, rows: FloatRows, number: int, known: dict[Any, EdgeFinding]) -> EdgeFinding:
     graph = mechanism.graph
     kind, u, v = int(graph.level_of_edge[number]), int(graph.tails[number]), int(graph.heads[number])
+    # A dataset's own row is known by the dataset, in a tuple: its number is no row's number.
     key = (kind, *(int(rows.exact_of[w]) if rows.exact_of[w] >= 0 else (w,) for w in (u, v)))
     if key not in known:
         known[key] = check_pair(graph.levels[kind], rows.row(u), rows.row(v))

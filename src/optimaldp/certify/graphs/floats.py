@@ -123,6 +123,8 @@ def _sharpen(
     bound = np.minimum(doubtful.used[doubtful.kept], promises.most[mechanism.graph.level_of_edge[edges]])
     if not edges.size:
         return largest, edge
+    # What is reported may be above the least epsilon, never below it: of many edges their bound stands in, which is
+    # no larger than the promise that two floats have proven.
     few = len(edges) <= _ENOUGH
     order = np.argsort(-bound, kind="stable") if few else np.array([bound.argmax()])
     for i in order.tolist():
@@ -185,6 +187,7 @@ def _columns(bounds: list[tuple[Bound, ...]]) -> list[tuple[Floats, ...]]:
 
 
 def _parts(bound: Bound) -> tuple[float, float, float, float]:
+    # Rounded down: whoever keeps the stricter promise keeps the real one, and whoever does not is left to rationals.
     ratio = Fraction(_HUGE) if bound.epsilon.infinite else min(Fraction(_HUGE), enclosure(bound.epsilon)[0])
     return (*parts_below(ratio), *parts_below(bound.delta))
 

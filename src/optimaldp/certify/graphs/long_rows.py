@@ -97,6 +97,7 @@ class LongRows:
 
 
 def _least(one: tuple[Ball, float], other: tuple[Ball, float]) -> tuple[Ball, float]:
+    # By midpoints: each is a bound by itself, so the wrong choice of two that overlap costs sharpness alone.
     return other if other[0].mid() < one[0].mid() else one
 
 

@@ -69,6 +69,7 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
     examiner = examine(mechanism, given, allowed, events)
     trees, duals = _by_event(certificate.trees), _by_event(certificate.duals)
     for prefix, wanted in prefixes(preferences, given):
+        # Nothing exceeds probability one: there no proof is needed.
         needed = wanted & ~examiner.sure(prefix)
         if not needed.any():
             continue
@@ -78,6 +79,7 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
             finding = examiner.gaps(tree, prefix, needed)
             if finding.fault:
                 raise CertificateError(f"tree for {_words(mechanism, event)}", finding.fault, "is why it is rejected")
+            # Every tree is a proof by itself: of several the sharpest one counts, dataset by dataset.
             gaps = np.minimum(gaps, finding.gaps)
         if event in duals:
             _improve_by_duals(gaps, mechanism, certificate, duals[event], allowed)

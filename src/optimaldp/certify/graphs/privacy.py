@@ -49,6 +49,7 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
     and each event S the inequality ``P(S) <= e^epsilon Q(S) + delta`` holds exactly (for mu likewise). No float decides.
     """
     _check_shapes(mechanism)
+    # Rows first: what is no distribution may keep every promise all the same.
     if fault := row_fault(mechanism):
         return PrivacyFinding(False, None, math.inf, fault)
     if mechanism.graph.edge_count == 0:

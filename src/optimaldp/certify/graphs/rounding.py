@@ -43,4 +43,5 @@ def _nearest(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
+        # Not infinity: float_below must stay below the number, and one step further float_above is infinite anyway.
         return _LARGEST if number > 0 else -_LARGEST

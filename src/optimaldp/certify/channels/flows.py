@@ -75,6 +75,7 @@ def _useful(above: Above, masses: tuple[Fraction, ...]) -> list[int]:
     Where a neighbour y of z is likelier by the whole factor, an output that stands for z may as well stand for y:
     ``π_z M[z,·] <= π_z x M[y,·] <= π_y M[y,·]``. The likeliest answer always stays.
     """
+    # Strictly less likely: at epsilon 0 two equal answers would drop each other.
     worse = {z for (y, z), factor in above.items() if masses[z] < masses[y] and masses[z] * factor <= masses[y]}
     return [z for z in range(len(masses)) if z not in worse]
 

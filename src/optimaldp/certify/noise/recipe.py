@@ -116,6 +116,7 @@ def _plan_objections(bins: int, decay: Epsilon, plan: Mapping[str, Any]) -> list
     problems = []
     if not _falls(bins, decay, copies, mode) or (mode and _falls(bins, decay, copies, mode - 1, strictly=True)):
         problems.append(f"{mode} is not a mode of the totals")
+    # The weights are log-concave: once halved they halve again within every further width, so one look a side is enough.
     for side, total in (("right", mode + width), ("left", mode - width)):
         if total >= 0 and not _halves(bins, decay, copies, mode, total):
             problems.append(f"the weights do not halve within {width} steps to the {side} of the mode")
@@ -156,6 +157,7 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
     scaled = 2 * quotient / ratio**steps
     if plain == 0:
         return scaled <= 1
+    # The logarithm of a rational is 0 or irrational, and this power is neither: the sign shows at some precision.
     power = steps * plain
     return (
         sign(lambda: Ball(power.numerator) / power.denominator - (Ball(scaled.numerator) / scaled.denominator).log())

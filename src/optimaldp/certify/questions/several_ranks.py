@@ -58,6 +58,7 @@ def _is_drawn(mechanism: Any) -> bool:
 
 
 def _one_by_one(chosen: Any, cells: dict[int, int], words: Sequence[int]) -> list[int]:
+    # Ranks are drawn by themselves and may cross; putting them in order reads no data.
     return sorted(law.draw(cells, Words([word])) for law, word in zip(chosen.laws, words))
 
 

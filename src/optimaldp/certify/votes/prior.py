@@ -117,6 +117,7 @@ class _Grid:
         for point in self.points:
             yes, ways = sum(point), prod(comb(size, count) for size, count in zip(self.sizes, point))
             if prior.chance is None:
+                # Only the total has a prior: who of them says yes is equally likely.
                 weights[point] = prior.by_total[yes] * Fraction(ways, comb(people, yes))
             else:
                 weights[point] = ways * prior.chance**yes * (1 - prior.chance) ** (people - yes)

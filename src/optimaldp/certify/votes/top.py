@@ -65,6 +65,7 @@ def examine_leading(mechanism: Any) -> Finding:
     if law.epsilon != setting.level.epsilon or law.neighbours is not setting.neighbours:
         return Finding(False, (), "the law is made for another level or for other neighbours")
     options, size = min(3, law.options), min(2, law.size)
+    # Forced: of few options the law might choose another way to draw, and that one would be examined instead.
     few = replace(law, options=options, size=size, forced=law.mode)
     finding = examine_top(
         few.probabilities, options=options, size=size, epsilon=setting.level.epsilon, relation=setting.neighbours

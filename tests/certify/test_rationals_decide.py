@@ -11,14 +11,13 @@ from small_lines import HALF, ONE, QUARTER, THIRD, ZERO, graph_of, line_of
 
 from optimaldp.certify.closeness import _MOST_BITS, _gaussian_pair, least_ratio
 from optimaldp.certify.graphs.grouping import first_of_each, group
+from optimaldp.certify.graphs.pairs import check_pair, promised_above
 from optimaldp.certify.graphs.privacy import (
     check_exactly,
-    check_pair,
     check_privacy,
     distinct_pairs,
     is_private,
     keeps,
-    promised_above,
     row_fault,
 )
 from optimaldp.errors import GraphError, LevelError, MechanismError

@@ -9,7 +9,6 @@ statement about the exact rows.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,18 +17,15 @@ import numpy.typing as npt
 
 from optimaldp.certify.graphs.double_double import two_sum
 from optimaldp.certify.graphs.floats import Promises, holds
-from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, row_fault, violation
+from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows
-from optimaldp.privacy import ApproximateDP
+from optimaldp.mechanisms import FloatRows, Mechanism
 
 Floats = npt.NDArray[np.float64]
 
 SUM_ERROR = 4 * UNIT  # relative, for each answer that is added
 _AT_ONCE = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
-_MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
 _ENOUGH = 1000  # edges in rationals, once one of them broke its promise
 
 
@@ -51,23 +47,6 @@ def float_table(rows: FloatRows) -> Floats:
         exact = np.array([[float(p) for p in row] for row in rows.exact])
         table[given] = exact[rows.exact_of[given]]
     return table
-
-
-def as_floats_first(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, its rows also as floats where there are thousands of different ones: those decide most edges.
-
-    The exact rows stay beside them, for what floats leave open.
-    """
-    rows, levels = mechanism.rows, mechanism.graph.levels
-    finite = all(isinstance(level, ApproximateDP) for level in levels)
-    if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
-        return mechanism
-    # Tight and long: floats would leave nearly all of them open, and enclosures prove them exactly.
-    if len(mechanism.answers) > 2 and LongRows.pays(rows.rows, levels):
-        return mechanism
-    table = np.array([[float(p) for p in row] for row in rows.rows])
-    largest = np.array([max(range(len(row)), key=row.__getitem__) for row in rows.rows], dtype=np.int32)
-    return replace(mechanism, rows=FloatRows(table[rows.of], largest[rows.of], rows.rows, rows.of))
 
 
 def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:

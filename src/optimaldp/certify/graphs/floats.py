@@ -19,7 +19,7 @@ import numpy.typing as npt
 from optimaldp.certify.closeness import enclosure
 from optimaldp.certify.graphs.double_double import ABSOLUTE_ERROR, RELATIVE_ERROR, parts_below, two_product, two_sum
 from optimaldp.certify.graphs.edge_loop import CERTAIN_IN_TWO, RATIO_UP, examine_edges
-from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
+from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.errors import LevelError
 from optimaldp.mechanisms import Mechanism, TwoSides

@@ -148,7 +148,7 @@ def test_long_rows_are_checked_by_enclosures_with_the_same_verdict(answers, monk
         mechanism = line_of(values, promised, answers=answers)
         plain = check_exactly(mechanism)
         with monkeypatch.context() as patch:
-            patch.setattr("optimaldp.certify.graphs.long_rows._MANY", 0)
+            patch.setattr("optimaldp.certify.graphs.long_rows._MANY_PROBABILITIES", 0)
             enclosed = check_exactly(mechanism)
         assert (enclosed.private, enclosed.reason) == (plain.private, plain.reason)
         assert plain.epsilon <= enclosed.epsilon * (1 + 1e-15)

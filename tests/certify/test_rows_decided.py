@@ -112,14 +112,14 @@ def test_many_broken_edges_are_not_all_measured(monkeypatch):
     table = [[0.1, 0.4, 0.5], [0.2, 0.3, 0.5], [0.05, 0.45, 0.5], [0.15, 0.35, 0.5], [0.16, 0.34, 0.5]]
     for enough, expected in ((9, [1, 2, 0]), (1, [1, 2]), (0, [1])):
         asked.clear()
-        monkeypatch.setattr(float_rows, "_ENOUGH", enough)
+        monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", enough)
         mechanism = line(table, [level("ln(3/2)")])
         finding = check_float_rows(mechanism, mechanism.rows)
         assert asked == expected
         assert (finding.private, finding.worst_edge) == (False, 1)
         assert finding.epsilon == pytest.approx(math.log(4))
     # The worst one breaks its own promise most, though another uses a larger epsilon.
-    monkeypatch.setattr(float_rows, "_ENOUGH", 9)
+    monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", 9)
     levels = [level("ln(3/2)"), level("ln(39/10)")]
     mechanism = line(table, levels, [0, 1, 0, 0])
     finding = check_float_rows(mechanism, mechanism.rows)

@@ -68,9 +68,9 @@ def weigh_potential(
     gained = np.add.reduceat(np.append(flow, 0.0), np.minimum(first[:-1], len(flow))) * (np.diff(first) > 0)
     lost = x * np.bincount(heads, weights=flow, minlength=size)
     degree = int(np.diff(first).max(initial=0))
-    left = potential + gained - lost - 4 * (degree + 4) * UNIT * (np.abs(potential) + gained + lost)
+    surplus = potential + gained - lost - 4 * (degree + 4) * UNIT * (np.abs(potential) + gained + lost)
     # Whatever the certificate holds is mended, not refused: a larger potential is a weaker bound, but a bound.
-    lifted = potential + np.maximum(-left, 0) * (1 + 4 * UNIT)
+    lifted = potential + np.maximum(-surplus, 0) * (1 + 4 * UNIT)
     guesses = _useful(edges, ratio, prior)
     targets = prior[guesses] * (1 + 1e-12)
     # each operation is wrong by 2^-53 of what it moves, and nothing is moved more often than this
@@ -78,7 +78,7 @@ def weigh_potential(
     powers = (1 / x) ** np.arange(size + 1) * (1 - 8 * UNIT)
     radius = int((powers >= _FAR).sum())
     reached = np.zeros(len(guesses))
-    arguments = (first, heads, back, flow, np.maximum(left, 0), guesses, targets / kept, x, powers, radius, reached)
+    arguments = (first, heads, back, flow, np.maximum(surplus, 0), guesses, targets / kept, x, powers, radius, reached)
     _WEIGH(len(guesses) * len(heads), *arguments)
     return lifted, reached * kept, guesses
 

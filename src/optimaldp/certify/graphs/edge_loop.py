@@ -67,7 +67,7 @@ def _examine_edges(
     first_is_small: Any,
     forward: Any,
     promises: Any,
-    faint: float,
+    least_sure_side: float,
     state: Any,
     ratio: Any,
 ) -> tuple[float, int]:
@@ -83,7 +83,7 @@ def _examine_edges(
         v = heads[edge]
         k = kinds[edge]
         # Products of such numbers may be subnormal, where errors are absolute: one float proves nothing there.
-        doubt = 0.0 < small[u] < faint or 0.0 < small[v] < faint
+        doubt = 0.0 < small[u] < least_sure_side or 0.0 < small[v] < least_sure_side
         doubtful = False
         broken = False
         most = 1.0

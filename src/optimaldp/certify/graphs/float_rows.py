@@ -25,15 +25,15 @@ from optimaldp.mechanisms import FloatRows, Mechanism
 Floats = npt.NDArray[np.float64]
 
 SUM_ERROR = 4 * UNIT  # relative, for each answer that is added
-_AT_ONCE = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
-_ENOUGH = 1000  # edges in rationals, once one of them broke its promise
+_CHUNK_NUMBERS = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
+_MOST_EXACT_EDGES = 1000  # edges in rationals, once one of them broke its promise
 
 
 def float_table(rows: FloatRows) -> Floats:
     """All probabilities, each within a relative ``4 UNIT`` of the exact one: the most likely ones are computed again."""
     table = np.array(rows.table)
     places = (np.arange(len(table)), rows.likeliest)
-    shown = table[places].copy()
+    displayed = table[places].copy()
     table[places] = 0.0
     # Where digits cancel: what each subtraction lost is added up beside it, exactly (Knuth), and given back at the end.
     total, error = np.ones(len(table)), np.zeros(len(table))
@@ -41,11 +41,11 @@ def float_table(rows: FloatRows) -> Floats:
         total, lost = two_sum(total, -column)
         error += lost
     table[places] = total + error
-    given = rows.exact_of >= 0
-    table[places] = np.where(given, shown, table[places])
+    has_exact = rows.exact_of >= 0
+    table[places] = np.where(has_exact, displayed, table[places])
     if rows.exact:
         exact = np.array([[float(p) for p in row] for row in rows.exact])
-        table[given] = exact[rows.exact_of[given]]
+        table[has_exact] = exact[rows.exact_of[has_exact]]
     return table
 
 
@@ -57,8 +57,8 @@ def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
     )  # the most likely answer has at least 1/q: then nothing cancels where it is computed
     fine = (table >= 0.0).all(axis=1) & (table[np.arange(len(table)), rows.likeliest] >= least)
     sound = np.array([_is_distribution(row) for row in rows.exact] + [True])  # -1 is the last: no exact row
-    given = rows.exact_of >= 0
-    wrong = np.flatnonzero(~np.where(given, sound[rows.exact_of], fine))
+    has_exact = rows.exact_of >= 0
+    wrong = np.flatnonzero(~np.where(has_exact, sound[rows.exact_of], fine))
     return f"the row of {mechanism.graph.names[int(wrong[0])]!r} is no distribution" if wrong.size else ""
 
 
@@ -90,7 +90,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
             worst = (finding, number)
         if finding.used > largest:
             largest, edge = finding.used, number
-        if worst is not None and count >= _ENOUGH:
+        if worst is not None and count >= _MOST_EXACT_EDGES:
             break
     if worst is None:
         return PrivacyFinding(True, edge, largest)
@@ -100,10 +100,10 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
 def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) -> tuple[Any, Floats]:
     """Edges between equal given rows at one level are one case."""
     ends = rows.exact_of[graph.tails[edges]].astype(np.int64), rows.exact_of[graph.heads[edges]].astype(np.int64)
-    given = (ends[0] >= 0) & (ends[1] >= 0)
-    code = ((ends[0] * len(rows.exact) + ends[1]) * len(graph.levels) + graph.level_of_edge[edges])[given]
-    first = np.flatnonzero(given)[np.unique(code, return_index=True)[1]]
-    kept = np.concatenate([np.flatnonzero(~given), first])
+    both_exact = (ends[0] >= 0) & (ends[1] >= 0)
+    code = ((ends[0] * len(rows.exact) + ends[1]) * len(graph.levels) + graph.level_of_edge[edges])[both_exact]
+    first = np.flatnonzero(both_exact)[np.unique(code, return_index=True)[1]]
+    kept = np.concatenate([np.flatnonzero(~both_exact), first])
     return edges[kept], used[kept]
 
 
@@ -145,7 +145,7 @@ def _first_stage(
 ) -> tuple[Any, Floats, float, int]:
     """The edges that are not certainly private, an upper bound of the ratio of each, and the largest epsilon of the others."""
     graph, q = mechanism.graph, table.shape[1]
-    step = max(1, _AT_ONCE // q)
+    step = max(1, _CHUNK_NUMBERS // q)
     undecided, ratios, largest, edge = [], [], 1.0, 0
     for start in range(0, graph.edge_count, step):
         chunk = slice(start, start + step)

@@ -29,9 +29,9 @@ from optimaldp.privacy import ApproximateDP, Bound, Level
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
-_FAINT = 2.0**-1000  # below it products may lose precision: such datasets are left to rationals
-_HUGE = 2.0**500  # ratios stop here: smaller ones are safe, and nothing overflows
-_ENOUGH = 1000  # edges in rationals, once one of them broke its promise
+_LEAST_SURE_SIDE = 2.0**-1000  # below it one float proves nothing: two are tried, then rationals
+_RATIO_CAP = 2.0**500  # ratios stop here: smaller ones are safe, and nothing overflows
+_MOST_EXACT_EDGES = 1000  # edges in rationals, once one of them broke its promise
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def float_stages(mechanism: Mechanism, sides: SmallSides, promises: Promises) ->
         sides.first_is_small,
         np.array(directions),
         np.stack(numbers),
-        _FAINT,
+        _LEAST_SURE_SIDE,
         state,
         ratio,
     )
@@ -125,7 +125,7 @@ def _sharpen(
         return largest, edge
     # What is reported may be above the least epsilon, never below it: of many edges their bound stands in, which is
     # no larger than the promise that two floats have proven.
-    few = len(edges) <= _ENOUGH
+    few = len(edges) <= _MOST_EXACT_EDGES
     order = np.argsort(-bound, kind="stable") if few else np.array([bound.argmax()])
     for i in order.tolist():
         if bound[i] <= largest:
@@ -154,7 +154,7 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
             worst = (checked, number)
         if checked.used > largest:
             largest, edge = checked.used, number
-        if worst is not None and count >= _ENOUGH:
+        if worst is not None and count >= _MOST_EXACT_EDGES:
             largest = max(largest, float(used[order[count + 1 :]].max(initial=0.0)))
             break
     if worst is None:
@@ -188,7 +188,7 @@ def _columns(bounds: list[tuple[Bound, ...]]) -> list[tuple[Floats, ...]]:
 
 def _parts(bound: Bound) -> tuple[float, float, float, float]:
     # Rounded down: whoever keeps the stricter promise keeps the real one, and whoever does not is left to rationals.
-    ratio = Fraction(_HUGE) if bound.epsilon.infinite else min(Fraction(_HUGE), enclosure(bound.epsilon)[0])
+    ratio = Fraction(_RATIO_CAP) if bound.epsilon.infinite else min(Fraction(_RATIO_CAP), enclosure(bound.epsilon)[0])
     return (*parts_below(ratio), *parts_below(bound.delta))
 
 

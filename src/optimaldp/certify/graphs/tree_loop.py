@@ -101,9 +101,9 @@ def _local_gaps(
             if predecessor[v] != u or not concerned[v]:
                 continue
             kind = 2 * kinds[edge] + way
-            found, steepness = _walk_gap(small[u], low[u], small[v], low[v], error, ahead, back, kind)
-            if gap[v] < 0.0 or found < gap[v]:
-                gap[v] = found
+            candidate, steepness = _walk_gap(small[u], low[u], small[v], low[v], error, ahead, back, kind)
+            if gap[v] < 0.0 or candidate < gap[v]:
+                gap[v] = candidate
                 slope[v] = steepness
             delta[v] = max(delta[v], deltas[kinds[edge]])
 

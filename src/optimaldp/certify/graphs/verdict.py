@@ -46,12 +46,12 @@ class Verdict(Result):
         return EXACT if self.gap <= _EXACT_GAP else FLOATING_POINT
 
     def summary(self) -> str:
-        words = ["private" if self.private else "not private"]
+        phrases = ["private" if self.private else "not private"]
         if self.optimal is not None:
             proven = f"optimal, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
-            words.append(proven if self.optimal else "not proven optimal")
+            phrases.append(proven if self.optimal else "not proven optimal")
         edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
-        return f"Verdict({', '.join(words)}, least epsilon {self.epsilon:.6g}{edge})"
+        return f"Verdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}{edge})"
 
     def details(self) -> list[tuple[str, str]]:
         return [("why", self.reason), ("gap", "" if self.gap is None else f"{self.gap:.3g}")]

@@ -78,8 +78,8 @@ def check_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
     decay, copies = Epsilon.read(plan["ratio_epsilon"]), plan["copies"]
     shared = document["shared_total"]
     if (shared, copies) not in {(True, 2), (False, 1)}:
-        words = f"{copies} copies with {'one shared total' if shared else 'two totals'} make no known noise"
-        return NoiseVerdict(claimed, INFINITE, neighbours, (words,))
+        objection = f"{copies} copies with {'one shared total' if shared else 'two totals'} make no known noise"
+        return NoiseVerdict(claimed, INFINITE, neighbours, (objection,))
     # P(z) ~ e^(-decay |z|_1 / 2) on the vectors with sum 0 (shared), or e^(-decay |z|_1) on all: what one person can change.
     replaced, added = (decay, INFINITE) if shared else (decay * 2, decay)
     level = replaced if neighbours is Neighbours.SUBSTITUTION else added

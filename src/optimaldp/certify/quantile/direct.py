@@ -22,7 +22,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.trajectory import Number
 
 HALF = Fraction(1, 2)
-_FEW = 64
+_MOST_ADDED_TERMS = 64
 _ONE_BY_ONE = 5  # bins of a run that are simply added up
 _FAR_PER_BIT = 0.7  # a little more than ln 2: what lies farther than the precision can show is enclosed, not added
 
@@ -252,7 +252,7 @@ def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, coun
         return clip(least(top, line(place)) - floor)
 
     def terms(first: int, stop: int) -> Number:
-        if stop - first > _FEW:
+        if stop - first > _MOST_ADDED_TERMS:
             return (stop - first) * value(first).union(value(stop - 1))
         return sum(value(place) for place in range(first, stop))
 

@@ -53,10 +53,10 @@ def examine_top(
                 there = known.get(other)
                 if there is not None and any(row[listing] > limit * there[listing] for listing in lists):
                     return Finding(False, (), "two small tables that differ in one person are not close")
-    words = (
+    tables_tried = (
         f"all tables of up to {people} people over {options} options and none, and all neighbours ({relation.words})"
     )
-    return Finding(True, (f"every list of {size} leaders: {words}",))
+    return Finding(True, (f"every list of {size} leaders: {tables_tried}",))
 
 
 def examine_leading(mechanism: Any) -> Finding:

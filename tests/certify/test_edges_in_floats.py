@@ -17,7 +17,8 @@ from optimaldp.certify.graphs.edge_loop import (
     examine_edges,
 )
 from optimaldp.certify.graphs.floats import Promises, SmallSides
-from optimaldp.certify.graphs.privacy import check_pair, check_privacy
+from optimaldp.certify.graphs.pairs import check_pair
+from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.certify.graphs.rounding import (
     UNIT,
 )

@@ -9,7 +9,7 @@ import pytest
 from small_walks import LEVELS
 
 from optimaldp.certify.graphs.long_rows import LongRows, _certainly_kept, _epsilon, _exactly_kept
-from optimaldp.certify.graphs.privacy import check_pair
+from optimaldp.certify.graphs.pairs import check_pair
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import ball, precision
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from small_float_rows import line, mechanism_of, random_table, rows_of
 
-from optimaldp.certify.graphs import float_rows
-from optimaldp.certify.graphs.float_rows import as_floats_first, check_float_rows, float_row_fault
+from optimaldp.certify.graphs import float_rows, verdict
+from optimaldp.certify.graphs.float_rows import check_float_rows, float_row_fault
 from optimaldp.certify.graphs.privacy import check_exactly, check_privacy
+from optimaldp.certify.graphs.verdict import as_floats_first
 from optimaldp.mechanisms import FloatRows, SharedRows
 from optimaldp.privacy import directed, level
 
@@ -111,14 +112,14 @@ def test_many_broken_edges_are_not_all_measured(monkeypatch):
     table = [[0.1, 0.4, 0.5], [0.2, 0.3, 0.5], [0.05, 0.45, 0.5], [0.15, 0.35, 0.5], [0.16, 0.34, 0.5]]
     for enough, expected in ((9, [1, 2, 0]), (1, [1, 2]), (0, [1])):
         asked.clear()
-        monkeypatch.setattr(float_rows, "_ENOUGH", enough)
+        monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", enough)
         mechanism = line(table, [level("ln(3/2)")])
         finding = check_float_rows(mechanism, mechanism.rows)
         assert asked == expected
         assert (finding.private, finding.worst_edge) == (False, 1)
         assert finding.epsilon == pytest.approx(math.log(4))
     # The worst one breaks its own promise most, though another uses a larger epsilon.
-    monkeypatch.setattr(float_rows, "_ENOUGH", 9)
+    monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", 9)
     levels = [level("ln(3/2)"), level("ln(39/10)")]
     mechanism = line(table, levels, [0, 1, 0, 0])
     finding = check_float_rows(mechanism, mechanism.rows)
@@ -159,9 +160,9 @@ def test_many_exact_rows_are_looked_at_in_floats_first(monkeypatch):
     mechanism = mechanism_of(shared, [(k, k + 1) for k in range(5)], [level(1)])
     assert as_floats_first(mechanism) is mechanism
     for many, changed in ((5, True), (6, False)):
-        monkeypatch.setattr(float_rows, "_MANY_ROWS", many)
+        monkeypatch.setattr(verdict, "_MANY_ROWS", many)
         assert (as_floats_first(mechanism) is not mechanism) is changed
-    monkeypatch.setattr(float_rows, "_MANY_ROWS", 1)
+    monkeypatch.setattr(verdict, "_MANY_ROWS", 1)
     floats = as_floats_first(mechanism).rows
     assert isinstance(floats, FloatRows)
     assert [floats.row(v) for v in range(6)] == [shared.row(v) for v in range(6)]
@@ -173,7 +174,7 @@ def test_many_exact_rows_are_looked_at_in_floats_first(monkeypatch):
     assert as_floats_first(gaussian) is gaussian
     wrong = replace(mechanism, rows=SharedRows((*shared.rows[1:], (Fraction(1),) * 3), shared.of))
     assert as_floats_first(wrong) is wrong
-    monkeypatch.setattr(float_rows.LongRows, "pays", staticmethod(lambda *_, **__: True))
+    monkeypatch.setattr(verdict.LongRows, "pays", staticmethod(lambda *_, **__: True))
     assert as_floats_first(mechanism) is mechanism
     two = mechanism_of(
         SharedRows.from_rows([(p, 1 - p) for p in (Fraction(1, 3), Fraction(1, 4))]), [(0, 1)], [level(1)]

@@ -146,7 +146,7 @@ def test_each_bound_of_each_direction_counts():
 def test_chunks_of_edges_change_nothing(at_once, monkeypatch):
     mechanism = line(TABLE, [level("ln(5/2)"), level("ln(2)")], [0, 1, 0, 1])
     promises, table = Promises(mechanism.graph.levels), float_table(mechanism.rows)
-    monkeypatch.setattr(float_rows, "_AT_ONCE", at_once)
+    monkeypatch.setattr(float_rows, "_CHUNK_NUMBERS", at_once)
     edges, ratios, largest, edge = float_rows._first_stage(mechanism, table, promises, UNIT)
     # 0.3 / 0.12 on the last edge is 2.5, and 0.25 / 0.1 on the second one: more than the promise.
     assert edges.tolist() == [1, 3]

@@ -58,7 +58,7 @@ def test_what_passed_in_two_floats_is_measured_while_it_is_few(monkeypatch):
     assert all(math.log(1.2) * (1 - 1e-15) <= used <= math.log(1.2) * (1 + 1e-14) for used in doubtful.used)
     exact = check_exactly(mechanism)
     assert check_sides(mechanism, mechanism.rows).epsilon == pytest.approx(exact.epsilon, rel=1e-15)
-    monkeypatch.setattr(floats, "_ENOUGH", 1)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 1)
     many = check_sides(mechanism, mechanism.rows)
     assert many.private
     assert exact.epsilon <= many.epsilon <= float(mechanism.graph.levels[0].bounds[0].epsilon) * (1 + 1e-15)
@@ -92,15 +92,15 @@ def test_sharpening_stops_where_nothing_larger_is_left(monkeypatch):
         mechanism, promises, DoubtfulEdges(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=bool)), 0.75, 9
     ) == (0.75, 9)
     assert floats._sharpen(mechanism, promises, told_edges([0, 3], [0.8, 1.5], kept=False), 0.1, 9) == (0.1, 9)
-    monkeypatch.setattr(floats, "_ENOUGH", 3)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 3)
     assert floats._sharpen(mechanism, promises, told_edges([0, 1, 2, 3], used), 0.0, 9) == (1.5, 3)
-    monkeypatch.setattr(floats, "_ENOUGH", 4)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 4)
     assert floats._sharpen(mechanism, promises, told_edges([0, 1, 2, 3], used), 0.0, 9) == (
         pytest.approx(math.log(4)),
         3,
     )
     promised = Promises((level("0.9"),))
-    monkeypatch.setattr(floats, "_ENOUGH", 3)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 3)
     assert floats._sharpen(mechanism, promised, told_edges([0, 1, 2, 3], used), 0.0, 9) == (0.9, 2)
 
 
@@ -119,7 +119,7 @@ def test_a_mechanism_that_is_broken_everywhere_is_not_measured_everywhere(monkey
     assert (whole.private, whole.worst_edge, whole.epsilon) == (False, 3, pytest.approx(math.log(4)))
     assert asked == [3, 2, 0, 1]  # by how much each is above its own promise
     asked.clear()
-    monkeypatch.setattr(floats, "_ENOUGH", 1)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 1)
     part = floats._third_stage(mechanism, told_edges([0, 1, 2, 3], [0.7, 9.0, 1.1, 1.39], kept=False), 0.0, 9)
     assert asked == [1, 3]
     assert (part.private, part.worst_edge, part.epsilon) == (False, 3, pytest.approx(math.log(4)))
@@ -129,8 +129,8 @@ def test_a_mechanism_that_is_broken_everywhere_is_not_measured_everywhere(monkey
     assert (kept.private, kept.worst_edge, kept.epsilon) == (True, 1, pytest.approx(math.log(1.5)))
     assert floats._third_stage(mechanism, told_edges([1], [0.41], kept=False), 5.0, 9).worst_edge == 9
     assert floats._third_stage(mechanism, told_edges([1], [0.41]), 0.2, 9).epsilon == 0.2
-    monkeypatch.setattr(floats, "_ENOUGH", 0)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 0)
     assert floats._third_stage(mechanism, told_edges([0], [0.7], kept=False), 0.0, 9).epsilon < 0.7
-    monkeypatch.setattr(floats, "_ENOUGH", 9)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 9)
     alike = mechanism_of([0.1, 0.2, 0.1, 0.2], [(0, 1), (2, 3)], levels[:1])
     assert check_sides(alike, alike.rows).worst_edge == 0

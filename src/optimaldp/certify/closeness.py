@@ -73,6 +73,7 @@ def within_gaussian(upper: Distribution, lower: Distribution, mu: Fraction) -> b
 def _gaussian_pair(above: Fraction, below: Fraction, mu: Fraction) -> bool:
     if above <= below:
         return True
+    # Phi^-1 is infinite at both ends: no finite mu leads away from 0 or up to 1.
     if below == 0 or above == 1 or mu == 0:
         return False
     bits = _FIRST_BITS

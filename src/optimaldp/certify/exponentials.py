@@ -57,6 +57,7 @@ class Exponentials:
         return Exponentials(total)
 
     def __eq__(self, other: object) -> bool:
+        # Powers of e with different rational exponents are independent over the rationals: equal sums have equal terms.
         return isinstance(other, Exponentials) and self.terms == other.terms
 
     def __hash__(self) -> int:

@@ -35,36 +35,38 @@ def by_flows(
     read = (_flow(flow, columns, above) for flow in flows)
     if len(masses) > EXACT_ANSWERS:
         return UtilityBound(_in_floats(read, above, masses, worth, columns), _REASON)
-    left = [[Fraction(0)] * columns for _ in masses] if worth is None else [list(row) for row in worth]
+    cell_worth = [[Fraction(0)] * columns for _ in masses] if worth is None else [list(row) for row in worth]
     kept = _useful(above, masses) if worth is None else list(range(columns))
     if worth is None:
         for y, mass in enumerate(masses):
-            left[y][y] = mass
+            cell_worth[y][y] = mass
     for y, other, ranges, weight in read:
-        given = above[y, other] * weight
+        added = above[y, other] * weight
         for z in (z for start, stop in ranges for z in range(start, stop)):
-            left[y][z] -= weight
-            left[other][z] += given
-    return UtilityBound(sum((max(row[z] for z in kept) for row in left), Fraction(0)), _REASON)
+            cell_worth[y][z] -= weight
+            cell_worth[other][z] += added
+    return UtilityBound(sum((max(row[z] for z in kept) for row in cell_worth), Fraction(0)), _REASON)
 
 
 def _in_floats(
     flows: Iterator[Flow], above: Above, masses: tuple[Fraction, ...], worth: Worth, columns: int
 ) -> Fraction:
     """The same in floats, rounded up: a sum is wrong by at most its number of terms times 2^-53 of their absolute sum."""
-    left = np.diag(as_floats(masses)) if worth is None else np.array([[float(cell) for cell in row] for row in worth])
-    terms, counts = np.abs(left), np.full((len(masses), columns), 4.0)
+    cell_worth = (
+        np.diag(as_floats(masses)) if worth is None else np.array([[float(cell) for cell in row] for row in worth])
+    )
+    terms, counts = np.abs(cell_worth), np.full((len(masses), columns), 4.0)
     for y, other, ranges, weight in flows:
-        taken, given = float(weight), float(above[y, other] * weight)
+        taken, added = float(weight), float(above[y, other] * weight)
         for start, stop in ranges:
             part = slice(start, stop)
-            left[y, part] -= taken
-            left[other, part] += given
+            cell_worth[y, part] -= taken
+            cell_worth[other, part] += added
             terms[y, part] += taken
-            terms[other, part] += given
+            terms[other, part] += added
             counts[y, part] += 2
             counts[other, part] += 2
-    high = left + 2 * UNIT * counts * terms
+    high = cell_worth + 2 * UNIT * counts * terms
     most = (high if worth is not None else high[:, _useful(above, masses)]).max(axis=1)
     return sum(map(Fraction, most.tolist()), Fraction(0))
 
@@ -75,6 +77,7 @@ def _useful(above: Above, masses: tuple[Fraction, ...]) -> list[int]:
     Where a neighbour y of z is likelier by the whole factor, an output that stands for z may as well stand for y:
     ``π_z M[z,·] <= π_z x M[y,·] <= π_y M[y,·]``. The likeliest answer always stays.
     """
+    # Strictly less likely: at epsilon 0 two equal answers would drop each other.
     worse = {z for (y, z), factor in above.items() if masses[z] < masses[y] and masses[z] * factor <= masses[y]}
     return [z for z in range(len(masses)) if z not in worse]
 

@@ -97,6 +97,7 @@ def _least_sums(
             branch = arithmetic.total([own[y], *received[y].values()])
             received[parent[y]][y] = arithmetic.passed(branch, neighbours[y][parent[y]])
     for y in order:
+        # fsum rounds once, so that a branch and its negative cancel wholly: nothing is lost by taking a child's out again.
         everything = [own[y], *received[y].values()]
         for child, factor in neighbours[y].items():
             if parent[child] == y:

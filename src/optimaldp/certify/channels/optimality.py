@@ -47,6 +47,7 @@ def utility(matrix: Matrix, masses: tuple[Fraction, ...], worth: Worth) -> Fract
     else:
         table = np.array([[float(w) for w in row] for row in worth])
         value, size = float((shares.T @ table).max(axis=1).sum()), float(np.abs(table).max(axis=1).sum())
+    # From below, while bounds are taken from above: rounding makes the gap larger, never smaller.
     return Fraction(value - 8 * (sum(shares.shape) + 8) * UNIT * size)
 
 

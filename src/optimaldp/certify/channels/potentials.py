@@ -65,6 +65,7 @@ def _products_from(source: int, neighbours: list[list[tuple[int, Fraction]]]) ->
     done = [False] * len(neighbours)
     queue = [(Fraction(-1), source)]
     while queue:
+        # The largest product first: inverse factors are at most 1, so no longer way to it is better (Dijkstra).
         product, vertex = heappop(queue)
         if done[vertex]:
             continue

@@ -125,6 +125,7 @@ def _least_epsilon(logarithms: FloatArray, arcs: list[Arc]) -> tuple[float, Plac
         lengths = np.array([float(arc[2]) for arc in part])[:, None]
         with np.errstate(invalid="ignore"):
             used: NDArray[np.float64] = np.where(high == -np.inf, 0.0, (high - low) / lengths)  # 0 against 0 passes
+            # Added only where something is used at all: a channel of equal rows shows 0.
             error = (1 + np.abs(high) + np.abs(low)) / lengths * _LOGARITHM_ERROR
             epsilon = max(epsilon, float((used + error)[used > 0.0].max(initial=0.0)))
         a, z = np.unravel_index(int(used.argmax()), used.shape)

@@ -129,6 +129,7 @@ def _geometric_value(masses: list[Fraction], t: Fraction, worth: list[list[Fract
 
 
 def _geometric_value_in_floats(masses: list[Fraction], t: Fraction, worth: list[list[Fraction]] | None) -> Fraction:
+    # Rounded down: a smaller ratio is a looser level, whose best channel is worth at least as much.
     size, ratio = len(masses), float(t) * (1 - 2 * UNIT)
     apart = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     weights = np.full(size, (1 - ratio) / (1 + ratio))

@@ -46,11 +46,11 @@ class ChannelVerdict(Result):
         return self.private and self.optimal is not False
 
     def summary(self) -> str:
-        words = ["private" if self.private else "not private"]
+        phrases = ["private" if self.private else "not private"]
         if self.optimal is not None:
-            words.append("optimal" if self.optimal else "not proven optimal")
+            phrases.append("optimal" if self.optimal else "not proven optimal")
         return (
-            f"ChannelVerdict({', '.join(words)}, least epsilon {self.epsilon:.6g}, utility {float(self.utility):.6g})"
+            f"ChannelVerdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}, utility {float(self.utility):.6g})"
         )
 
     def details(self) -> list[tuple[str, str]]:
@@ -113,6 +113,6 @@ def verify_channel(
             True, privacy.epsilon, edge, output, value, None, False, f"the certificate proves nothing: {error}"
         )
     optimal = proven.value - value <= _ROUNDING * abs(proven.value)
-    words = "no private channel exceeds" if optimal else "what it proves leaves room: no private channel exceeds"
-    reason = f"by {proven.reason}, {words} {float(proven.value):.9g}, and this one has {float(value):.9g}"
+    claim = "no private channel exceeds" if optimal else "what it proves leaves room: no private channel exceeds"
+    reason = f"by {proven.reason}, {claim} {float(proven.value):.9g}, and this one has {float(value):.9g}"
     return ChannelVerdict(True, privacy.epsilon, edge, output, value, proven.value, optimal, reason)

@@ -64,11 +64,13 @@ def weigh_potential(
     flow = np.zeros(len(heads))
     where = {(int(t), int(h)): k for k, (t, h) in enumerate(zip(np.repeat(np.arange(size), np.diff(first)), heads))}
     np.add.at(flow, [where[int(y), int(other)] for y, other in arcs], weights)
+    # reduceat gives an answer without arcs the flow of the next one: the last factor takes it back.
     gained = np.add.reduceat(np.append(flow, 0.0), np.minimum(first[:-1], len(flow))) * (np.diff(first) > 0)
     lost = x * np.bincount(heads, weights=flow, minlength=size)
     degree = int(np.diff(first).max(initial=0))
-    left = potential + gained - lost - 4 * (degree + 4) * UNIT * (np.abs(potential) + gained + lost)
-    lifted = potential + np.maximum(-left, 0) * (1 + 4 * UNIT)
+    surplus = potential + gained - lost - 4 * (degree + 4) * UNIT * (np.abs(potential) + gained + lost)
+    # Whatever the certificate holds is mended, not refused: a larger potential is a weaker bound, but a bound.
+    lifted = potential + np.maximum(-surplus, 0) * (1 + 4 * UNIT)
     guesses = _useful(edges, ratio, prior)
     targets = prior[guesses] * (1 + 1e-12)
     # each operation is wrong by 2^-53 of what it moves, and nothing is moved more often than this
@@ -76,7 +78,7 @@ def weigh_potential(
     powers = (1 / x) ** np.arange(size + 1) * (1 - 8 * UNIT)
     radius = int((powers >= _FAR).sum())
     reached = np.zeros(len(guesses))
-    arguments = (first, heads, back, flow, np.maximum(left, 0), guesses, targets / kept, x, powers, radius, reached)
+    arguments = (first, heads, back, flow, np.maximum(surplus, 0), guesses, targets / kept, x, powers, radius, reached)
     _WEIGH(len(guesses) * len(heads), *arguments)
     return lifted, reached * kept, guesses
 
@@ -86,6 +88,7 @@ def _useful(edges: list[AnswerPair], ratio: float, prior: FloatArray) -> Integer
     kept = prior > 0
     for edge in edges:
         for y, z in ((edge.one, edge.other), (edge.other, edge.one)):
+            # Only what is certainly useless: a guess that is kept in vain costs time, or weakens the bound.
             if prior[z] * ratio * (1 + 16 * UNIT) < prior[y]:
                 kept[z] = False
     return np.flatnonzero(kept)
@@ -171,6 +174,7 @@ def _weigh(
                 gain[y], hops[y] = -distance[y], distance[y]
                 queue[at], waiting[y] = y, True
             head, length, steps = 0, near, 0
+            # Rings may gain for ever, so the search is cut. Bad labels cost sharpness alone: every move is a proof by itself.
             while length > 0 and steps < 50 * near:
                 y = queue[head]
                 head = head + 1 if head < size else 0

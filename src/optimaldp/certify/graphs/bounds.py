@@ -60,15 +60,18 @@ def step_above(walks: Sequence[Walk], probability: Fraction) -> tuple[Fraction, 
         lines += (
             _gaussian(walk.level.mu, probability) if isinstance(walk.level, GaussianDP) else _lines(walk, probability)
         )
+    # Each line is a bound by itself, so the lowest one with its own slope is one, too.
     return min(lines)
 
 
 def _lines(walk: Walk, y: Fraction) -> Iterable[tuple[Fraction, Fraction]]:
     for bound in walk.ahead:
         if not bound.epsilon.infinite:
+            # The upper end, here and below: a line that is too high is a weaker bound, but still one.
             ratio = enclosure(bound.epsilon, _BITS)[1]
             yield ratio * y + bound.delta, ratio
         elif y == 0:
+            # An infinite epsilon still keeps down to delta what is impossible at the tail.
             yield bound.delta, STEEP
     for bound in walk.back:
         rest = 1 - y - bound.delta
@@ -87,6 +90,7 @@ def _gaussian(mu: Fraction, y: Fraction) -> list[tuple[Fraction, Fraction]]:
         reached = quantile + shift
         # Close to 1 it is the complement that keeps its digits.
         bound = 1 - lower((reached / root).erfc() / 2) if reached > 0 else upper((-reached / root).erfc() / 2)
+        # The step is concave, so its tangent at y stays above it.
         slope = (-shift * quantile - shift * shift / 2).exp()
         return [(bound, upper(slope))]
 

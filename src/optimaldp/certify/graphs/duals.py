@@ -64,6 +64,7 @@ def proven_bound(proof: DualProof, held: Promises, answers: int, given: Callable
 
 def _most(weights: list[Fraction], row: Row | None) -> Fraction:
     if row is None:
+        # Not the positive part: the row sums to one, so a largest coefficient below 0 lowers the bound.
         return max(weights)
     return sum((w * p for w, p in zip(weights, row)), Fraction(0))
 

@@ -46,6 +46,7 @@ def _holds(
     delta_low: float,
 ) -> bool:
     """Whether ``above <= E below + delta`` for certain; each number is a sum of two floats, the promise rounded down."""
+    # Strictly more than the error bound is asked for below, and 0 <= 0 never has that.
     if above + above_low == 0.0:
         return True
     product = growth * below
@@ -66,7 +67,7 @@ def _examine_edges(
     first_is_small: Any,
     forward: Any,
     promises: Any,
-    faint: float,
+    least_sure_side: float,
     state: Any,
     ratio: Any,
 ) -> tuple[float, int]:
@@ -81,7 +82,8 @@ def _examine_edges(
         u = tails[edge]
         v = heads[edge]
         k = kinds[edge]
-        doubt = 0.0 < small[u] < faint or 0.0 < small[v] < faint
+        # Products of such numbers may be subnormal, where errors are absolute: one float proves nothing there.
+        doubt = 0.0 < small[u] < least_sure_side or 0.0 < small[v] < least_sure_side
         doubtful = False
         broken = False
         most = 1.0
@@ -93,11 +95,13 @@ def _examine_edges(
             for i in range(len(forward)):
                 above, below = (head, tail) if forward[i] else (tail, head)
                 growth = promises[i, k, 0]
+                # Above may be rounded (1 - small), and so is the difference: two units of above cover both.
                 excess = (above - promises[i, k, 2]) + above * _SUM_UP
                 needed = 0.0  # what delta covers
                 if excess > 0.0:
                     needed = excess / below * RATIO_UP if below > 0.0 else math.inf
                 most = max(most, needed)
+                # One inequality that stays open sends the edge to rationals: the others need no second look.
                 if not broken and (doubt or needed > growth):
                     doubtful = True
                     tail_low = 0.0 if u_small else _sum_error(1.0, -small[u], tail)

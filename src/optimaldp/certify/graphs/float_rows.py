@@ -9,7 +9,6 @@ statement about the exact rows.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,55 +17,36 @@ import numpy.typing as npt
 
 from optimaldp.certify.graphs.double_double import two_sum
 from optimaldp.certify.graphs.floats import Promises, holds
-from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, row_fault, violation
+from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows
-from optimaldp.privacy import ApproximateDP
+from optimaldp.mechanisms import FloatRows, Mechanism
 
 Floats = npt.NDArray[np.float64]
 
 SUM_ERROR = 4 * UNIT  # relative, for each answer that is added
-_AT_ONCE = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
-_MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
-_ENOUGH = 1000  # edges in rationals, once one of them broke its promise
+_CHUNK_NUMBERS = 1 << 18  # numbers: what a chunk of edges touches stays in the cache
+_MOST_EXACT_EDGES = 1000  # edges in rationals, once one of them broke its promise
 
 
 def float_table(rows: FloatRows) -> Floats:
     """All probabilities, each within a relative ``4 UNIT`` of the exact one: the most likely ones are computed again."""
     table = np.array(rows.table)
     places = (np.arange(len(table)), rows.likeliest)
-    shown = table[places].copy()
+    displayed = table[places].copy()
     table[places] = 0.0
+    # Where digits cancel: what each subtraction lost is added up beside it, exactly (Knuth), and given back at the end.
     total, error = np.ones(len(table)), np.zeros(len(table))
     for column in table.T:
         total, lost = two_sum(total, -column)
         error += lost
     table[places] = total + error
-    given = rows.exact_of >= 0
-    table[places] = np.where(given, shown, table[places])
+    has_exact = rows.exact_of >= 0
+    table[places] = np.where(has_exact, displayed, table[places])
     if rows.exact:
         exact = np.array([[float(p) for p in row] for row in rows.exact])
-        table[given] = exact[rows.exact_of[given]]
+        table[has_exact] = exact[rows.exact_of[has_exact]]
     return table
-
-
-def as_floats_first(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, its rows also as floats where there are thousands of different ones: those decide most edges.
-
-    The exact rows stay beside them, for what floats leave open.
-    """
-    rows, levels = mechanism.rows, mechanism.graph.levels
-    finite = all(isinstance(level, ApproximateDP) for level in levels)
-    if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
-        return mechanism
-    # Tight and long: floats would leave nearly all of them open, and enclosures prove them exactly.
-    if len(mechanism.answers) > 2 and LongRows.pays(rows.rows, levels):
-        return mechanism
-    table = np.array([[float(p) for p in row] for row in rows.rows])
-    largest = np.array([max(range(len(row)), key=row.__getitem__) for row in rows.rows], dtype=np.int32)
-    return replace(mechanism, rows=FloatRows(table[rows.of], largest[rows.of], rows.rows, rows.of))
 
 
 def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
@@ -77,8 +57,8 @@ def float_row_fault(mechanism: Mechanism, rows: FloatRows) -> str:
     )  # the most likely answer has at least 1/q: then nothing cancels where it is computed
     fine = (table >= 0.0).all(axis=1) & (table[np.arange(len(table)), rows.likeliest] >= least)
     sound = np.array([_is_distribution(row) for row in rows.exact] + [True])  # -1 is the last: no exact row
-    given = rows.exact_of >= 0
-    wrong = np.flatnonzero(~np.where(given, sound[rows.exact_of], fine))
+    has_exact = rows.exact_of >= 0
+    wrong = np.flatnonzero(~np.where(has_exact, sound[rows.exact_of], fine))
     return f"the row of {mechanism.graph.names[int(wrong[0])]!r} is no distribution" if wrong.size else ""
 
 
@@ -95,6 +75,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     known: dict[Any, EdgeFinding] = {}
     worst: tuple[EdgeFinding, int] | None = None
     open_edges, used = _distinct(graph, rows, open_edges, used)
+    # Single answers decide about all events without delta, and with it where there are only two of them.
     if table.shape[1] == 2 or not any(bound.delta for level in graph.levels for bound in level.bounds):  # type: ignore[attr-defined]
         kept = _second_stage(graph, rows, promises, open_edges)
         if kept.any():
@@ -109,7 +90,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
             worst = (finding, number)
         if finding.used > largest:
             largest, edge = finding.used, number
-        if worst is not None and count >= _ENOUGH:
+        if worst is not None and count >= _MOST_EXACT_EDGES:
             break
     if worst is None:
         return PrivacyFinding(True, edge, largest)
@@ -119,10 +100,10 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
 def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) -> tuple[Any, Floats]:
     """Edges between equal given rows at one level are one case."""
     ends = rows.exact_of[graph.tails[edges]].astype(np.int64), rows.exact_of[graph.heads[edges]].astype(np.int64)
-    given = (ends[0] >= 0) & (ends[1] >= 0)
-    code = ((ends[0] * len(rows.exact) + ends[1]) * len(graph.levels) + graph.level_of_edge[edges])[given]
-    first = np.flatnonzero(given)[np.unique(code, return_index=True)[1]]
-    kept = np.concatenate([np.flatnonzero(~given), first])
+    both_exact = (ends[0] >= 0) & (ends[1] >= 0)
+    code = ((ends[0] * len(rows.exact) + ends[1]) * len(graph.levels) + graph.level_of_edge[edges])[both_exact]
+    first = np.flatnonzero(both_exact)[np.unique(code, return_index=True)[1]]
+    kept = np.concatenate([np.flatnonzero(~both_exact), first])
     return edges[kept], used[kept]
 
 
@@ -164,7 +145,7 @@ def _first_stage(
 ) -> tuple[Any, Floats, float, int]:
     """The edges that are not certainly private, an upper bound of the ratio of each, and the largest epsilon of the others."""
     graph, q = mechanism.graph, table.shape[1]
-    step = max(1, _AT_ONCE // q)
+    step = max(1, _CHUNK_NUMBERS // q)
     undecided, ratios, largest, edge = [], [], 1.0, 0
     for start in range(0, graph.edge_count, step):
         chunk = slice(start, start + step)
@@ -174,6 +155,7 @@ def _first_stage(
         unsure = np.flatnonzero(doubtful)
         undecided.append(start + unsure)
         ratios.append(ratio[unsure])
+        # These are measured later: here they must not count among those that passed.
         ratio[unsure] = 0.0
         if (most := float(ratio.max())) > largest:
             largest, edge = most, start + int(ratio.argmax())
@@ -202,6 +184,8 @@ def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> F
             needed[~(above > 0.0)] = 0.0
             return np.asarray(needed.max(axis=1) * (1 + 3 * unit + 3 * UNIT))
         quotient = np.where(above > 0.0, above / below, -1.0)
+        # Rounding may swap answers of nearly equal ratio. The event that holds all of them is tried as well, so the largest
+        # quotient changes by a few units at most: part of the last factor.
         order = np.argsort(-quotient, axis=1, kind="stable")
         p, q = (np.cumsum(np.take_along_axis(side, order, axis=1), axis=1) for side in (above, below))
         excess = p * (1 + error) - delta[:, None]
@@ -212,6 +196,7 @@ def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> F
 def _check_edge(mechanism: Mechanism, rows: FloatRows, number: int, known: dict[Any, EdgeFinding]) -> EdgeFinding:
     graph = mechanism.graph
     kind, u, v = int(graph.level_of_edge[number]), int(graph.tails[number]), int(graph.heads[number])
+    # A dataset's own row is known by the dataset, in a tuple: its number is no row's number.
     key = (kind, *(int(rows.exact_of[w]) if rows.exact_of[w] >= 0 else (w,) for w in (u, v)))
     if key not in known:
         known[key] = check_pair(graph.levels[kind], rows.row(u), rows.row(v))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from optimaldp.certify.closeness import enclosure
 from optimaldp.certify.graphs.double_double import ABSOLUTE_ERROR, RELATIVE_ERROR, parts_below, two_product, two_sum
 from optimaldp.certify.graphs.edge_loop import CERTAIN_IN_TWO, RATIO_UP, examine_edges
-from optimaldp.certify.graphs.privacy import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
+from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
 from optimaldp.certify.graphs.rounding import UNIT, log_above
 from optimaldp.errors import LevelError
 from optimaldp.mechanisms import Mechanism, TwoSides
@@ -29,9 +29,9 @@ from optimaldp.privacy import ApproximateDP, Bound, Level
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 
-_FAINT = 2.0**-1000  # below it products may lose precision: such datasets are left to rationals
-_HUGE = 2.0**500  # ratios stop here: smaller ones are safe, and nothing overflows
-_ENOUGH = 1000  # edges in rationals, once one of them broke its promise
+_LEAST_SURE_SIDE = 2.0**-1000  # below it one float proves nothing: two are tried, then rationals
+_RATIO_CAP = 2.0**500  # ratios stop here: smaller ones are safe, and nothing overflows
+_MOST_EXACT_EDGES = 1000  # edges in rationals, once one of them broke its promise
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def float_stages(mechanism: Mechanism, sides: SmallSides, promises: Promises) ->
         sides.first_is_small,
         np.array(directions),
         np.stack(numbers),
-        _FAINT,
+        _LEAST_SURE_SIDE,
         state,
         ratio,
     )
@@ -123,7 +123,9 @@ def _sharpen(
     bound = np.minimum(doubtful.used[doubtful.kept], promises.most[mechanism.graph.level_of_edge[edges]])
     if not edges.size:
         return largest, edge
-    few = len(edges) <= _ENOUGH
+    # What is reported may be above the least epsilon, never below it: of many edges their bound stands in, which is
+    # no larger than the promise that two floats have proven.
+    few = len(edges) <= _MOST_EXACT_EDGES
     order = np.argsort(-bound, kind="stable") if few else np.array([bound.argmax()])
     for i in order.tolist():
         if bound[i] <= largest:
@@ -152,7 +154,7 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
             worst = (checked, number)
         if checked.used > largest:
             largest, edge = checked.used, number
-        if worst is not None and count >= _ENOUGH:
+        if worst is not None and count >= _MOST_EXACT_EDGES:
             largest = max(largest, float(used[order[count + 1 :]].max(initial=0.0)))
             break
     if worst is None:
@@ -185,7 +187,8 @@ def _columns(bounds: list[tuple[Bound, ...]]) -> list[tuple[Floats, ...]]:
 
 
 def _parts(bound: Bound) -> tuple[float, float, float, float]:
-    ratio = Fraction(_HUGE) if bound.epsilon.infinite else min(Fraction(_HUGE), enclosure(bound.epsilon)[0])
+    # Rounded down: whoever keeps the stricter promise keeps the real one, and whoever does not is left to rationals.
+    ratio = Fraction(_RATIO_CAP) if bound.epsilon.infinite else min(Fraction(_RATIO_CAP), enclosure(bound.epsilon)[0])
     return (*parts_below(ratio), *parts_below(bound.delta))
 
 

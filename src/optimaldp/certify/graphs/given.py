@@ -84,6 +84,7 @@ def _balanced(graph: DatasetGraph, preferences: Preferences) -> GivenRows:
     q, crossing = len(preferences.answers), _crossing(graph, preferences)
     used = np.unique(graph.level_of_edge[crossing]).tolist()
     tops = sorted((_touching(graph.levels[k], q), k) for k in used)
+    # The smaller the rank, the smaller the value. For more than two answers all ranks stay 0: the least of all.
     rank = np.zeros(max(1, len(graph.levels)), dtype=np.int32)
     if q == 2:
         rank[[k for _, k in tops]] = np.arange(len(tops))
@@ -126,6 +127,7 @@ def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
         while above - below > Fraction(1, 2**_BITS):
             t = (below + above) / 2
             r = (1 - t) / (q - 1)
+            # What the balls leave open counts as too large, so what is returned in the end was proven close.
             close = all(bool(ball(t + j * r) <= level.step(r + j * r)) for j in range(q - 1))
             below, above = (t, above) if close else (below, t)
     return below
@@ -167,6 +169,8 @@ def _differing_floats(mechanism: Mechanism, allowed: GivenRows, vertices: npt.ND
     table = np.array([[float(p) for p in row] for row in allowed.rows])[allowed.of[vertices]]
     mine = mechanism.rows.floats(vertices)
     small = np.minimum(table, 1.0 - table)
+    # Half of the tolerance: floats of small entries are wrong by far less than the other half. An entry near 1 may look
+    # equal where it is not; then another one of its row tells.
     suspects = (np.abs(mine - table) > 0.5e-9 * np.maximum(small, 1e-12)).any(axis=1)
     for vertex in vertices[suspects].tolist():
         theirs = allowed.row(vertex)

@@ -18,8 +18,8 @@ from optimaldp.certify.graphs.rounding import decimal_above
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
 from optimaldp.privacy.balls import Ball, ball, precision, rational, upper
 
-_MANY = 4000  # probabilities in pairs of rows: beyond, Python's fractions take seconds
-_LONG = 1024  # bits of a denominator from which on enclosing is quicker
+_MANY_PROBABILITIES = 4000  # probabilities in pairs of rows: beyond, Python's fractions take seconds
+_LONG_BITS = 1024  # bits of a denominator from which on enclosing is quicker
 _ZERO = Ball(0)
 _UP = 1 + 1e-12  # far more than the rounding of a few floats; it only matters for the epsilon that is shown
 
@@ -41,8 +41,8 @@ class LongRows:
             isinstance(level, ApproximateDP) and not any(bound.epsilon.infinite for bound in level.bounds)
             for level in levels
         )
-        many = bool(rows) and pairs * len(rows[0]) > _MANY
-        return plain and (many or any(max(p.denominator for p in row).bit_length() > _LONG for row in rows))
+        many = bool(rows) and pairs * len(rows[0]) > _MANY_PROBABILITIES
+        return plain and (many or any(max(p.denominator for p in row).bit_length() > _LONG_BITS for row in rows))
 
     def row(self, number: int) -> list[Ball]:
         """A row in this arithmetic, to be called at its precision."""
@@ -97,6 +97,7 @@ class LongRows:
 
 
 def _least(one: tuple[Ball, float], other: tuple[Ball, float]) -> tuple[Ball, float]:
+    # By midpoints: each is a bound by itself, so the wrong choice of two that overlap costs sharpness alone.
     return other if other[0].mid() < one[0].mid() else one
 
 

@@ -69,6 +69,7 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
     examiner = examine(mechanism, given, allowed, events)
     trees, duals = _by_event(certificate.trees), _by_event(certificate.duals)
     for prefix, wanted in prefixes(preferences, given):
+        # Nothing exceeds probability one: there no proof is needed.
         needed = wanted & ~examiner.sure(prefix)
         if not needed.any():
             continue
@@ -77,7 +78,10 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
         for tree in trees.get(event, ()):
             finding = examiner.gaps(tree, prefix, needed)
             if finding.fault:
-                raise CertificateError(f"tree for {_words(mechanism, event)}", finding.fault, "is why it is rejected")
+                raise CertificateError(
+                    f"tree for {_event_text(mechanism, event)}", finding.fault, "is why it is rejected"
+                )
+            # Every tree is a proof by itself: of several the sharpest one counts, dataset by dataset.
             gaps = np.minimum(gaps, finding.gaps)
         if event in duals:
             _improve_by_duals(gaps, mechanism, certificate, duals[event], allowed)
@@ -119,13 +123,13 @@ def _dual_gap(mechanism: Mechanism, certificate: Certificate, dual: DualProof, h
 
 
 def _unproven(mechanism: Mechanism, vertex: int, event: Event, gap: float) -> str:
-    name, words = mechanism.graph.names[vertex], _words(mechanism, event)
+    name, event_text = mechanism.graph.names[vertex], _event_text(mechanism, event)
     if gap >= ENDLESS:
-        return f"not proven optimal: the certificate has no bound for {words} at {name!r}"
-    return f"not proven optimal: {words} at {name!r} is below its bound by {gap:.3g} of its small side"
+        return f"not proven optimal: the certificate has no bound for {event_text} at {name!r}"
+    return f"not proven optimal: {event_text} at {name!r} is below its bound by {gap:.3g} of its small side"
 
 
-def _words(mechanism: Mechanism, event: Event) -> str:
+def _event_text(mechanism: Mechanism, event: Event) -> str:
     return "{" + ", ".join(mechanism.answers[a] for a in event) + "}"
 
 

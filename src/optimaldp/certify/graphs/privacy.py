@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import INFINITE_RATIO, Distribution, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.closeness import Distribution, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.graphs.float_rows import check_float_rows, float_row_fault
+from optimaldp.certify.graphs.floats import check_sides
 from optimaldp.certify.graphs.grouping import Numbers, first_of_each, group
-from optimaldp.certify.graphs.rounding import decimal_above, log_above
-from optimaldp.errors import GraphError, LevelError, MechanismError
+from optimaldp.certify.graphs.long_rows import LongRows
+from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, violation
+from optimaldp.errors import GraphError, MechanismError
 from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows, TwoSides
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
-from optimaldp.privacy.balls import precision, upper
+from optimaldp.privacy import ApproximateDP, GaussianDP, Level
 from optimaldp.progress import track
-
-
-@dataclass(frozen=True)
-class PrivacyFinding:
-    """Whether every promise is kept, the edge that comes nearest to breaking one (or breaks it most), and the least epsilon.
-
-    ``epsilon`` is never below the least epsilon at which all edges keep their deltas; infinite if there is none.
-    """
-
-    private: bool
-    worst_edge: int | None
-    epsilon: float
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class EdgeFinding:
-    """What one pair of rows says about one level."""
-
-    kept: bool
-    used: float  # the least epsilon at the level's deltas, rounded up
-    strain: float  # epsilon used minus epsilon promised: the larger, the worse
 
 
 def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
@@ -49,18 +27,15 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
     and each event S the inequality ``P(S) <= e^epsilon Q(S) + delta`` holds exactly (for mu likewise). No float decides.
     """
     _check_shapes(mechanism)
+    # Rows first: what is no distribution may keep every promise all the same.
     if fault := row_fault(mechanism):
         return PrivacyFinding(False, None, math.inf, fault)
     if mechanism.graph.edge_count == 0:
         return PrivacyFinding(True, None, 0.0)
     if all(isinstance(level, ApproximateDP) for level in mechanism.graph.levels):
         if isinstance(mechanism.rows, TwoSides):
-            from optimaldp.certify.graphs.floats import check_sides
-
             return check_sides(mechanism, mechanism.rows)
         if isinstance(mechanism.rows, FloatRows):
-            from optimaldp.certify.graphs.float_rows import check_float_rows
-
             return check_float_rows(mechanism, mechanism.rows)
     return check_exactly(mechanism)
 
@@ -101,8 +76,6 @@ def row_fault(mechanism: Mechanism) -> str:
         bad = np.flatnonzero(~((sides <= 0.5) & (sides >= -0.5)))
         return f"the row of {mechanism.graph.names[int(bad[0])]!r} is no distribution" if bad.size else ""
     if isinstance(mechanism.rows, FloatRows):
-        from optimaldp.certify.graphs.float_rows import float_row_fault
-
         return float_row_fault(mechanism, mechanism.rows)
     for number, row in enumerate(mechanism.rows.rows):
         if len(row) != len(mechanism.answers) or min(row) < 0 or sum(row) != 1:
@@ -111,47 +84,6 @@ def row_fault(mechanism: Mechanism) -> str:
                 name = mechanism.graph.names[int(holders[0])]
                 return f"the row of {name!r} is no distribution: it sums to {float(sum(row))!r}"
     return ""
-
-
-def check_pair(level: Level, tail: Distribution, head: Distribution) -> EdgeFinding:
-    """Check one edge: the forward bounds of its level hold from tail to head, the backward bounds from head to tail."""
-    if isinstance(level, ApproximateDP):
-        checked = [_check_bound(bound, head, tail) for bound in level.forward]
-        checked += [_check_bound(bound, tail, head) for bound in level.backward]
-        return EdgeFinding(
-            all(item.kept for item in checked), max(item.used for item in checked), max(item.strain for item in checked)
-        )
-    if isinstance(level, GaussianDP):
-        return _check_gaussian(level.mu, tail, head)
-    raise LevelError("level", str(level), "is not a level that the referee knows")
-
-
-def promised_above(epsilon: Epsilon) -> float:
-    """A float whose decimal is not below a promised epsilon."""
-    if epsilon.infinite:
-        return math.inf
-    if epsilon.ratio == 1:
-        return decimal_above(epsilon.finite_parts[0])
-    with precision(128):
-        return decimal_above(upper(epsilon.ball()))
-
-
-def _check_bound(bound: Bound, above: Distribution, below: Distribution) -> EdgeFinding:
-    ratio = least_ratio(above, below, bound.delta)
-    kept, used = ratio_within(ratio, bound.epsilon), _log(ratio)
-    if kept:
-        used = min(used, promised_above(bound.epsilon))  # rounding up should not make a kept promise look broken
-    return EdgeFinding(kept, used, used - float(bound.epsilon) if kept or math.isfinite(used) else math.inf)
-
-
-def _check_gaussian(mu: Fraction, tail: Distribution, head: Distribution) -> EdgeFinding:
-    kept = within_gaussian(head, tail, mu) and within_gaussian(tail, head, mu)
-    used = max(_log(least_ratio(a, b, Fraction(0))) for a, b in ((head, tail), (tail, head)))
-    return EdgeFinding(kept, used, used if kept else math.inf)
-
-
-def _log(ratio: Fraction | None) -> float:
-    return math.inf if ratio is INFINITE_RATIO else log_above(ratio)
 
 
 def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
@@ -174,8 +106,6 @@ def _pair_checker(
     rows: tuple[Distribution, ...], levels: tuple[Level, ...], pairs: int
 ) -> Callable[[Level, int, int], EdgeFinding]:
     """How pairs of distinct rows are checked: in rationals, after enclosures where those are long."""
-    from optimaldp.certify.graphs.long_rows import LongRows  # its enclosures stand on this module's neighbours
-
     enclosed = LongRows(rows) if LongRows.pays(rows, levels, pairs=pairs) else None
 
     def check(level: Level, tail: int, head: int) -> EdgeFinding:
@@ -185,13 +115,6 @@ def _pair_checker(
         return EdgeFinding(True, used, used - max(float(bound.epsilon) for bound in level.bounds))  # type: ignore[attr-defined]
 
     return check
-
-
-def violation(mechanism: Mechanism, edge: int) -> str:
-    """In words: which promise is broken."""
-    graph = mechanism.graph
-    tail, head = graph.names[int(graph.tails[edge])], graph.names[int(graph.heads[edge])]
-    return f"not private: {graph.levels[int(graph.level_of_edge[edge])]} does not hold between {tail!r} and {head!r}"
 
 
 def as_shared(mechanism: Mechanism) -> SharedRows:

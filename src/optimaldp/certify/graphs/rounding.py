@@ -25,10 +25,10 @@ def float_above(number: Fraction) -> float:
 
 def decimal_above(number: Fraction) -> float:
     """A float whose shortest decimal, the text that people read, is not below *number*."""
-    found = float_below(number)  # 0.69 as a float is below 69/100, but what people read is not
-    while Fraction(repr(found)) < number:
-        found = math.nextafter(found, math.inf)
-    return found
+    candidate = float_below(number)  # 0.69 as a float is below 69/100, but what people read is not
+    while Fraction(repr(candidate)) < number:
+        candidate = math.nextafter(candidate, math.inf)
+    return candidate
 
 
 def log_above(ratio: Fraction) -> float:
@@ -43,4 +43,5 @@ def _nearest(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:
+        # Not infinity: float_below must stay below the number, and one step further float_above is infinite anyway.
         return _LARGEST if number > 0 else -_LARGEST

@@ -75,6 +75,7 @@ class SharedTrees:
             known, lines = None, self._kinds.lines[kind]
             if lines is not None:
                 known = self._gaps.gap(lines, self._sums.sides(tail, prefix), self._sums.sides(head, prefix))
+            # What an enclosure leaves open, and levels that are no straight lines.
             if known is None:
                 known = self._in_fractions(self._kinds.walks[kind], prefix.event, tail, head)
             local[i], slope[i] = known
@@ -112,6 +113,7 @@ class SharedTrees:
         tails = tree.predecessor[inner]
         parent[place[inner]] = place[tails]
         gap[place[inner]] = local[0] / scale[inner]
+        # What is infinite here is cut in add_up: times a gap of 0 it would be no number.
         with np.errstate(over="ignore"):
             factor[place[inner]] = local[1] * scale[tails] / scale[inner]
         unproven = ends[concerned[ends] & (tree.predecessor[ends] < 0)]  # free (the bound is 1), or not named at all

@@ -37,6 +37,7 @@ class ShortGaps:
     def gap(self, lines: Lines, tail: Sides, head: Sides) -> tuple[float, float]:
         """From above: the bound that the tail imposes on the head minus what the head has, and the slope; -1 if it is below."""
         y, rest = tail
+        # It starts with the bound 1. Back, the ratio from above divides: a smaller rest is a larger bound, the safe side.
         best, slope = head[1], 0.0
         for ratio, delta, steepness in lines[0]:
             if (gap := ratio * y + delta - head[0]) < best:

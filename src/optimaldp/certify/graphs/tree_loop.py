@@ -22,6 +22,7 @@ def _mark_ancestry(predecessor: Any, needed: Any, settled: Any, concerned: Any) 
         vertex = start
         if not needed[start]:
             continue
+        # It stops at what is marked already, so all walks together are linear.
         while not concerned[vertex] and not settled[vertex]:
             concerned[vertex] = True
             if predecessor[vertex] < 0:
@@ -43,6 +44,7 @@ def _walk_gap(
 
     ``ahead[i, kind]`` and ``back[i, kind]`` are the ratio from above, delta from above, and one over the ratio from above.
     """
+    # What bounds is taken from above and what is bounded from below; of complements the other way round.
     p = (y_small if y_low else 1.0 - y_small) * (1.0 + error)
     c = (1.0 - y_small if y_low else y_small) * (1.0 - error)
     up = x_small * (1.0 + error)
@@ -99,9 +101,9 @@ def _local_gaps(
             if predecessor[v] != u or not concerned[v]:
                 continue
             kind = 2 * kinds[edge] + way
-            found, steepness = _walk_gap(small[u], low[u], small[v], low[v], error, ahead, back, kind)
-            if gap[v] < 0.0 or found < gap[v]:
-                gap[v] = found
+            candidate, steepness = _walk_gap(small[u], low[u], small[v], low[v], error, ahead, back, kind)
+            if gap[v] < 0.0 or candidate < gap[v]:
+                gap[v] = candidate
                 slope[v] = steepness
             delta[v] = max(delta[v], deltas[kinds[edge]])
 
@@ -140,6 +142,7 @@ def _total_gaps(
             stack[depth] = vertex
             depth += 1
             vertex = predecessor[vertex]
+        # A dataset of this very walk: bounds that rest on each other prove nothing.
         if state[vertex] == 1:
             return vertex
         scale = max(small[vertex], tiny, delta[vertex])
@@ -157,6 +160,7 @@ def _total_gaps(
             depth -= 1
             vertex = stack[depth]
             own = max(small[vertex], tiny, delta[vertex])
+            # From the parent's scale to the own one: totals are relative, slopes are not.
             factor = min(slope[vertex] * scale / own, endless)
             above = min(min(gap[vertex] / own, endless) + factor * above, endless)
             total[vertex] = above

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from optimaldp.certify.graphs.float_rows import as_floats_first
+import numpy as np
+
 from optimaldp.certify.graphs.given import Boundary, Fixed, given_rows
+from optimaldp.certify.graphs.long_rows import LongRows
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.privacy import check_privacy
-from optimaldp.mechanisms import Certificate, Mechanism
+from optimaldp.certify.graphs.privacy import check_privacy, row_fault
+from optimaldp.mechanisms import Certificate, FloatRows, Mechanism, SharedRows
+from optimaldp.privacy import ApproximateDP
 from optimaldp.results import Result
 
 EXACT, FLOATING_POINT = "exact", "floating-point"
 # Rationals leave a gap of 0; where e^epsilon is irrational it is replaced by a rational within 2^-160, which is still below.
 _EXACT_GAP = 1e-30
+_MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,12 +46,12 @@ class Verdict(Result):
         return EXACT if self.gap <= _EXACT_GAP else FLOATING_POINT
 
     def summary(self) -> str:
-        words = ["private" if self.private else "not private"]
+        phrases = ["private" if self.private else "not private"]
         if self.optimal is not None:
             proven = f"optimal, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
-            words.append(proven if self.optimal else "not proven optimal")
+            phrases.append(proven if self.optimal else "not proven optimal")
         edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
-        return f"Verdict({', '.join(words)}, least epsilon {self.epsilon:.6g}{edge})"
+        return f"Verdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}{edge})"
 
     def details(self) -> list[tuple[str, str]]:
         return [("why", self.reason), ("gap", "" if self.gap is None else f"{self.gap:.3g}")]
@@ -101,3 +105,20 @@ def verify(
         )
     finding = check_optimality(mechanism, certificate, given_rows(mechanism, fixed, boundary))
     return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason)
+
+
+def as_floats_first(mechanism: Mechanism) -> Mechanism:
+    """The same mechanism, its rows also as floats where there are thousands of different ones: those decide most edges.
+
+    The exact rows stay beside them, for what floats leave open.
+    """
+    rows, levels = mechanism.rows, mechanism.graph.levels
+    finite = all(isinstance(level, ApproximateDP) for level in levels)
+    if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
+        return mechanism
+    # Tight and long: floats would leave nearly all of them open, and enclosures prove them exactly.
+    if len(mechanism.answers) > 2 and LongRows.pays(rows.rows, levels):
+        return mechanism
+    table = np.array([[float(p) for p in row] for row in rows.rows])
+    largest = np.array([max(range(len(row)), key=row.__getitem__) for row in rows.rows], dtype=np.int32)
+    return replace(mechanism, rows=FloatRows(table[rows.of], largest[rows.of], rows.rows, rows.of))

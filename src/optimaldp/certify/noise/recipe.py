@@ -78,8 +78,8 @@ def check_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
     decay, copies = Epsilon.read(plan["ratio_epsilon"]), plan["copies"]
     shared = document["shared_total"]
     if (shared, copies) not in {(True, 2), (False, 1)}:
-        words = f"{copies} copies with {'one shared total' if shared else 'two totals'} make no known noise"
-        return NoiseVerdict(claimed, INFINITE, neighbours, (words,))
+        objection = f"{copies} copies with {'one shared total' if shared else 'two totals'} make no known noise"
+        return NoiseVerdict(claimed, INFINITE, neighbours, (objection,))
     # P(z) ~ e^(-decay |z|_1 / 2) on the vectors with sum 0 (shared), or e^(-decay |z|_1) on all: what one person can change.
     replaced, added = (decay, INFINITE) if shared else (decay * 2, decay)
     level = replaced if neighbours is Neighbours.SUBSTITUTION else added
@@ -116,6 +116,7 @@ def _plan_objections(bins: int, decay: Epsilon, plan: Mapping[str, Any]) -> list
     problems = []
     if not _falls(bins, decay, copies, mode) or (mode and _falls(bins, decay, copies, mode - 1, strictly=True)):
         problems.append(f"{mode} is not a mode of the totals")
+    # The weights are log-concave: once halved they halve again within every further width, so one look a side is enough.
     for side, total in (("right", mode + width), ("left", mode - width)):
         if total >= 0 and not _halves(bins, decay, copies, mode, total):
             problems.append(f"the weights do not halve within {width} steps to the {side} of the mode")
@@ -156,6 +157,7 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
     scaled = 2 * quotient / ratio**steps
     if plain == 0:
         return scaled <= 1
+    # The logarithm of a rational is 0 or irrational, and this power is neither: the sign shows at some precision.
     power = steps * plain
     return (
         sign(lambda: Ball(power.numerator) / power.denominator - (Ball(scaled.numerator) / scaled.denominator).log())

@@ -32,6 +32,7 @@ def _failure(
 ) -> str:
     if min(values) < 0 or any(sum(row) != 1 for row in rows):
         return "a row is no distribution"
+    # Answer by answer: without delta that is all events.
     met = {
         pair
         for first, second in edges

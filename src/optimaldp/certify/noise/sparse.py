@@ -63,6 +63,7 @@ def _plan_objections(cells: int, epsilon: Epsilon, least: int, mode: int, width:
         or (mode and _mode_gap(cells, epsilon, least, mode - 1) > 0)
     ):
         objections.append(f"{mode} is not a mode of the number of survivors")
+    # Binomial weights are log-concave, so they halve again within every further width.
     for side, number in (("right", mode + width), ("left", mode - width)):
         if 0 <= number <= cells and not _halves(cells, epsilon, least, mode, number):
             objections.append(f"the weights do not halve within {width} steps to the {side} of the mode")
@@ -76,6 +77,7 @@ def _mode_gap(cells: int, epsilon: Epsilon, least: int, number: int) -> int:
         gap = (number + 1) * (1 - chance) - (cells - number) * chance
         return (gap > 0) - (gap < 0)
 
+    # Otherwise e^epsilon is transcendental, and so are the odds: the difference is never 0.
     def difference() -> Ball:
         odds = _odds(epsilon, least)
         return (number + 1) - (cells - number) * odds

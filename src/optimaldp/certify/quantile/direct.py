@@ -22,7 +22,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.trajectory import Number
 
 HALF = Fraction(1, 2)
-_FEW = 64
+_MOST_ADDED_TERMS = 64
 _ONE_BY_ONE = 5  # bins of a run that are simply added up
 _FAR_PER_BIT = 0.7  # a little more than ln 2: what lies farther than the precision can show is enclosed, not added
 
@@ -97,6 +97,7 @@ class DirectLaw:
             discount = discount * self._half_power(drop)
             distance += self._size(drop)
             first, last = self._starts[other] + shift, self._last(other) + shift
+            # Discounts are half powers of the distance, so far is twice as far here.
             if distance > 2 * self._far:
                 # Heights never fall, so everything from here on is discounted at least as much.
                 rest = self._weight(first, self._law.bins - 1) if shift else self._weight(0, last)
@@ -122,6 +123,7 @@ class DirectLaw:
 
     def _cut_tails(self, probability: Number) -> Number:
         delta = self._power.number(self._law.level.delta)
+        # Somebody with a level of their own may raise some cuts and lower others: both tails lose, hence the 2 (Theorem 1).
         beta = delta / (self.growth * (1 if self._law.levels is None else 2) + 2 * delta)
         return clip((probability - beta) / (1 - 2 * beta))
 
@@ -131,13 +133,16 @@ class DirectLaw:
         if delta == 0:
             return plain
         if self._law.level.epsilon.is_zero:
+            # The formula below is 0/0 at E = 1; this is its limit (erratum 000-7).
             return clip(self._power.number(HALF + delta * (height + HALF)))
         d = self._power.number(delta)
+        # The same as (1 + 2 rho) p - rho with rho = delta/(E - 1): the balanced optimum at E and delta.
         beta = d / (self.growth - 1 + 2 * d)
         return clip((plain - beta) / (1 - 2 * beta))
 
     def _flipped(self, cut: int) -> Number:
         """The wrong bins on the outer side of the cut, added up."""
+        # A wrong bin never has more than x^d, and d only grows outwards: from where it is far on, all are enclosed together.
         run = bisect_right(self._starts, cut) - 1
         if self._heights[run] < 0:  # the truth lies behind the cut: all bins up to it are wrong
             outer: Number = self._wrong(run, self._starts[run], cut, left=True)
@@ -247,12 +252,14 @@ def _falling_sum(line: Callable[[int], Number], top: Number, floor: Number, coun
         return clip(least(top, line(place)) - floor)
 
     def terms(first: int, stop: int) -> Number:
-        if stop - first > _FEW:
+        if stop - first > _MOST_ADDED_TERMS:
             return (stop - first) * value(first).union(value(stop - 1))
         return sum(value(place) for place in range(first, stop))
 
     if count <= _ONE_BY_ONE:
         return terms(0, count)
+    # Certainly at the top, perhaps, certainly on the slope, perhaps, gone: closed forms only for what is certain, so that
+    # a ball across a bend widens few terms.
     flat = first_where(lambda i: not bool(line(i) >= top), 0, count)
     bent = first_where(lambda i: bool(line(i) <= top), flat, count)
     sloping = first_where(lambda i: not bool(line(i) >= floor), bent, count)
@@ -270,6 +277,7 @@ class _WeightSums:
     def __call__(self, weights: tuple[Fraction, ...]) -> list[int]:
         known, sums = self._read
         if known is not weights:
+            # Odds are quotients of two such sums, so a common denominator may be dropped.
             common = math.lcm(*(w.denominator for w in weights))
             sums = [0, *accumulate(w.numerator * (common // w.denominator) for w in weights)]
             self._read = (weights, sums)

@@ -99,6 +99,7 @@ def _harmless(shift: Heights) -> bool:
     steps = [b - a for a, b in pairwise(shift)]
     if all(step >= 0 for step in steps) or all(step <= 0 for step in steps):
         return True
+    # With a dip, as 1, 0, 1, the shift lemma is false.
     signs = {value > 0 for value in shift if value}
     rises = [abs(value) for value in shift]
     top = rises.index(max(rises))

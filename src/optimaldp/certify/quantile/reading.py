@@ -43,6 +43,7 @@ def lies_at(
                 return True
             if _certainly_not(below, above, ball(low), ball(high)):
                 return False
+    # Still open is not confirmed: the draw is refused, never passed.
     return False
 
 

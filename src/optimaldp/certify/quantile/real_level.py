@@ -67,6 +67,7 @@ def _law_problem(law: Law, powers: EnclosedPowers, cells: Cells, starts: Sequenc
 
 def _neighbour_problem(law: Law, powers: EnclosedPowers, tables: list[Cells], starts: Sequence[int]) -> str:
     """C3 at the real level: one person more in a bin, for bins where the tables change."""
+    # The bound is attained, and no enclosure shows an equality: 100 bits of it are enough.
     growth = max_growth(law, powers) * (1 + Ball(2) ** -100)
     delta = ball(law.level.delta)
     for cells in tables:
@@ -91,6 +92,7 @@ def _word_problem(law: Law, powers: EnclosedPowers, cells: Cells, cuts: Sequence
             if not lies_at(law, cells, low, high, index, bits=_WORD):
                 index = _place(direct, high, law.bins)
                 if not lies_at(law, cells, low, high, index, bits=_WORD):
+                    # The word holds the end of a bin: which bin it belongs to is up to later bits.
                     continue
             if law.draw(cells, _Written(near)) != index:
                 return "C8: at its real level the sampler does not draw from the law"

@@ -39,6 +39,7 @@ def flip_plus_is_private(bins: int, x: Number) -> bool:
     y = cuts * x
     slope = (1 - x) * (1 + y) - y * (1 + x / 2)
     highest = y - y * y * (1 + x) / (2 * (1 + y))
+    # So many cuts with cuts x^2 <= 1 mean x <= 1/5 already; concavity rests on it, so it is asked.
     return bool(x * 5 <= 4) and bool(slope >= 0) and bool(highest * (1 + x) <= 1)
 
 

@@ -214,6 +214,7 @@ def _personal_problem(law: Law) -> str:
         for person, root in enumerate(roots):
             for place in places:
                 there = rows[(*where[:person], place, *where[person + 1 :])]
+                # Who comes or goes moves the ranks on one side by q and on the other by 1 - q: no more than the larger of both.
                 most = rational(root) ** -(unit if None not in (place, where[person]) else int(unit * largest))
                 if not all(1 / most <= a / b <= most for a, b in zip(row, there)):
                     return "C3: a person can change a probability by more than her own e^epsilon"

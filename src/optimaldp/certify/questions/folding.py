@@ -55,5 +55,5 @@ def _people(folded: Any, last: int) -> Mapping[int, int]:
     """Counts by place: a list of them, or those with a value by place and those without."""
     if isinstance(folded, tuple):
         return {place: people for place, people in enumerate(folded) if people}
-    found = {place: people for place, people in folded.values.items() if people}
-    return found | ({last: folded.without} if folded.without else {})
+    by_place = {place: people for place, people in folded.values.items() if people}
+    return by_place | ({last: folded.without} if folded.without else {})

@@ -18,7 +18,7 @@ from optimaldp.privacy.balls import Ball, integer_above, integer_below, precisio
 
 # Levels at which a total is likeliest at 0 and above it and few bits propose one, and one at which totals are large.
 _SHORT, _LARGE = (approximate(Epsilon.read("ln(6)")), approximate(Epsilon.read(1))), approximate(Epsilon.read("0.1"))
-_MANY = 1000  # people in a cell of a made-up table
+_PEOPLE = 1000  # people in a cell of a made-up table
 _WORD = 64
 
 
@@ -107,7 +107,7 @@ def _draws_by_level(twin: Any) -> bool:
     """The draw itself: people at level 0, at a stricter one and at the loosest, then the noise, from one stream of bits."""
     loosest = twin.setting.level.epsilon
     strict = Epsilon.read("0.01")
-    levels = [(Epsilon.read(0), {0: _MANY}), (loosest, {0: _MANY, twin.question.cells - 1: _MANY})]
+    levels = [(Epsilon.read(0), {0: _PEOPLE}), (loosest, {0: _PEOPLE, twin.question.cells - 1: _PEOPLE})]
     if strict < loosest:
         levels.insert(1, (strict, {0: 3, twin.question.cells - 1: 2}))
     total: dict[int, int] = {}
@@ -134,12 +134,12 @@ def _kept_by_stream(folded: list[int], own: Epsilon, loosest: Epsilon, source: S
         return [0] * len(folded) if own.is_zero else folded
     below, _ = _border(own, loosest)
     words = source.take(_WORD * sum(folded))
-    left, kept = sum(folded), list[int]()
+    remaining, kept = sum(folded), list[int]()
     for people in folded:
         kept.append(0)
         for _ in range(people):
-            left -= 1
-            kept[-1] += (words >> (_WORD * left)) & (2**_WORD - 1) <= below
+            remaining -= 1
+            kept[-1] += (words >> (_WORD * remaining)) & (2**_WORD - 1) <= below
     return kept
 
 
@@ -162,7 +162,7 @@ def _code_problem(sampler: _Sampler) -> str:
 
 
 def _assembly_problem(twin: Any) -> str:
-    full = {cell: _MANY + 7 * cell for cell in range(twin.question.cells)}
+    full = {cell: _PEOPLE + 7 * cell for cell in range(twin.question.cells)}
     # Noise on occupied cells alone would tell which of them are empty: where nobody is, it is drawn as well.
     few, some = ({cell: people + cell for cell in range(twin.question.cells)} for people in (20, 200))
     for cells in (full, some, few, {0: 1}):

@@ -105,6 +105,7 @@ def _failure(mechanism: Examined, meaning: Meaning, line: _Line, change: int) ->
         for place, other in line.neighbours(state):
             own = epsilons[place]
             ratio = own.exact_ratio if own.exact_ratio is not None else own.exp()
+            # At level 0 a person changes nothing at all, so there is nothing for delta to cover.
             delta = Fraction(0) if own.is_zero else mechanism.setting.level.delta
             if not close(here, row(other), ratio, delta):
                 return (

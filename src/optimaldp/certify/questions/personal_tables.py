@@ -78,6 +78,7 @@ def _unlike(mechanism: Any, pair: tuple[Epsilon, Epsilon]) -> str:
 
 def _rational(levels: tuple[Epsilon, Epsilon]) -> tuple[Epsilon, Epsilon]:
     """Levels next to the real ones whose ``e^epsilon`` is rational; different where the real ones are."""
+    # Rounded up (but for the cap): a proof that needs epsilon to be large enough keeps it.
     ratios = [
         1 + Fraction(int(60 * (float(level.exp()) - 1)) + 1, 60) if not level.is_zero else Fraction(1)
         for level in levels

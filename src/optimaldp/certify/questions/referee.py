@@ -90,17 +90,17 @@ def examine_release(mechanism: Any) -> Finding:
         for look in (_small_tables, _public_size, *races, _sampler):
             # A draw is looked at as it will be made: at no precision but its own.
             with nullcontext() if look is _sampler else working:
-                failure, words = look(mechanism)
+                failure, passed = look(mechanism)
             if failure:
                 return Finding(False, tuple(checks), failure)
-            checks += words
+            checks += passed
         return Finding(True, (*checks, f"for all other tables, by theorem: {mechanism.proof}"))
     except OptimalDPError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # A law that is none, a division by nothing, a row that is too short. Its words are the law's own: they stay here.
-        said = str(error) if type(error) is ArithmeticError else type(error).__name__
-    return Finding(False, (), f"its law cannot be examined: {said}")
+        cause = str(error) if type(error) is ArithmeticError else type(error).__name__
+    return Finding(False, (), f"its law cannot be examined: {cause}")
 
 
 def _counted_once(mechanism: Examined, own: Finding) -> Finding:
@@ -132,10 +132,10 @@ def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
         return "two small tables that differ in one person are not close", []
     if failure := _small_failure(tried, near, rows):
         return failure, []
-    words = "all its cells" if size <= 5 else "its first, second, middle and last cells"
+    looked_at = "all its cells" if size <= 5 else "its first, second, middle and last cells"
     smaller = "" if twin is mechanism else f" of the same mechanism with {len(twin.question.answers)} answers"
     return "", [
-        f"every table of up to {total} people over {words}{smaller} and every neighbour: all events, exactly",
+        f"every table of up to {total} people over {looked_at}{smaller} and every neighbour: all events, exactly",
         "the true answer and the number of people who must change, against a search of the referee's own",
     ]
 
@@ -196,8 +196,8 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
             # it gives away is multiplied by those after it: delta (1 + E + ... ).
             moves = (i - before) * (1 if replaced else 2)
             grown = (level.epsilon.ball() * moves).exp()
-            given = ball(level.delta) * (moves if level.epsilon.is_zero else (grown - 1) / (level.epsilon.exp() - 1))
-            if given < 1 and not close(rows[before, before], here, grown, given if level.delta else Fraction(0)):
+            spent = ball(level.delta) * (moves if level.epsilon.is_zero else (grown - 1) / (level.epsilon.exp() - 1))
+            if spent < 1 and not close(rows[before, before], here, grown, spent if level.delta else Fraction(0)):
                 return "two tables of the public size that differ in several people are not close", []
             if not close(here, there, ratio, level.delta):
                 return "two tables of the public size that differ in one person are not close", []

@@ -101,15 +101,15 @@ class SecondCalculation:
         moves = [(side * self.values[cell] - (far if replaced else 0), people) for cell, people in cells.items()]
         if not replaced:  # whoever is there may go, and as many people as are needed may come
             moves.append((-far, gap))
-        moved, left = Fraction(0), Fraction(gap)
+        moved, remaining = Fraction(0), Fraction(gap)
         for gain, available in sorted(moves, reverse=True):  # who does most first: fewer people cannot do as much
             if gain > 0:
-                going = min(left / gain, Fraction(available))  # the last one in part
-                moved, left = moved + going, left - gain * going
+                going = min(remaining / gain, Fraction(available))  # the last one in part
+                moved, remaining = moved + going, remaining - gain * going
         level = self.setting.level
         with precision(self.bits):
             wrong, ratio, delta = ball(law[1 - truth]), level.epsilon.exp(), ball(level.delta)
-            if left:  # nobody can change the answer
+            if remaining:  # nobody can change the answer
                 return bool(wrong == 0)
             # The signed law errs with 1/2 where the sum is 0. The chain errs with (1 - delta)/(E + 1) where the first person
             # changes the answer, and people are whole. From there on both fall by c -> (c - delta)/E for every person.

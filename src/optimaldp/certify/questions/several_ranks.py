@@ -58,17 +58,18 @@ def _is_drawn(mechanism: Any) -> bool:
 
 
 def _one_by_one(chosen: Any, cells: dict[int, int], words: Sequence[int]) -> list[int]:
+    # Ranks are drawn by themselves and may cross; putting them in order reads no data.
     return sorted(law.draw(cells, Words([word])) for law, word in zip(chosen.laws, words))
 
 
 def _jointly(chosen: Any, cells: dict[int, int], words: Sequence[int]) -> list[int]:
     """The median, then each half with half of the people in the median's bin."""
-    left = iter(words)
-    median = chosen.middle.draw(cells, Words([next(left)]))
+    unread = iter(words)
+    median = chosen.middle.draw(cells, Words([next(unread)]))
     halves = {place: Fraction(people, 2) if place == median else Fraction(people) for place, people in cells.items()}
     lower, upper = chosen.lower(median), chosen.upper(median)
     below = {place: (people,) for place, people in halves.items() if place <= median}
     above = {place - median: (people,) for place, people in halves.items() if place >= median}
-    first = lower.draw(below, Words([next(left)])) if lower is not None else median
-    third = upper.draw(above, Words([next(left)])) if upper is not None else 0
+    first = lower.draw(below, Words([next(unread)])) if lower is not None else median
+    third = upper.draw(above, Words([next(unread)])) if upper is not None else 0
     return [first, median, median + third]

@@ -123,6 +123,7 @@ def _error(levels: Sequence[Epsilon], could: Sequence[int], moves: int) -> Ball:
 def _stretched(error: Ball, largest: Epsilon, delta: Fraction) -> Ball:
     if not delta or largest.is_zero:
         return error
+    # Stretching by rho costs a person with ratio E a delta of rho (E - 1): most at the loosest level, where it is delta.
     rho = ball(delta) / (largest.exp() - 1)
     return ((1 + 2 * rho) * error - rho).max(Ball(0))
 

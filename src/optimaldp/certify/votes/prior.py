@@ -117,6 +117,7 @@ class _Grid:
         for point in self.points:
             yes, ways = sum(point), prod(comb(size, count) for size, count in zip(self.sizes, point))
             if prior.chance is None:
+                # Only the total has a prior: who of them says yes is equally likely.
                 weights[point] = prior.by_total[yes] * Fraction(ways, comb(people, yes))
             else:
                 weights[point] = ways * prior.chance**yes * (1 - prior.chance) ** (people - yes)
@@ -130,7 +131,7 @@ class _Grid:
         Yes: ``p_head - r p_tail <= delta``. No: ``r p_tail - p_head <= r - 1 + delta``. Each is weighed with y >= 0 and added;
         what is left of the objective at a point is at most its positive part, because p lies between 0 and 1.
         """
-        left = {p: self._number(w if self.truth[p] == 0 else -w) for p, w in weights.items()}
+        coefficient = {p: self._number(w if self.truth[p] == 0 else -w) for p, w in weights.items()}
         best = self._number(sum((w for p, w in weights.items() if self.truth[p] == 1), Fraction(0)))
         for one in self.mechanism.optimum.multipliers:
             place = self._place(one.tail, one.head)
@@ -139,10 +140,10 @@ class _Grid:
             ratio, delta = self._number(self.ratio(place)), self._number(self.delta(place))
             weight = self._number(one.weight)
             yes = weight if one.answer == 0 else -weight
-            left[one.head] = left[one.head] - yes
-            left[one.tail] = left[one.tail] + ratio * yes
+            coefficient[one.head] = coefficient[one.head] - yes
+            coefficient[one.tail] = coefficient[one.tail] + ratio * yes
             best = best + weight * (delta if one.answer == 0 else ratio - 1 + delta)
-        for rest in left.values():
+        for rest in coefficient.values():
             best = best + (max(Fraction(0), rest) if isinstance(rest, Fraction) else rest.max(Ball(0)))
         return 1 - best
 

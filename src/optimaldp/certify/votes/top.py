@@ -53,10 +53,10 @@ def examine_top(
                 there = known.get(other)
                 if there is not None and any(row[listing] > limit * there[listing] for listing in lists):
                     return Finding(False, (), "two small tables that differ in one person are not close")
-    words = (
+    tables_tried = (
         f"all tables of up to {people} people over {options} options and none, and all neighbours ({relation.words})"
     )
-    return Finding(True, (f"every list of {size} leaders: {words}",))
+    return Finding(True, (f"every list of {size} leaders: {tables_tried}",))
 
 
 def examine_leading(mechanism: Any) -> Finding:
@@ -65,6 +65,7 @@ def examine_leading(mechanism: Any) -> Finding:
     if law.epsilon != setting.level.epsilon or law.neighbours is not setting.neighbours:
         return Finding(False, (), "the law is made for another level or for other neighbours")
     options, size = min(3, law.options), min(2, law.size)
+    # Forced: of few options the law might choose another way to draw, and that one would be examined instead.
     few = replace(law, options=options, size=size, forced=law.mode)
     finding = examine_top(
         few.probabilities, options=options, size=size, epsilon=setting.level.epsilon, relation=setting.neighbours

@@ -78,6 +78,7 @@ def _weights(question: Inequality, people: int, *, centred: bool) -> tuple[Fract
     least = math.ceil(border) if question.comparison in (">=", "<") else math.floor(border) + 1
     if not 1 <= least <= people:
         return None
+    # Halfway between the last no and the first yes, so that neither side is favoured.
     tau = (least - Fraction(1, 2)) / people
     return tuple(sign * ((1 if add == good else 0) - tau) for add in question.adds)
 
@@ -125,6 +126,7 @@ def _agrees(
         floor = Ball(2) ** (60 - _BITS) if delta else Ball(0)
         if exponent > 0 or exponent < 0:
             return same(no if exponent > 0 else yes, wrong, floor) and bool((yes + no).overlaps(Ball(1)))
+        # Not to be told from 0: then the answer is a fair coin.
         return same(yes, Ball(1) / 2, Ball(2) ** (60 - _BITS)) and same(no, Ball(1) / 2, Ball(2) ** (60 - _BITS))
 
 

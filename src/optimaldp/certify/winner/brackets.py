@@ -45,6 +45,7 @@ def find_brackets(options: int, loops: SimpleNamespace) -> Iterator[Bracket]:
         target = max(end, epsilon - width)
         bracket = _certified(options, _decay(epsilon), _decay(target), target, loops)
         if bracket is None:
+            # A bracket may fail by its width alone: the intervals cover every x in it at once.
             width *= 0.6
             if width < 10 ** (1 - _DIGITS):
                 return

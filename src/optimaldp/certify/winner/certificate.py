@@ -83,6 +83,7 @@ class _Numbers:
         """``far x^ceil((span + room) / 2) / (1 + x)``, rounded up, for every room (slow) and span (fast)."""
         rooms = self._rooms if far else 1
         return [
+            # The power from above, 1 + x from below: a larger mass only widens intervals.
             min(ONE, -(-far * self._highs[-(-(span + room) // 2)] * ONE // (ONE + self._low)))
             for room in range(rooms)
             for span in range(self.row)

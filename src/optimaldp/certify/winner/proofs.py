@@ -72,6 +72,7 @@ def _between(low: Fraction, x: Number, high: Fraction) -> bool:
 def _hypotheses(options: int, x: Number) -> bool:
     """H1: ``x <= 1/(K-1)``. H2: ``(K-r-s) x (r+(s+1)x) <= r-1+(s+2)x`` for all r >= 2, s >= 0, r + s <= K-1."""
     one = Fraction(1) if isinstance(x, Fraction) else ball(1)
+    # A ball that leaves it open counts as not proven: the next proof is tried, or another mechanism is used.
     if not x * (options - 1) <= one:
         return False
     return all(

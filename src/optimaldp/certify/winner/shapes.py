@@ -35,6 +35,7 @@ def times_down(a: int, b: int) -> int:
 
 
 def times_up(a: int, b: int) -> int:
+    # Exact products are raised as well: an interval that is a little too wide is still an interval.
     return times_down(a, b) + 1
 
 
@@ -86,11 +87,13 @@ def enclose(gaps: Any, near: int, far: int, numbers: Any, known: Any) -> Interva
     low = high = part_low = part_high = 0
     lifted = blank(near)
     for i in range(tops + ones, near):
+        # Equal gaps have equal probabilities: lifted once, added once for each option.
         if i == tops + ones or gaps[i] != gaps[i - 1]:
             moves = lift(gaps, near, tops + ones, i, lifted)
             z_low, z_high = enclose(lifted, near, far, numbers, known)
             part_low, part_high = times_down(lows[moves], z_low), times_up(highs[moves], z_high)
         low, high = low + part_low, high + part_high
+    # What far options hold is missing at the tops. It may be anything from 0 to their mass, so only this end knows of it.
     rest = ONE - mass[far + gaps[near - 1]] - high
     share = LARGEST_SHARE * tops + ones
     bottom = times_down(rest, share_low[share]) if rest > 0 else 0
@@ -118,8 +121,10 @@ def pair_holds(gaps: Any, near: int, giver: int, taker: int, z: Interval, y: Int
     if taker < near and gaps[taker] == 0:
         return giver_top or z[0] >= times_up(x_high, y[1])
     if taker < near and gaps[taker] == 1:
+        # The Lemma asks C only of takers that are two or more below the top.
         return True
     if giver_top:
+        # A lone top that gives a vote: read from its other end the move is of kind A.
         return gaps[1] != 0 or y[0] >= z[1] if near > 1 else True
     return z[0] >= times_up(x_high, y[1]) and y[0] >= times_up(x_high, z[1])
 
@@ -141,6 +146,8 @@ def shape_holds(gaps: Any, near: int, options: int, far: int, numbers: Any, know
             # Within a class of equal gaps the giver is the first and the taker the last.
             if taker < near - 1 and gaps[taker] == gaps[taker + 1]:
                 continue
+            # A vote between two far options leaves the shape as it is, but not what they hold: then C asks that the interval
+            # itself is narrow enough.
             if giver == taker and (giver < near or near == options):
                 continue
             move(gaps, near, giver, taker, moved)
@@ -170,6 +177,7 @@ def shapes_hold(near: int, options: int, reach: int, far_row: int, numbers: Any,
     for last in range(max(reach, 0) + 3 * near if near > 1 else 1):
         room = max(3, reach - last) - 1
         if near < options and room != previous_room:
+            # A key holds the near gaps alone, and what is known holds for one table of the far options' mass.
             known.clear()
             previous_room = room
         far = room * far_row if near < options else 0

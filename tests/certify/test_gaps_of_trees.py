@@ -209,3 +209,14 @@ def test_edges_of_a_tree_with_their_kinds():
         assert sorted(edges.lost.tolist()) == sorted(set(np.flatnonzero(inner).tolist()) - set(expected))
         parallel += any(len(walks) > 1 for walks in found.values())
     assert parallel
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.7, 1 / 3])
+def test_totals_of_long_chains_are_not_below_the_exact_ones(gap: float) -> None:
+    """Each step rounds twice: what one factor covers for a thousand steps it does not for many more."""
+    steps = 300_000
+    factor = np.ones(steps)
+    factor[0] = 0.0
+    total, _ = add_up(np.maximum(np.arange(steps) - 1, 0), np.full(steps, gap), factor)
+    exact = Fraction(gap) * steps
+    assert exact <= Fraction(float(total[-1])) <= exact * (1 + Fraction(1, 10**9))

@@ -12,6 +12,7 @@ from small_float_rows import TABLE, line, mechanism_of, random_table, rows_of
 from optimaldp.certify.graphs import float_rows
 from optimaldp.certify.graphs.float_rows import float_row_fault, float_table
 from optimaldp.certify.graphs.floats import Promises
+from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.certify.graphs.rounding import UNIT
 from optimaldp.privacy import directed, level
 
@@ -201,3 +202,20 @@ def test_twice_the_precision_where_events_are_single_answers():
         tilted = mechanism_of(rows, [(0, 1)], [directed(forward=level(ahead), backward=level(back))])
         found = float_rows._second_stage(tilted.graph, rows, Promises(tilted.graph.levels), np.array([0]))
         assert found.tolist() == [kept]
+
+
+def test_the_epsilon_of_edges_that_were_not_measured_is_not_below_theirs() -> None:
+    """A mechanism that is broken early is not measured everywhere; what is said of it holds for the rest all the same."""
+    table = []
+    for step in range(1001):  # kept exactly, though a float alone sees a huge quotient: these are measured first
+        table += [[1 / 8, 3 / 8, 1 / 2], [2.0**-70 * (1 + step / 2048), 0.5 - 2.0**-20, 0.5]]
+    table += [[1 / 8 + 2.0**-55, 3 / 8, 1 / 2], [2.0**-55 / 3, 0.5 - 2.0**-20, 0.5]]  # broken: a quotient of 3
+    table += [
+        [7 / 16, 1 / 16, 1 / 2],
+        [1 / 16, 7 / 16, 1 / 2],
+    ]  # broken: a quotient of 5, behind the last that is measured
+    edges = [(k, k + 1) for k in range(0, len(table), 2)]
+    mechanism = mechanism_of(rows_of(table, likeliest=[2] * len(table)), edges, [level("ln(2)", "1/8")])
+    finding = check_privacy(mechanism)
+    assert not finding.private
+    assert math.log(5) <= finding.epsilon <= math.log(5) + 1e-9

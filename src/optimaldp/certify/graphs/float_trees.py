@@ -16,7 +16,7 @@ from optimaldp.certify.graphs.given import GivenRows, root_values
 from optimaldp.certify.graphs.prefixes import Prefix
 from optimaldp.certify.graphs.rounding import float_above
 from optimaldp.certify.graphs.tree_loop import local_gaps, mark_ancestry, total_gaps
-from optimaldp.certify.graphs.trees import ENDLESS, TINY, TOTAL_UP, Floats, TreeFinding, TreeWords, tree_edges
+from optimaldp.certify.graphs.trees import ENDLESS, TINY, Floats, TreeFinding, TreeWords, above_roundings, tree_edges
 from optimaldp.mechanisms import BoundTree, FloatRows, Mechanism, TwoSides
 from optimaldp.privacy import ApproximateDP, Bound, Level
 
@@ -66,7 +66,7 @@ class FloatTrees:
             self._work, predecessor, concerned, self._given, self._allowed.of, root_above, root_rest, small, low, error,
             delta, gap, slope, TINY, ENDLESS, total, state, np.empty(count + 1, dtype=np.int32),
         )  # fmt: skip
-        return words.cycle(int(astray)) if astray >= 0 else TreeFinding(total * TOTAL_UP)
+        return words.cycle(int(astray)) if astray >= 0 else TreeFinding(total * above_roundings(len(total)))
 
     def _refine(self, tree: BoundTree, gap: Floats, slope: Floats, small: Floats) -> int | None:
         """Decide in rationals where floats are in doubt: cancellation, infinite epsilon, a wrong certificate.

@@ -23,7 +23,6 @@ Numbers = npt.NDArray[Any]
 
 ENDLESS = 1e150  # gaps and factors stop here: hopeless, and the product of two of them is still finite
 TINY = 1e-250  # what scales a gap at a smaller side: floats stop near 1e-301, and nobody sees the difference
-TOTAL_UP = 1.0 + 2.0**-40  # more than all roundings of a chain of sums of nonnegative numbers
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,12 @@ def _with_parallel(
     )
 
 
+def above_roundings(vertices: int) -> float:
+    """A factor above all roundings of a chain through so many vertices: one product and one sum of nonnegative numbers each."""
+    # Two roundings of 2^-53 a step; four times that also covers what they do to each other, up to 10^12 vertices.
+    return 1.0 + 2.0**-40 + vertices * 2.0**-50
+
+
 def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Numbers]:
     """Solve ``total[v] = gap[v] + factor[v] total[parent[v]]``; a root is its own parent and has factor 0.
 
@@ -78,7 +83,7 @@ def add_up(parent: Numbers, gap: Floats, factor: Floats) -> tuple[Floats, Number
     state = np.where(parent == np.arange(len(parent)), _DONE, _NEW).astype(np.int8)
     stack = np.empty(len(parent) + 1, dtype=np.int32)
     settle(len(parent), np.ascontiguousarray(parent, dtype=np.int32), total, product, state, stack, ENDLESS)
-    return total * TOTAL_UP, np.flatnonzero(state == _ASTRAY)
+    return total * above_roundings(len(parent)), np.flatnonzero(state == _ASTRAY)
 
 
 _NEW, _WAITING, _DONE, _ASTRAY = 0, 1, 2, 3

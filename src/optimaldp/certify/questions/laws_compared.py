@@ -26,9 +26,10 @@ _NARROWEST = Rational(1, 2**40)  # the stretch of an answer that is less likely 
 
 
 def stand_in(level: ApproximateDP) -> ApproximateDP:
-    """A level next to the real one at which ``e^(-epsilon/2)`` is rational, so that every sum is exact; never a stricter one.
+    """A level next to the real one at which ``e^(-epsilon/2)`` is rational, so that every sum is exact.
 
-    A larger epsilon is chosen because a mechanism whose proof needs epsilon to be large enough keeps its proof there.
+    A larger epsilon is chosen because a mechanism whose proof needs epsilon to be large enough keeps its proof there; from
+    ln(3600) on it is ln(3600), which is large enough for every proof of few answers.
     """
     if level.epsilon.is_zero:
         return level

@@ -23,7 +23,7 @@ from optimaldp.laws.prior import read_prior
 from optimaldp.laws.setting import Aim, Setting
 from optimaldp.laws.top import TopLaw
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, precision
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions import majority, parse
 from optimaldp.questions.prior_votes import PriorVotes
 
@@ -171,6 +171,23 @@ def test_both_sides_of_the_law_are_looked_at(delta: Fraction) -> None:
         assert not agrees_weighted(lambda _, off=off: (HALF + off, HALF - off), question, LEVELS, rows, centred=False)  # type: ignore[arg-type, misc]
         assert not agrees_weighted(lambda _, off=off: (HALF + off, HALF), question, LEVELS, rows, centred=False)  # type: ignore[arg-type, misc]
         assert not agrees_weighted(lambda _, off=off: (HALF, HALF + off), question, LEVELS, rows, centred=False)  # type: ignore[arg-type, misc]
+
+
+def test_a_small_error_is_known_by_its_own_size() -> None:
+    """Hundreds of people agree: an enclosure from 0 to e^-300 confirms neither."""
+    table = [(400, 0), (400, 0)]
+    question = count_of(">=", Fraction(400))
+    shown = sides(Aim.TYPICAL, 400, Fraction(0))
+
+    def agrees(law: Any) -> bool:
+        return agrees_weighted(law, question, LEVELS, table, centred=True)  # type: ignore[arg-type]
+
+    with precision(600):
+        yes, no = map(ball, shown(table))
+        assert no < Ball(2) ** -150
+        assert agrees(lambda _: (yes, no))
+        assert not agrees(lambda _: (yes, no.union(Ball(0))))
+        assert not agrees(lambda _: (yes, no.union(2 * no)))
 
 
 # --- the balanced form ------------------------------------------------------------------------------------------------------

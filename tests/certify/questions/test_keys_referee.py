@@ -10,6 +10,7 @@ import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, level_of, setting
 from refusals import refusal
 
+from optimaldp.certify.questions.keys import _FAR as FAR
 from optimaldp.certify.questions.keys import examine_keys
 from optimaldp.laws.keys import KeysLaw
 from optimaldp.laws.law import Law, law_of
@@ -52,8 +53,14 @@ def test_a_chance_that_is_wrong_by_a_hair_at_one_number_of_people(people: int) -
     assert examine_keys(wrong_at(people, lambda kept: kept)).private
     for change in (lambda kept: kept + Ball(2) ** -60, lambda kept: kept - Ball(2) ** -60):
         assert not examine_keys(wrong_at(people, change)).private
-    # One that is hardly known is not confirmed, though the right number lies in it.
-    assert not examine_keys(wrong_at(people, lambda kept: kept.union(kept + Ball(2) ** -60))).private
+
+
+@pytest.mark.parametrize("people", FAR)
+def test_a_chance_that_is_hardly_known_far_away(people: int) -> None:
+    """It is not confirmed, though the right number lies in it."""
+    assert examine_keys(wrong_at(people, lambda kept: kept)).private
+    vague = wrong_at(people, lambda kept: kept.union(kept - Ball(2) ** -60))
+    assert "not the one that was derived" in refusal(examine_keys(vague))
 
 
 def test_sixty_people_are_compared_with_fifty_nine() -> None:

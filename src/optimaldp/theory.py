@@ -26,6 +26,7 @@ from optimaldp.designing.propagation import Bounds, Propagator
 from optimaldp.designing.solving import design
 from optimaldp.errors import LevelError
 from optimaldp.graphs import DatasetGraph
+from optimaldp.plots.graphs import plot_errors
 from optimaldp.privacy import ApproximateDP, read_probability
 from optimaldp.privacy import level as make_level
 from optimaldp.privacy.lines import OrderedDistribution, Phases, phases, row_after, transitions
@@ -144,8 +145,6 @@ class Sweep(Result):
 
     def plot(self, datasets: Sequence[str] | None = None) -> Any:
         """Draw the error of some datasets (the first five if none are named) against the parameter."""
-        from optimaldp.plots.graphs import plot_errors
-
         chosen = list(datasets) if datasets is not None else list(self.designs[0].problem.graph.names[:5])
         x = [float(make_level(v).epsilon) if self.parameter == "epsilon" else float(v) for v in self.values]  # type: ignore[attr-defined]
         return plot_errors(x, {name: self.errors(name) for name in chosen}, x_label=self.parameter)

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.certify.graphs.verdict import Verdict, verify
-from optimaldp.designing.boundaries import BALANCED, with_confirmed_rule
+from optimaldp.designing.boundaries import BALANCED
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
 from optimaldp.designing.solving import solve
+from optimaldp.designing.undominated import with_confirmed_rule
 from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Mechanism

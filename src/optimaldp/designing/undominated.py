@@ -10,7 +10,8 @@ it is has the same values, so what is symmetric is treated alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -29,10 +30,34 @@ from optimaldp.privacy import Level
 
 _MOST_RELABELLED = 6  # answers: 720 relabellings are looked at, more would take longer than the program itself
 _HAIR = Fraction(1, 10**9)
+_CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 Touching = dict[
     tuple[int, int], frozenset[Level]
 ]  # (preference, preference) -> what holds from the first to the second
+
+
+def with_chosen_boundary(problem: Problem) -> Problem:
+    """The same problem with the rows that the rule ``undominated`` chooses; other rules choose as they are solved."""
+    if problem.boundary != UNDOMINATED:
+        return problem
+    return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
+
+
+def with_confirmed_rule(problem: Problem) -> Problem:
+    """The same problem; a rule that a file names for the rows of its boundary stays only if it chooses them when asked again."""
+    if problem.rule is None:
+        return problem
+    asked = Problem(problem.graph, problem.preferences, {}, problem.rule)
+    again = with_chosen_boundary(asked).boundary if problem.rule == UNDOMINATED else None
+    rows = problem.boundary
+    same = (
+        isinstance(rows, Mapping)
+        and isinstance(again, Mapping)
+        and again.keys() == rows.keys()
+        and all(abs(p - q) <= _CLOSE for number, row in again.items() for p, q in zip(row, rows[number]))
+    )
+    return replace(problem, rule=UNDOMINATED if same else None)
 
 
 def undominated_boundary(problem: Problem) -> dict[int, Row]:

@@ -66,10 +66,10 @@ class InducedBounds(Result):
 
     def path(self, dataset: str) -> list[str]:
         """The path along which the bound on a dataset comes, from the start; empty if nothing reaches it."""
-        found = [self.graph.number(dataset)]
-        while self.bounds.predecessor[found[-1]] >= 0:
-            found.append(int(self.bounds.predecessor[found[-1]]))
-        names = [self.graph.names[v] for v in reversed(found)]
+        backwards = [self.graph.number(dataset)]
+        while self.bounds.predecessor[backwards[-1]] >= 0:
+            backwards.append(int(self.bounds.predecessor[backwards[-1]]))
+        names = [self.graph.names[v] for v in reversed(backwards)]
         return names if names[0] == self.start else []
 
     def summary(self) -> str:
@@ -132,7 +132,7 @@ class Sweep(Result):
 
         Where there is no optimum at a value it is not a number, so that errors and values stay side by side.
         """
-        return [_error(found, dataset) for found in self.designs]
+        return [_error(designed, dataset) for designed in self.designs]
 
     def summary(self) -> str:
         return f"Sweep({len(self.values)} values of {self.parameter}, {len(self.designs[0].problem.graph)} datasets)"

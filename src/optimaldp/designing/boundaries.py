@@ -121,8 +121,8 @@ def given_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict[in
     if problem.boundary is not None:
         missing = np.setdiff1d(np.unique(problem.preferences.of[boundary]), list(problem.boundary))
         if missing.size:
-            words = ">".join(problem.answers[a] for a in problem.preferences.orders[int(missing[0])])
-            raise ProblemError("boundary", words, "has no row", "give one for each preference on the boundary")
+            preference = ">".join(problem.answers[a] for a in problem.preferences.orders[int(missing[0])])
+            raise ProblemError("boundary", preference, "has no row", "give one for each preference on the boundary")
         return dict(problem.boundary)
     return constant_boundary(problem, boundary)
 

@@ -70,17 +70,17 @@ class Design(Result):
     @property
     def status_line(self) -> str:
         """The status with what it is relative to: ``optimal for the balanced boundary, proven exactly``."""
-        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
         relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"{self.status}{relative}, {words}"
+        return f"{self.status}{relative}, {how_proven}"
 
     def summary(self) -> str:
         size = f"{len(self.problem.graph)} datasets × {len(self.problem.answers)} answers"
         levels = list(dict.fromkeys(map(str, self.problem.graph.levels)))
         what = levels[0] if len(levels) == 1 else f"{len(levels)} levels"
-        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
         relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"Design({self.status}, {size}, {what}, {self.route}, {words}{relative})"
+        return f"Design({self.status}, {size}, {what}, {self.route}, {how_proven}{relative})"
 
     def details(self) -> list[tuple[str, str]]:
         why = self.certificate.proof.statement if self.certificate else self.witness.get("reason", "")

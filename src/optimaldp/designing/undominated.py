@@ -29,8 +29,10 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import Level
 
 _MOST_RELABELLED = 6  # answers: 720 relabellings are looked at, more would take longer than the program itself
-_HAIR = Fraction(1, 10**9)
-_CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
+_ROUNDING_MARGIN = Fraction(1, 10**9)
+_SAME_ROW_GAP = Fraction(
+    1, 10**6
+)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 Touching = dict[
     tuple[int, int], frozenset[Level]
@@ -55,7 +57,7 @@ def with_confirmed_rule(problem: Problem) -> Problem:
         isinstance(rows, Mapping)
         and isinstance(again, Mapping)
         and again.keys() == rows.keys()
-        and all(abs(p - q) <= _CLOSE for number, row in again.items() for p, q in zip(row, rows[number]))
+        and all(abs(p - q) <= _SAME_ROW_GAP for number, row in again.items() for p, q in zip(row, rows[number]))
     )
     return replace(problem, rule=UNDOMINATED if same else None)
 
@@ -77,7 +79,7 @@ def undominated_boundary(problem: Problem) -> dict[int, Row]:
         best = program.maximise(objective)
         assert best is not None, "the uniform row is always private"
         # What floats found is not to be asked for to the last digit.
-        program.require_terms(objective, best.value if best.exact else best.value - _HAIR)
+        program.require_terms(objective, best.value if best.exact else best.value - _ROUNDING_MARGIN)
     assert best is not None
     rows = (
         program.rows(best.point)
@@ -105,11 +107,11 @@ def _touching(problem: Problem) -> Touching:
     codes = np.unique(
         np.stack([of[graph.tails[crossing]], of[graph.heads[crossing]], graph.level_of_edge[crossing]], axis=1), axis=0
     )
-    found: dict[tuple[int, int], set[Level]] = {}
+    levels_between: dict[tuple[int, int], set[Level]] = {}
     for a, b, k in codes.tolist():
-        found.setdefault((a, b), set()).add(graph.levels[k])
-        found.setdefault((b, a), set()).add(graph.levels[k].reversed())
-    return {pair: frozenset(levels) for pair, levels in found.items()}
+        levels_between.setdefault((a, b), set()).add(graph.levels[k])
+        levels_between.setdefault((b, a), set()).add(graph.levels[k].reversed())
+    return {pair: frozenset(levels) for pair, levels in levels_between.items()}
 
 
 def _head_problem(preferences: Preferences, heads: list[int], touching: Touching) -> Problem:

@@ -146,13 +146,13 @@ def read_row(name: str, rows: Mapping[str, Mapping[str, Any]], answers: tuple[st
     """Read and check one distribution."""
     if name not in rows:
         raise MechanismError("mechanism", name, "has no row", "every dataset needs a distribution")
-    given = rows[name]
-    if not isinstance(given, Mapping):
-        raise MechanismError(f"mechanism[{name}]", given, "is not an object of answers and probabilities")
-    if unknown := [answer for answer in given if answer not in answers]:
+    entries = rows[name]
+    if not isinstance(entries, Mapping):
+        raise MechanismError(f"mechanism[{name}]", entries, "is not an object of answers and probabilities")
+    if unknown := [answer for answer in entries if answer not in answers]:
         raise MechanismError(f"mechanism[{name}]", unknown[0], f"is not one of the answers {list(answers)}")
     row = tuple(
-        read_probability(given.get(answer, 0), name=f"mechanism[{name}][{answer}]", error=MechanismError)
+        read_probability(entries.get(answer, 0), name=f"mechanism[{name}][{answer}]", error=MechanismError)
         for answer in answers
     )
     if sum(row) != 1:

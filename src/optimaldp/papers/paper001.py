@@ -138,9 +138,9 @@ def _draw(number: str, delta: str) -> Any:
         assert isinstance(promise, ApproximateDP)
         steps = [k / 4 for k in range(241)]
         table = [[float(p) for p in row_after(promise, BOUNDARY, t)] for t in steps]
-        words = [f"answer {k}" for k in range(1, 6)]
+        labels = [f"answer {k}" for k in range(1, 6)]
         title = f"001 Fig. {number}: (ln 1.2, {delta})-DP"
-        return plot_line(steps, table, answers=words, transitions=transitions(promise, BOUNDARY), title=title)
+        return plot_line(steps, table, answers=labels, transitions=transitions(promise, BOUNDARY), title=title)
 
     return draw
 

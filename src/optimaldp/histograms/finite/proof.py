@@ -197,15 +197,15 @@ def reduced_costs(
 ) -> list[Fraction]:
     """``cost - A'y - G'u``: nonnegative together with u exactly when (y, u) is feasible for the dual, and then sum(y) is
     a lower bound."""
-    left = list(program.costs)
+    remaining = list(program.costs)
     for price, row in zip(rows, program.rows):
         for variable, times in row.items():
-            left[variable] -= times * price
+            remaining[variable] -= times * price
     for price, (a, b) in zip(pairs, program.pairs):
         if price:
-            left[a] -= price
-            left[b] += ratio * price
-    return left
+            remaining[a] -= price
+            remaining[b] += ratio * price
+    return remaining
 
 
 def _rounded(number: float) -> Fraction:
@@ -219,9 +219,9 @@ def _repaired_prices(
     variables."""
     rows = [_rounded(float(price)) for price in floats.row_prices]
     pairs = [max(Fraction(0), _rounded(float(price))) for price in floats.pair_prices]
-    left = reduced_costs(program, ratio, rows, pairs)
+    reduced = reduced_costs(program, ratio, rows, pairs)
     for i, row in enumerate(program.rows):
-        worst = min(left[variable] / times for variable, times in row.items())
+        worst = min(reduced[variable] / times for variable, times in row.items())
         rows[i] += min(Fraction(0), worst)
     return rows, pairs
 

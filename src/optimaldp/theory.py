@@ -26,6 +26,7 @@ from optimaldp.designing.propagation import Bounds, Propagator
 from optimaldp.designing.solving import design
 from optimaldp.errors import LevelError
 from optimaldp.graphs import DatasetGraph
+from optimaldp.plots.graphs import plot_errors
 from optimaldp.privacy import ApproximateDP, read_probability
 from optimaldp.privacy import level as make_level
 from optimaldp.privacy.lines import OrderedDistribution, Phases, phases, row_after, transitions
@@ -65,10 +66,10 @@ class InducedBounds(Result):
 
     def path(self, dataset: str) -> list[str]:
         """The path along which the bound on a dataset comes, from the start; empty if nothing reaches it."""
-        found = [self.graph.number(dataset)]
-        while self.bounds.predecessor[found[-1]] >= 0:
-            found.append(int(self.bounds.predecessor[found[-1]]))
-        names = [self.graph.names[v] for v in reversed(found)]
+        backwards = [self.graph.number(dataset)]
+        while self.bounds.predecessor[backwards[-1]] >= 0:
+            backwards.append(int(self.bounds.predecessor[backwards[-1]]))
+        names = [self.graph.names[v] for v in reversed(backwards)]
         return names if names[0] == self.start else []
 
     def summary(self) -> str:
@@ -131,7 +132,7 @@ class Sweep(Result):
 
         Where there is no optimum at a value it is not a number, so that errors and values stay side by side.
         """
-        return [_error(found, dataset) for found in self.designs]
+        return [_error(designed, dataset) for designed in self.designs]
 
     def summary(self) -> str:
         return f"Sweep({len(self.values)} values of {self.parameter}, {len(self.designs[0].problem.graph)} datasets)"
@@ -144,8 +145,6 @@ class Sweep(Result):
 
     def plot(self, datasets: Sequence[str] | None = None) -> Any:
         """Draw the error of some datasets (the first five if none are named) against the parameter."""
-        from optimaldp.plots.graphs import plot_errors
-
         chosen = list(datasets) if datasets is not None else list(self.designs[0].problem.graph.names[:5])
         x = [float(make_level(v).epsilon) if self.parameter == "epsilon" else float(v) for v in self.values]  # type: ignore[attr-defined]
         return plot_errors(x, {name: self.errors(name) for name in chosen}, x_label=self.parameter)

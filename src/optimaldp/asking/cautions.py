@@ -11,7 +11,7 @@ from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.tables.schema import Schema
 
-_LARGE = 10
+_LARGE_EPSILON = 10
 _IDENTIFIER = re.compile(
     r"(^|_|\b)(id|ids|uid|uuid|guid|key|code|nr|no|number|person|patient|user|member|customer|client|student|household|"
     r"subject|participant|respondent|name|email)($|_|\b|\d)",
@@ -37,9 +37,9 @@ def _levels(request: Request, levels: tuple[tuple[Epsilon, int], ...]) -> str:
 
 
 def _large_epsilon(request: Request) -> str:
-    if float(request.level.epsilon) <= _LARGE:
+    if float(request.level.epsilon) <= _LARGE_EPSILON:
         return ""
-    return f"epsilon {request.level.epsilon} is above {_LARGE}: that protects hardly anybody"
+    return f"epsilon {request.level.epsilon} is above {_LARGE_EPSILON}: that protects hardly anybody"
 
 
 def _large_delta(request: Request, people: int | None) -> str:

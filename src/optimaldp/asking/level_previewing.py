@@ -29,7 +29,7 @@ Sizes = tuple[tuple[Epsilon, int], ...]
 
 _CERTAIN = "at these numbers of people every table has the same answer, whatever people's levels are"
 _NO_MARGIN = "people's own levels change nothing here: a question with one possible answer is never wrong"
-_ROWS = {LevelSizes: 25, LevelTables: 13}  # margins in a table: fewer where each law is worked out
+_MARGIN_ROWS = {LevelSizes: 25, LevelTables: 13}  # margins in a table: fewer where each law is worked out
 
 
 def require_levels(request: Request, sizes: Sizes) -> None:
@@ -140,7 +140,7 @@ def _both(asked: LevelSizes, name: str, error: Error) -> dict[str, Curve]:
 def _margins(chosen: Sequence[int], curves: Mapping[str, Curve], asked: LevelSizes, most: int) -> tuple[int, ...]:
     """Those that were asked for, and more of them until both aims are reliable."""
     ends = [_reliable_from(curves[name], asked, 0.01, most) for name in curves if name in _SHOWN_TO_THE_END]
-    last, rows = min(most, max([end or most for end in ends], default=most)), _ROWS[type(asked)]
+    last, rows = min(most, max([end or most for end in ends], default=most)), _MARGIN_ROWS[type(asked)]
     grown = {max(1, round(last ** (step / (rows - 1)))) for step in range(rows)}
     return tuple(sorted({margin for margin in (*chosen, *grown) if margin <= most}))
 

@@ -26,7 +26,7 @@ _BITS = 128
 _POINTS = 36  # tables whose laws are worked out for one average
 _TINY, _NEVER = 1e-300, -690.0  # an error of 0 in a logarithm, and what lies below it
 _STEPS = (-13, -8, -5, -3, -2, -1, 0, 1, 2, 3, 5, 8, 13)
-_LISTED = 64  # answers whose probabilities are added up one by one
+_MOST_LISTED = 64  # answers whose probabilities are added up one by one
 
 
 def assumed(question: Question) -> str:
@@ -183,7 +183,7 @@ def _odds(errors: Floats) -> Floats:
 
 def _error(mechanism: QuestionMechanism, table: Table, answer: int) -> float:
     law = mechanism.law(table)
-    if law.size > _LISTED and law.sums is not None:
+    if law.size > _MOST_LISTED and law.sums is not None:
         before = ball(law.sums(answer - 1)) if answer else Ball(0)
         after = 1 - ball(law.sums(answer)) if answer < law.size - 1 else Ball(0)
         return max(0.0, float((before + after).mid()))

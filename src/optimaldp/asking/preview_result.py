@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.extras import requiring
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
@@ -95,8 +96,6 @@ class Preview(Result):
 
     def to_frame(self) -> Any:
         """The table for pandas: one row for each margin."""
-        from optimaldp.extras import requiring
-
         with requiring("pandas"):
             import pandas
 

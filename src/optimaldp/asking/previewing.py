@@ -23,7 +23,7 @@ from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import Question
 from optimaldp.tables.tally import KeyTally, Option
 
-_ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
+_MARGIN_ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
 
 
 def preview(
@@ -172,9 +172,9 @@ def display_float(number: Ball) -> float:
 def _margins(reliable: Sequence[tuple[str, int | None]], persons: int | None) -> tuple[int, ...]:
     """Margins worth showing: up to where the last limit is met, a little beyond, never beyond all people."""
     known = [margin for _, margin in reliable if margin is not None]
-    last = max(known, default=_ROWS) + 2
+    last = max(known, default=_MARGIN_ROWS) + 2
     last = min(last, persons) if persons else last
-    if last <= _ROWS:
+    if last <= _MARGIN_ROWS:
         return tuple(range(1, last + 1))
-    growing = (round(last ** (i / (_ROWS - 1))) for i in range(_ROWS))
+    growing = (round(last ** (i / (_MARGIN_ROWS - 1))) for i in range(_MARGIN_ROWS))
     return tuple(sorted(set(growing)))

@@ -7,7 +7,7 @@ from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.numbers import fraction_text
 
 _SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
-_LARGEST = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
+_LARGEST_EPSILON = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
 
 
 def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
@@ -18,8 +18,10 @@ def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
     if made.epsilon.infinite:
         raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
     # The whole number above it settles nearly all cases; only who is near the limit is looked at closely.
-    if made.epsilon.ceiling > _LARGEST and float(made.epsilon) > _LARGEST:
-        raise LevelError("epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST}")
+    if made.epsilon.ceiling > _LARGEST_EPSILON and float(made.epsilon) > _LARGEST_EPSILON:
+        raise LevelError(
+            "epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST_EPSILON}"
+        )
     below_one = made.delta.denominator.bit_length() - made.delta.numerator.bit_length() if made.delta else 0
     for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros), ("delta", below_one)):
         if zeros > _SMALLEST_BITS:

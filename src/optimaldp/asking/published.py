@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from optimaldp import __version__
 from optimaldp.asking.draft import Draft
 from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import epsilon_means
@@ -202,8 +203,6 @@ def _version_problem(version: Any) -> str:
 
 
 def _own_version() -> str:
-    from optimaldp import __version__
-
     return __version__
 
 

@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimaldp import __version__
+from optimaldp.extras import requiring
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.numbers import fraction_text
@@ -94,8 +96,6 @@ class Release(Result):
         return f"Release({shown}, {self.level}, {self.neighbours}, certified)"
 
     def to_document(self) -> dict[str, Any]:
-        from optimaldp import __version__
-
         spent = self.spent or self.level
         return {
             "format": "optimaldp release 2",
@@ -158,8 +158,6 @@ class Release(Result):
 
     def to_frame(self) -> Any:
         """One row for each answer, as a pandas table."""
-        from optimaldp.extras import requiring
-
         with requiring("pandas"):
             import pandas
 

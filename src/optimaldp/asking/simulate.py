@@ -11,6 +11,7 @@ from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import ball
 from optimaldp.questions.base import Question
+from optimaldp.sampling.batch import draw_many
 from optimaldp.tables.tally import KeyTally
 
 
@@ -31,8 +32,6 @@ def release_many(
     >>> sum(release_many("majority(x)", [60, 40], draws=100, epsilon=1).values())
     100
     """
-    from optimaldp.sampling.batch import draw_many
-
     request = Draft(question, epsilon, delta, neighbours=neighbours).request()
     asked, tally = request.question, request.question.tally
     if (

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, cast
 
 import typer
 
+from optimaldp import __version__
 from optimaldp.errors import OptimalDPError, PaidRepeatWarning
 
 COMMANDS = (
@@ -45,8 +46,6 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def _about(context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
     if version:
-        from optimaldp import __version__
-
         typer.echo(__version__)
         raise typer.Exit
 

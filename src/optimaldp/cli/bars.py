@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import typer
 
-_WIDTH = 40  # characters of the longest bar
-_LEAST = 4  # the same in a narrow terminal
-_MOST = 40  # bars that are worth a screen
+_LONGEST_BAR = 40  # characters of the longest bar
+_LEAST_WIDTH = 4  # the same in a narrow terminal
+_MOST_BARS = 40  # bars that are worth a screen
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -20,13 +20,13 @@ def bar_lines(names: Sequence[str], counts: Sequence[int], *, columns: int = 80)
     yes  ████████████████████████████████████████ 40
     no   ██████████ 10
     """
-    largest, shown = max([*counts, 1]), list(zip(names, counts))[:_MOST]
+    largest, shown = max([*counts, 1]), list(zip(names, counts))[:_MOST_BARS]
     digits = max((len(str(count)) for _, count in shown), default=1)
     wanted = max((len(name) for name, _ in shown), default=0)
-    width = min(wanted, max(columns - digits - _LEAST - 3, _LEAST))
-    room = min(_WIDTH, max(columns - width - digits - 3, 0))
+    width = min(wanted, max(columns - digits - _LEAST_WIDTH - 3, _LEAST_WIDTH))
+    room = min(_LONGEST_BAR, max(columns - width - digits - 3, 0))
     lines = [f"{_shortened(name, width):<{width}}  {_bar(count, largest, room)}{count}" for name, count in shown]
-    return lines if len(counts) <= _MOST else [*lines, f"… and {len(counts) - _MOST} more"]
+    return lines if len(counts) <= _MOST_BARS else [*lines, f"… and {len(counts) - _MOST_BARS} more"]
 
 
 def _shortened(name: str, width: int) -> str:

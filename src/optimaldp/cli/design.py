@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.files import read_json
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ def design(
 
     Exit code 0: optimal. 1: infeasible or no optimum (the witness says why). 2: bad input.
     """
-    from optimaldp.cli.files import read_json
     from optimaldp.designing import Status, solve
     from optimaldp.documents.json_text import json_text
     from optimaldp.mechanisms.documents import read_problem

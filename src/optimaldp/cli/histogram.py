@@ -11,6 +11,7 @@ import typer
 
 from optimaldp.cli import app
 from optimaldp.cli.bars import print_bars
+from optimaldp.cli.files import read_json
 from optimaldp.errors import HistogramError
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def _refuse(option: str, *, neighbours: str, prior: str | None, remap: str | Non
 def _release(
     epsilon: str, path: str, bins: int | None, neighbours: str, prior: str | None, remap: str | None, plot: str | None
 ) -> None:
-    from optimaldp.cli.files import read_json
     from optimaldp.histograms import private_histogram
 
     table = read_json(path)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optimaldp.cli import app
+from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Budget, Ledger
@@ -61,7 +62,6 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a new ledger. What it is told here never changes."""
-    from optimaldp.errors import InputError
     from optimaldp.ledger import Budget, Optimal, ledger_exists, open_ledger
 
     if ledger_exists(location):
@@ -77,7 +77,6 @@ def create(
 
 def _level_budgets(texts: list[str]) -> dict[str, dict[str, Budget]] | None:
     """``trust = 0.1: 0.5`` or ``trust = 0.1: 0.5, 1e-6``, each a column, a level and a budget."""
-    from optimaldp.errors import InputError
     from optimaldp.ledger import Budget
 
     budgets: dict[str, dict[str, Budget]] = {}
@@ -93,8 +92,6 @@ def _level_budgets(texts: list[str]) -> dict[str, dict[str, Budget]] | None:
 
 
 def _declared_types(texts: list[str]) -> dict[str, str]:
-    from optimaldp.errors import InputError
-
     declared = dict(text.split("=", 1) for text in texts if "=" in text)
     if len(declared) < len(texts):
         raise InputError("type", texts, "does not say name=type once for each column", "write --type age=number")
@@ -170,7 +167,6 @@ def verify(
     head: Annotated[str | None, typer.Option(help="A hash that was noted earlier: is it still in the chain?")] = None,
 ) -> None:
     """Check that the ledger is whole and unchanged. Exit code 0 if it is, else 1."""
-    from optimaldp.errors import InputError
     from optimaldp.ledger import ledger_exists, verify_ledger
 
     if not ledger_exists(location):
@@ -207,8 +203,6 @@ def _print(document: dict[str, Any]) -> None:
 
 def _write(path: str, text: str) -> None:
     from pathlib import Path
-
-    from optimaldp.errors import InputError
 
     try:
         Path(path).write_text(text, "utf-8")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from optimaldp.cli import app
-
-if TYPE_CHECKING:
-    from optimaldp.papers import Paper
+from optimaldp.errors import InputError
+from optimaldp.papers import NUMBERS, Paper
+from optimaldp.papers import paper as numbered
+from optimaldp.progress import track
 
 
 @app.command()
@@ -26,13 +27,10 @@ def papers(
     Exit code 0 whether a paper is right or not: an erratum is a result.
     """
     from optimaldp.documents.json_text import json_text
-    from optimaldp.errors import InputError
-    from optimaldp.papers import NUMBERS, paper
-    from optimaldp.progress import track
 
     if form not in ("png", "svg"):
         raise InputError("format", form, "is not a format of figures", "use png or svg")
-    chosen = [paper(one) for one in ([number] if number else NUMBERS)]
+    chosen = [numbered(one) for one in ([number] if number else NUMBERS)]
     if json or not sys.stdout.isatty():
         typer.echo(json_text([_document(one) for one in track(chosen, "regenerating")], indent=2))
     else:

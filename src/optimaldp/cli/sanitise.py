@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.bars import print_bars
 from optimaldp.cli.options import (
     Delimiter,
     DeltaOption,
@@ -153,8 +154,6 @@ def _whole(text: str | None) -> int | None:
 
 
 def _show_margins(made: Any) -> None:
-    from optimaldp.cli.bars import print_bars
-
     for column in made.columns:
         if not any(one.noisy.dense is not None and column in one.noisy.columns for one in made.tables):
             continue

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.files import read_json
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def verify_command(
     """Check a mechanism (privacy on every edge, optimality from its certificate) or a release. Exit code 0 if private, else 1."""
     from optimaldp.asking.verifying import verify_document as verify_release
     from optimaldp.certify.graphs.files import verify_document
-    from optimaldp.cli.files import read_json
 
     document = read_json(mechanism)
     if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):

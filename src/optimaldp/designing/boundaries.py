@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +18,6 @@ from optimaldp.privacy.balls import ball, lower, precision
 
 BALANCED, UNDOMINATED = "balanced", "undominated"
 RULES = (BALANCED, UNDOMINATED)
-_CLOSE = Fraction(1, 10**6)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 
 def balanced_value(level: Level) -> Fraction:
@@ -123,8 +121,8 @@ def given_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict[in
     if problem.boundary is not None:
         missing = np.setdiff1d(np.unique(problem.preferences.of[boundary]), list(problem.boundary))
         if missing.size:
-            words = ">".join(problem.answers[a] for a in problem.preferences.orders[int(missing[0])])
-            raise ProblemError("boundary", words, "has no row", "give one for each preference on the boundary")
+            preference = ">".join(problem.answers[a] for a in problem.preferences.orders[int(missing[0])])
+            raise ProblemError("boundary", preference, "has no row", "give one for each preference on the boundary")
         return dict(problem.boundary)
     return constant_boundary(problem, boundary)
 
@@ -138,31 +136,6 @@ def constant_boundary(problem: Problem, boundary: npt.NDArray[np.bool_]) -> dict
         if not boundary[vertex] or rows.setdefault(int(problem.preferences.of[vertex]), row) != row:
             return None
     return rows
-
-
-def with_chosen_boundary(problem: Problem) -> Problem:
-    """The same problem with the rows that the rule ``undominated`` chooses; other rules choose as they are solved."""
-    if problem.boundary != UNDOMINATED:
-        return problem
-    from optimaldp.designing.undominated import undominated_boundary  # needs the linear program
-
-    return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
-
-
-def with_confirmed_rule(problem: Problem) -> Problem:
-    """The same problem; a rule that a file names for the rows of its boundary stays only if it chooses them when asked again."""
-    if problem.rule is None:
-        return problem
-    asked = Problem(problem.graph, problem.preferences, {}, problem.rule)
-    again = with_chosen_boundary(asked).boundary if problem.rule == UNDOMINATED else None
-    rows = problem.boundary
-    same = (
-        isinstance(rows, Mapping)
-        and isinstance(again, Mapping)
-        and again.keys() == rows.keys()
-        and all(abs(p - q) <= _CLOSE for number, row in again.items() for p, q in zip(row, rows[number]))
-    )
-    return replace(problem, rule=UNDOMINATED if same else None)
 
 
 def frontier(level: Level, value: object) -> tuple[Fraction, Fraction]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.designing.boundaries import BALANCED, given_boundary, with_chosen_boundary
+from optimaldp.designing.boundaries import BALANCED, given_boundary
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.exact_lp import Terms
 from optimaldp.designing.linear_program import free_prefixes
@@ -17,6 +17,7 @@ from optimaldp.designing.outcome import Route, Status
 from optimaldp.designing.repair import repaired
 from optimaldp.designing.result import Design
 from optimaldp.designing.solving import solve
+from optimaldp.designing.undominated import with_chosen_boundary
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
 from optimaldp.graphs.problem import Problem

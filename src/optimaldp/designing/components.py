@@ -139,7 +139,7 @@ def _part_bounds(bounds: dict[Event, Bounds], vertices: Numbers) -> dict[Event, 
     """The bounds of a part; its own trees are not asked for."""
     nothing = np.zeros(len(vertices), dtype=np.int32)
     return {
-        event: Bounds([found.values[v] for v in vertices.tolist()], nothing, None) for event, found in bounds.items()
+        event: Bounds([whole.values[v] for v in vertices.tolist()], nothing, None) for event, whole in bounds.items()
     }
 
 

@@ -61,7 +61,7 @@ class CurvedProgram:
         return point
 
     def _gaussian_rows(self, arcs: Sequence[GaussianArc]) -> GaussianRows:
-        found = [
+        constraints = [
             (arc.mu, tail, head)
             for arc in arcs
             for event in self._events()
@@ -70,11 +70,11 @@ class CurvedProgram:
         ]
         size = len(self.live)
         return GaussianRows(
-            np.array([mu for mu, _, _ in found]),
-            np.array([self._vector(tail[0]) for _, tail, _ in found]).reshape(-1, size),
-            np.array([float(tail[1]) for _, tail, _ in found]),
-            np.array([self._vector(head[0]) for _, _, head in found]).reshape(-1, size),
-            np.array([float(head[1]) for _, _, head in found]),
+            np.array([mu for mu, _, _ in constraints]),
+            np.array([self._vector(tail[0]) for _, tail, _ in constraints]).reshape(-1, size),
+            np.array([float(tail[1]) for _, tail, _ in constraints]),
+            np.array([self._vector(head[0]) for _, _, head in constraints]).reshape(-1, size),
+            np.array([float(head[1]) for _, _, head in constraints]),
         )
 
     def _events(self) -> Iterator[Event]:

@@ -54,9 +54,9 @@ def design_envelope(problem: Problem) -> tuple[Outcome | None, dict[Event, Bound
 
 
 def _decided(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
-    for event, found in bounds.items():
-        if found.conflict is not None:
-            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, found.conflict, event))
+    for event, of_event in bounds.items():
+        if of_event.conflict is not None:
+            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, of_event.conflict, event))
     if (clash := given_clash(problem)) is not None:
         return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
     rows = SharedRows.from_rows(envelope_rows(problem, bounds))
@@ -107,5 +107,5 @@ def tree_certificate(problem: Problem, bounds: dict[Event, Bounds]) -> Certifica
     """One bound tree for each prefix event."""
     given = np.zeros(len(problem.graph), dtype=bool)
     given[list(problem.fixed)] = True
-    trees = tuple(BoundTree(event, found.predecessor) for event, found in bounds.items())
+    trees = tuple(BoundTree(event, of_event.predecessor) for event, of_event in bounds.items())
     return Certificate(given, trees, statement=_STATEMENT)

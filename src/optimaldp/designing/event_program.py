@@ -35,11 +35,11 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
 
 _NOTHING_DIFFERS = Bound(Epsilon.read(0), Fraction(0))
-_LARGEST = Fraction(10**300)  # of a ratio as a float
+_LARGEST_RATIO = Fraction(10**300)  # of a ratio as a float
 _CUT = 1e-9  # a violation by a point in floating point that is worth a new constraint
 _PATIENCE = 30  # rounds of tangents before a curved face is suspected
 _MOST_ROUNDS = 300
-_SETTLED = Fraction(3, 10**9)  # what tangents may leave above a point that is taken for the maximum
+_SETTLED_GAP = Fraction(3, 10**9)  # what tangents may leave above a point that is taken for the maximum
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class EventProgram:
         self._bounds = _arc_bounds(problem)
         self._tails = np.array([bound.tail for bound in self._bounds], dtype=np.int64)
         self._heads = np.array([bound.head for bound in self._bounds], dtype=np.int64)
-        self._ratios = np.array([float(min(bound.ratio, _LARGEST)) for bound in self._bounds])
+        self._ratios = np.array([float(min(bound.ratio, _LARGEST_RATIO)) for bound in self._bounds])
         self._deltas = np.array([float(bound.delta) for bound in self._bounds])
         self._row_sums = [c for v in self._free for c in self._row_sum(v)]
         self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}
@@ -125,7 +125,7 @@ class EventProgram:
                     self._add_line(tail, head, *tangent)
         above = solve_floats(objective, self.constraints(), self.columns)
         below = inexact(objective, Floats(point, np.zeros(0), np.zeros(0)))
-        if above is None or inexact(objective, above).value - below.value > _SETTLED:
+        if above is None or inexact(objective, above).value - below.value > _SETTLED_GAP:
             return None
         return below
 

@@ -21,10 +21,10 @@ from optimaldp.extras import requiring
 
 Terms = dict[int, Fraction]  # column -> coefficient
 
-_TIGHT = 1e-7
-_LARGE = 10**4  # coefficients beyond this leave the tolerances of HiGHS without a meaning
-_FAINT = Fraction(1, 10**8)
-_VACUOUS = Fraction(10**9)
+_TIGHT_SLACK = 1e-7
+_LARGEST_COEFFICIENT = 10**4  # coefficients beyond this leave the tolerances of HiGHS without a meaning
+_LEAST_COEFFICIENT = Fraction(1, 10**8)  # of the largest one
+_VACUOUS_BOUND = Fraction(10**9)
 _EXACT_COLUMNS = 1500  # beyond this the exact solve takes longer than anybody waits
 _MOST_PIVOTS = 2000  # of the exact simplex; from a basis that HiGHS found it needs a handful at most
 _DONE, _INFEASIBLE = 0, 2  # what HiGHS says, in scipy's words
@@ -50,9 +50,9 @@ class Constraint:
         probabilities reach is a large one.
         """
         largest = max((abs(c) for c in self.terms.values()), default=Fraction(1))
-        scale = largest if largest > _LARGE else Fraction(1)
-        kept = {j: float(c / scale) for j, c in self.terms.items() if scale == 1 or abs(c) > scale * _FAINT}
-        return list(kept), list(kept.values()), float(min(self.bound / scale, _VACUOUS))
+        scale = largest if largest > _LARGEST_COEFFICIENT else Fraction(1)
+        kept = {j: float(c / scale) for j, c in self.terms.items() if scale == 1 or abs(c) > scale * _LEAST_COEFFICIENT}
+        return list(kept), list(kept.values()), float(min(self.bound / scale, _VACUOUS_BOUND))
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,9 @@ def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, 
 
 def _basis(constraints: Sequence[Constraint], columns: int, floats: Floats) -> list[int]:
     """Independent tight constraints, those with a multiplier first; ``x_j >= 0`` is numbered behind them all."""
-    tight: list[int] = np.flatnonzero(floats.slacks < _TIGHT).tolist()
+    tight: list[int] = np.flatnonzero(floats.slacks < _TIGHT_SLACK).tolist()
     tight.sort(key=lambda i: -abs(floats.multipliers[i]))
-    at_zero = {j for j in range(columns) if floats.point[j] < _TIGHT}
+    at_zero = {j for j in range(columns) if floats.point[j] < _TIGHT_SLACK}
     # A variable at zero may be basic all the same (a degenerate vertex): let the constraints with multipliers choose first.
     chosen, pivots = _independent([constraints[i].exact for i in tight], columns, at_zero)
     return [tight[k] for k in chosen] + [len(constraints) + j for j in range(columns) if j not in pivots]

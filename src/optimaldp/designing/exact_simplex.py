@@ -153,8 +153,8 @@ class Simplex:
         weights: dict[int, fmpq] = {}
         rest = {i - count: -terms.get(i - count, _ZERO) for i in basis if i >= count}
         if live:
-            found = self._factored(rows, live).solve_transposed({j: terms[j] for j in live if j in terms})
-            for i, weight in zip(rows, found):
+            row_weights = self._factored(rows, live).solve_transposed({j: terms[j] for j in live if j in terms})
+            for i, weight in zip(rows, row_weights):
                 weights[i] = weight
                 for j, c in self._rows[i].terms.items():
                     if j in rest:

@@ -17,7 +17,7 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level
 
 UNATTAINED = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
-_NOTHING = 1e-9  # a maximum in floating point that is taken for 0
+_FLOAT_ZERO = 1e-9  # a maximum in floating point that is taken for 0
 
 
 def forbid_impossible(program: EventProgram) -> str | None:
@@ -70,7 +70,7 @@ def _forbid_along_paths(program: EventProgram) -> None:
 
 def is_unattained(problem: Problem, rows: list[Row], *, exact: bool) -> bool:
     """Whether rows that attain every maximum break an infinite epsilon, so that they are approached but not attained."""
-    nothing, hair = (0.0, 0.0) if exact else (_NOTHING, 1e-7)
+    nothing, hair = (0.0, 0.0) if exact else (_FLOAT_ZERO, 1e-7)
     for tail, head, delta in _support_arcs(problem, gaussian=False):
         never = [a for a, p in enumerate(rows[tail]) if p <= nothing]
         if sum((rows[head][a] for a in never), Fraction(0)) > delta + Fraction(hair):
@@ -108,7 +108,7 @@ def _never_answered(program: EventProgram, vertices: set[int]) -> dict[int, tupl
         if best is None:
             return None
         rows = program.rows(best.point)
-        still = [(v, a) for v, a in doubtful if rows[v][a] <= (0 if best.exact else _NOTHING)]
+        still = [(v, a) for v, a in doubtful if rows[v][a] <= (0 if best.exact else _FLOAT_ZERO)]
         if len(still) == len(doubtful):
             break
         doubtful = still

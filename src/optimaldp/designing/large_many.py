@@ -32,11 +32,11 @@ Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # high and low parts
 
 STATEMENT = "greatest among the private mechanisms with the same given values (dominance order), up to rounding"
-_LESS = 1 - Fraction(1, 2**44)
-_HAIR = (
+_LEVEL_FACTOR = 1 - Fraction(1, 2**44)
+_FLOOR_PROBABILITY = (
     2.0**-885
 )  # so far above the faintest float that stopping there is rounding, and below what the referee sees (1e-250)
-_NOTHING = 2.0**-92  # of what was subtracted: a difference below is the rounding of two equal bounds
+_RELATIVE_ROUNDING = 2.0**-92  # of what was subtracted: a difference below is the rounding of two equal bounds
 
 
 def design_large_many(problem: Problem) -> Outcome:
@@ -123,12 +123,12 @@ def _table_row(ahead: Bound, back: Bound) -> tuple[float, ...]:
     if ahead.epsilon.infinite or back.epsilon.infinite:
         raise ProblemError("epsilon", "inf", "needs exact arithmetic with three answers or more", "use exact=True")
     growth, decay = _tight_ratio(ahead), 1 / _tight_ratio(back)
-    return (*parts(growth), *parts(ahead.delta * _LESS), *parts(decay), *parts(back.delta * _LESS))
+    return (*parts(growth), *parts(ahead.delta * _LEVEL_FACTOR), *parts(decay), *parts(back.delta * _LEVEL_FACTOR))
 
 
 def _tight_ratio(bound: Bound) -> Fraction:
     # Kernels multiply: a ratio above 2^500 would overflow, and a smaller one is always private.
-    return max(Fraction(1), min(Fraction(2**500), bound.epsilon.ratio_below(bits=128) * _LESS))
+    return max(Fraction(1), min(Fraction(2**500), bound.epsilon.ratio_below(bits=128) * _LEVEL_FACTOR))
 
 
 class _Wanted:
@@ -154,7 +154,7 @@ def _rows(problem: Problem, labels: dict[Event, _Wanted], shared: SharedRows) ->
             after = labels[tuple(sorted(order[:k]))].at[number] if k < q else everything
             table[mine, answer] = difference(before, after)
             before = after
-    if any(found.is_faint for found in labels.values()):
+    if any(label.is_faint for label in labels.values()):
         table += _floor(problem)
     exact_of = np.full(len(problem.graph), -1, dtype=np.int32)
     if problem.fixed:
@@ -173,13 +173,13 @@ def _floor(problem: Problem) -> Floats:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-    graph, given = problem.graph, list(problem.fixed)
+    graph, fixed = problem.graph, list(problem.fixed)
     joined = np.ones(graph.edge_count, dtype=np.int8), (graph.tails, graph.heads)
     count, part = connected_components(csr_array(joined, shape=(len(graph), len(graph))), directed=False)
     possible, concerned = np.ones((count, len(problem.answers)), dtype=bool), np.zeros(count, dtype=bool)
-    np.logical_and.at(possible, part[given], np.array([[p > 0 for p in problem.fixed[v]] for v in given]))
-    concerned[part[given]] = True
-    return np.asarray(_HAIR * (possible & concerned[:, None])[part])
+    np.logical_and.at(possible, part[fixed], np.array([[p > 0 for p in problem.fixed[v]] for v in fixed]))
+    concerned[part[fixed]] = True
+    return np.asarray(_FLOOR_PROBABILITY * (possible & concerned[:, None])[part])
 
 
 def _float_rows(rows: tuple[Row, ...]) -> Floats:
@@ -196,7 +196,7 @@ def difference(before: Pair, after: Pair) -> Floats:
     mixed = _plus(_plus(one, (-rest_after[0], -rest_after[1])), (-before[0], -before[1]))[0]
     value = np.where(low, both_low, np.where(high, both_high, mixed))
     size = np.where(low, after[0], np.where(high, rest_before[0], 1.0))
-    return np.where(value > _NOTHING * size, value, 0.0)
+    return np.where(value > _RELATIVE_ROUNDING * size, value, 0.0)
 
 
 def _rest(side: Pair) -> Pair:

@@ -114,11 +114,11 @@ def _solved(
 
 def _nearly(program: EventProgram, objective: dict[int, Fraction]) -> Solution | None:
     """What floating point finds, on a grid of short fractions; multipliers are never negative."""
-    found = solve_floats(objective, program.constraints(), program.columns)
-    if found is None:
+    floats = solve_floats(objective, program.constraints(), program.columns)
+    if floats is None:
         return None
-    point = [Fraction(round(min(1.0, max(0.0, x)) * _GRID), _GRID) for x in found.point.tolist()]
-    multipliers = {i: Fraction(round(m * _GRID), _GRID) for i, m in enumerate(found.multipliers.tolist()) if m > 0}
+    point = [Fraction(round(min(1.0, max(0.0, x)) * _GRID), _GRID) for x in floats.point.tolist()]
+    multipliers = {i: Fraction(round(m * _GRID), _GRID) for i, m in enumerate(floats.multipliers.tolist()) if m > 0}
     return Solution(point, Fraction(0), multipliers, exact=False)
 
 

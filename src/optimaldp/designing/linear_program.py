@@ -24,7 +24,7 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy.numbers import shown_text
 from optimaldp.progress import track
 
-_SAME = Fraction(1, 10**8)  # two maxima closer than this are the same when only floats decided
+_SAME_MAXIMUM = Fraction(1, 10**8)  # two maxima closer than this are the same when only floats decided
 
 
 _MOST_TRIED = 8  # prefix sums that are looked at as the other half of a conflict, those that lose most first
@@ -98,7 +98,7 @@ def _compare(
     prove = program.shared_basis(best) if exact else None
     for prefix in track(prefixes, "comparing each prefix sum with its own maximum"):
         value = _value(rows, prefix)
-        if bounds[prefix.event].values[prefix.vertex] - value <= (0 if exact else _SAME):
+        if bounds[prefix.event].values[prefix.vertex] - value <= (0 if exact else _SAME_MAXIMUM):
             continue
         objective = program.prefix(prefix.vertex, prefix.event)[0]
         multipliers = prove(objective) if prove is not None else None
@@ -107,7 +107,7 @@ def _compare(
             continue
         single = program.maximise(objective)
         assert single is not None, "the program was feasible a moment ago"
-        if single.value - value > (0 if exact and single.exact else _SAME):
+        if single.value - value > (0 if exact and single.exact else _SAME_MAXIMUM):
             return [], (prefix, single)
         proven &= single.exact
         if single.exact:
@@ -157,7 +157,7 @@ def _clash_words(
         both = program.maximise(program.sum_of([(missed.vertex, missed.event), (other.vertex, other.event)]))
         assert alone is not None
         assert both is not None
-        if most.value + alone.value - both.value > (0 if both.exact and alone.exact else _SAME):
+        if most.value + alone.value - both.value > (0 if both.exact and alone.exact else _SAME_MAXIMUM):
             first, second = words(missed, most), words(other, alone)
             return {
                 "reason": f"{first['dataset']} can have {first['most']} for {' or '.join(first['answers'])} and "

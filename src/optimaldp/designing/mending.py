@@ -27,7 +27,7 @@ from optimaldp.mechanisms import BoundTree, Certificate, FloatRows
 from optimaldp.mechanisms.rows import Row
 
 MOST_EXACT_BOUNDS = 2_000_000  # of prefix sums, in rationals: a minute or two
-_NEAR = 1 + 2.0**-46  # levels were tightened by 2**-44: what is above this is no rounding, or nearly none
+_ROUNDING_FACTOR = 1 + 2.0**-46  # levels were tightened by 2**-44: what is above this is no rounding, or nearly none
 
 
 def mended(problem: Problem, outcome: Outcome) -> Outcome:
@@ -75,8 +75,8 @@ def _suspects(problem: Problem, table: npt.NDArray[np.float64]) -> npt.NDArray[n
     for number in range(int(np.diff(spans).max(initial=0))):
         bound = bounds[np.minimum(first + number, spans[graph.level_of_edge + 1] - 1)]
         for above, below, ratio, delta in ((head, tail, bound[:, 0], 2), (tail, head, 1 / bound[:, 4], 6)):
-            excess = np.maximum(above - (ratio * _NEAR)[:, None] * below, 0.0).sum(axis=1)
-            suspected |= excess > bound[:, delta] * _NEAR
+            excess = np.maximum(above - (ratio * _ROUNDING_FACTOR)[:, None] * below, 0.0).sum(axis=1)
+            suspected |= excess > bound[:, delta] * _ROUNDING_FACTOR
     return np.flatnonzero(suspected)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from optimaldp.certify.graphs.privacy import is_private
+from optimaldp.certify.graphs.verdict import verify
 from optimaldp.designing.impossible import UNATTAINED
 from optimaldp.designing.outcome import Outcome, Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
@@ -13,9 +13,6 @@ from optimaldp.errors import NotCertifiedError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.privacy import ApproximateDP, Level
-
-if TYPE_CHECKING:
-    from optimaldp.certify import Verdict
 
 
 class NoRoomError(ProblemError):
@@ -45,7 +42,7 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
             return _unattained(problem, outcome)
         return Design(problem, outcome.status, outcome.route, kept, None, outcome.witness, proof)
     claim = None if outcome.certificate is None else Claim(mechanism, outcome.certificate, problem)
-    verdict = claim.check() if claim else _privacy(mechanism)
+    verdict = claim.check() if claim else verify(mechanism)
     if not verdict.private and has_infinite(problem.graph.levels):
         return _unattained(problem, outcome)
     if not verdict:
@@ -59,12 +56,6 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
 def _unattained(problem: Problem, outcome: Outcome) -> Design:
     """With an infinite epsilon a bound may be a supremum that nothing attains."""
     return Design(problem, Status.NO_OPTIMUM, outcome.route, None, None, {**outcome.witness, "reason": UNATTAINED})
-
-
-def _privacy(mechanism: Mechanism) -> Verdict:
-    from optimaldp.certify import verify
-
-    return verify(mechanism)
 
 
 def has_infinite(levels: Iterable[Level]) -> bool:

@@ -21,7 +21,7 @@ LONGEST = 4096  # bits of a numerator or denominator that is kept exactly; longe
 
 _HALF = Fraction(1, 2)
 _ONE = Fraction(1)
-_LESS = 1 - Fraction(1, 2**SLACK_BITS)
+_LEVEL_FACTOR = 1 - Fraction(1, 2**SLACK_BITS)
 
 
 def stand_in(level: Level) -> Level:
@@ -37,7 +37,7 @@ def stand_in(level: Level) -> Level:
 def tightened(level: Level) -> Level:
     """A rational level that implies *level* with slack in everything: what is rounded by less keeps the promise."""
     if isinstance(level, GaussianDP):
-        return GaussianDP(level.mu * _LESS)
+        return GaussianDP(level.mu * _LEVEL_FACTOR)
     assert isinstance(level, ApproximateDP)
     return ApproximateDP(*(tuple(_tighter(b) for b in bounds) for bounds in (level.forward, level.backward)))
 
@@ -50,7 +50,7 @@ def rational_ratio(bound: Bound) -> Fraction:
 
 @lru_cache(maxsize=1 << 16)  # a metric has as many levels as edges, and each is asked for a dozen times
 def _ratio_with_slack(epsilon: Epsilon) -> Fraction:
-    ratio = epsilon.ratio_below(bits=SLACK_BITS + 32) * _LESS
+    ratio = epsilon.ratio_below(bits=SLACK_BITS + 32) * _LEVEL_FACTOR
     return max(_ONE, round_down(ratio, SLACK_BITS + 32))
 
 
@@ -60,7 +60,7 @@ def _rational(bound: Bound) -> Bound:
 
 def _tighter(bound: Bound) -> Bound:
     epsilon = bound.epsilon if bound.epsilon.infinite else Epsilon(Fraction(0), _ratio_with_slack(bound.epsilon))
-    return Bound(epsilon, round_down(bound.delta * _LESS, WORKING_BITS))
+    return Bound(epsilon, round_down(bound.delta * _LEVEL_FACTOR, WORKING_BITS))
 
 
 class Stepper:

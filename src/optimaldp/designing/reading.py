@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from optimaldp.certify.graphs.files import verify_claims
 from optimaldp.certify.graphs.verdict import Verdict, verify
-from optimaldp.designing.boundaries import BALANCED, with_confirmed_rule
+from optimaldp.designing.boundaries import BALANCED
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
 from optimaldp.designing.solving import solve
+from optimaldp.designing.undominated import with_confirmed_rule
 from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Mechanism
@@ -19,7 +20,7 @@ from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_wh
 
 Word = TypeVar("Word", bound=StrEnum)
 
-_PRINTED = 2.0**-48  # relative: more than 17 digits lose, less than designing in floats does (2**-44)
+_PRINTING_ERROR = 2.0**-48  # relative: more than 17 digits lose, less than designing in floats does (2**-44)
 
 
 def read_design(document: object) -> Design:
@@ -78,18 +79,18 @@ def _confirmed_proof(claimed: Proof, verdict: Verdict) -> Proof:
     """What the referee proved; what is claimed to be exact may have been printed with 17 digits since."""
     if verdict.proof is None or verdict.gap is None:
         return Proof.FLOATING_POINT
-    return Proof.EXACT if claimed is Proof.EXACT and verdict.gap <= _PRINTED else Proof(verdict.proof)
+    return Proof.EXACT if claimed is Proof.EXACT and verdict.gap <= _PRINTING_ERROR else Proof(verdict.proof)
 
 
 def _statement(certificate: Certificate, problem: Problem, proof: Proof) -> str:
     """The sentence of a certificate if it is one of ours, else what the referee has found."""
     values = "given values" if problem.boundary is None else "boundary values"
-    words = [
+    sentences = [
         f"greatest among the private mechanisms with the same {each} (dominance order)"
         for each in (values, "given values")
     ]
-    own = [*words, *(f"{each}, up to rounding" for each in words)]
-    own += [f"{words[0]}; balanced boundary"] if problem.boundary == BALANCED else []
+    own = [*sentences, *(f"{each}, up to rounding" for each in sentences)]
+    own += [f"{sentences[0]}; balanced boundary"] if problem.boundary == BALANCED else []
     if certificate.statement in own:
         return certificate.statement
-    return words[0] if proof is Proof.EXACT else f"{words[0]}, up to rounding"
+    return sentences[0] if proof is Proof.EXACT else f"{sentences[0]}, up to rounding"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from optimaldp.certify.graphs.verdict import Verdict, verify
 from optimaldp.designing.outcome import Proof, Route, Status
+from optimaldp.documents.json_text import read_json_text, without_collection
 from optimaldp.errors import ProblemError
-from optimaldp.graphs.problem import Problem
+from optimaldp.graphs import distances
+from optimaldp.graphs.problem import Problem, preference_text
 from optimaldp.mechanisms import Certificate, Mechanism
+from optimaldp.mechanisms.decimals import printable
+from optimaldp.mechanisms.documents import design_document, design_text, mechanism_document
+from optimaldp.mechanisms.latex import certificate_latex
 from optimaldp.results import Result
-
-if TYPE_CHECKING:
-    from optimaldp.certify import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +28,6 @@ class Claim:
 
     def check(self) -> Verdict:
         """Let the referee check privacy and optimality; it shares no code with the designer."""
-        from optimaldp.certify.graphs.verdict import verify
-
         problem = self.problem
         if problem.boundary is None:
             return verify(self.mechanism, self.proof, fixed=problem.fixed)
@@ -34,8 +35,6 @@ class Claim:
 
     def to_latex(self) -> str:
         """The proof for a paper: what is given, and from where each bound comes."""
-        from optimaldp.mechanisms.latex import certificate_latex
-
         return certificate_latex(self.proof, self.mechanism)
 
     def __repr__(self) -> str:
@@ -64,7 +63,6 @@ class Design(Result):
     def from_json(text: str) -> Design:
         """Read a design back from what :meth:`to_json` or ``optimaldp design --output`` wrote; the referee checks it again."""
         from optimaldp.designing.reading import read_design
-        from optimaldp.documents.json_text import read_json_text, without_collection
 
         with without_collection():
             return read_design(read_json_text(text))
@@ -72,17 +70,17 @@ class Design(Result):
     @property
     def status_line(self) -> str:
         """The status with what it is relative to: ``optimal for the balanced boundary, proven exactly``."""
-        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
         relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"{self.status}{relative}, {words}"
+        return f"{self.status}{relative}, {how_proven}"
 
     def summary(self) -> str:
         size = f"{len(self.problem.graph)} datasets × {len(self.problem.answers)} answers"
         levels = list(dict.fromkeys(map(str, self.problem.graph.levels)))
         what = levels[0] if len(levels) == 1 else f"{len(levels)} levels"
-        words = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
+        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
         relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"Design({self.status}, {size}, {what}, {self.route}, {words}{relative})"
+        return f"Design({self.status}, {size}, {what}, {self.route}, {how_proven}{relative})"
 
     def details(self) -> list[tuple[str, str]]:
         why = self.certificate.proof.statement if self.certificate else self.witness.get("reason", "")
@@ -90,9 +88,6 @@ class Design(Result):
 
     def to_document(self, *, digits: int | None = None) -> dict[str, Any]:
         """The result as a document: exact strings, or numbers of about *digits* digits that are private as printed."""
-        from optimaldp.mechanisms.decimals import printable
-        from optimaldp.mechanisms.documents import design_document, mechanism_document
-
         mechanism = self.mechanism
         accept = self._still_proven if self.certificate is not None else None
         rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits, accept=accept)
@@ -115,8 +110,6 @@ class Design(Result):
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The result as JSON text: exact, and read back by :meth:`from_json`."""
-        from optimaldp.mechanisms.documents import design_text
-
         if indent is not None or self.mechanism is None or self.status is not Status.OPTIMAL:
             return super().to_json(indent=indent)
         return design_text(
@@ -146,8 +139,6 @@ class Design(Result):
 
     def plot_error(self) -> Any:
         """Draw the probability of a wrong answer against the distance to the own boundary, one line for each preference."""
-        from optimaldp.graphs import distances
-        from optimaldp.graphs.problem import preference_text
         from optimaldp.plots.graphs import plot_errors
 
         mechanism, preferences = self._mechanism(), self.problem.preferences

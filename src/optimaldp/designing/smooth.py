@@ -20,8 +20,8 @@ Floats = npt.NDArray[np.float64]
 _GROWTH = 8.0  # of the weight of the objective from one centre to the next
 _GAP = 2e-10  # how far below the maximum the last centre is, in theory
 _MOST_STEPS = 60  # of Newton's method for one centre; a handful is usual
-_CENTRED = 1e-9  # half the squared Newton decrement at which a centre is good enough
-_SHORTEST = 1e-12
+_CENTRED_DECREMENT = 1e-9  # half the squared Newton decrement at which a centre is good enough
+_SHORTEST_STEP = 1e-12
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class SmoothProgram:
             gradient = basis.T @ (gradient - weight * self.cost)
             step = -np.linalg.lstsq(basis.T @ curvature @ basis, gradient, rcond=None)[0]
             decrement = float(-gradient @ step)
-            if not decrement > 2 * _CENTRED:
+            if not decrement > 2 * _CENTRED_DECREMENT:
                 return point
             length, direction = 1.0, basis @ step
             here = value - weight * float(self.cost @ point)
-            while length > _SHORTEST:
+            while length > _SHORTEST_STEP:
                 there = point + length * direction
                 if self._room(there) - weight * float(self.cost @ there) <= here - 0.1 * length * decrement:
                     break

@@ -10,17 +10,12 @@ import numpy as np
 from optimaldp.designing import homogeneous
 from optimaldp.designing.balanced import design_balanced
 from optimaldp.designing.binary import design_binary
-from optimaldp.designing.boundaries import (
-    BALANCED,
-    UNDOMINATED,
-    given_boundary,
-    with_chosen_boundary,
-    with_confirmed_rule,
-)
+from optimaldp.designing.boundaries import BALANCED, UNDOMINATED, given_boundary
 from optimaldp.designing.many import design_many
 from optimaldp.designing.outcome import Outcome
 from optimaldp.designing.passing import NoRoomError, has_infinite, passed
 from optimaldp.designing.result import Design
+from optimaldp.designing.undominated import with_chosen_boundary, with_confirmed_rule
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs import boundary as boundary_of

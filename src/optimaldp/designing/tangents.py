@@ -20,9 +20,9 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import GaussianDP
 
 _NORMAL = NormalDist()
-_FIRST = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)  # quantiles at which the program starts with tangents
-_FARTHEST = 7.5  # quantiles beyond this are taken as this: a probability of 3e-14
-_HAIR = 1e-14
+_FIRST_QUANTILES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)  # quantiles at which the program starts with tangents
+_FARTHEST_QUANTILE = 7.5  # quantiles beyond this are taken as this: a probability of 3e-14
+_ROUNDING_MARGIN = 1e-14
 
 Line = tuple[Fraction, Fraction]  # slope and intercept
 
@@ -49,7 +49,7 @@ def gaussian_arcs(problem: Problem) -> list[GaussianArc]:
 
 def tangents_at_start(mu: float) -> list[Line]:
     """The tangents that a program starts with."""
-    return [_tangent(mu, quantile) for quantile in _FIRST]
+    return [_tangent(mu, quantile) for quantile in _FIRST_QUANTILES]
 
 
 def violated_tangent(mu: float, start: Row, end: Row, slack: float) -> tuple[Fraction, Fraction, Event] | None:
@@ -83,12 +83,12 @@ def _nested_events(start: Row, end: Row) -> Iterator[tuple[Event, float, float]]
 
 def _quantile(probability: float) -> float:
     if not 1e-14 < probability < 1 - 1e-14:
-        return -_FARTHEST if probability < 0.5 else _FARTHEST
+        return -_FARTHEST_QUANTILE if probability < 0.5 else _FARTHEST_QUANTILE
     # Rounded, so that the cuts end: a tangent this near lies within 1e-11 of the best one.
-    return round(min(_FARTHEST, max(-_FARTHEST, _NORMAL.inv_cdf(probability))), 5)
+    return round(min(_FARTHEST_QUANTILE, max(-_FARTHEST_QUANTILE, _NORMAL.inv_cdf(probability))), 5)
 
 
 def _tangent(mu: float, quantile: float) -> Line:
     slope = exp(-mu * quantile - mu * mu / 2)
     intercept = _NORMAL.cdf(quantile + mu) - slope * _NORMAL.cdf(quantile)
-    return Fraction(slope), Fraction(max(0.0, intercept) + _HAIR)
+    return Fraction(slope), Fraction(max(0.0, intercept) + _ROUNDING_MARGIN)

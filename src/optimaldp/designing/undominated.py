@@ -10,7 +10,8 @@ it is has the same values, so what is symmetric is treated alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -28,11 +29,37 @@ from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import Level
 
 _MOST_RELABELLED = 6  # answers: 720 relabellings are looked at, more would take longer than the program itself
-_HAIR = Fraction(1, 10**9)
+_ROUNDING_MARGIN = Fraction(1, 10**9)
+_SAME_ROW_GAP = Fraction(
+    1, 10**6
+)  # rows that a rule chose in floating point may differ by less from one machine to another
 
 Touching = dict[
     tuple[int, int], frozenset[Level]
 ]  # (preference, preference) -> what holds from the first to the second
+
+
+def with_chosen_boundary(problem: Problem) -> Problem:
+    """The same problem with the rows that the rule ``undominated`` chooses; other rules choose as they are solved."""
+    if problem.boundary != UNDOMINATED:
+        return problem
+    return Problem(problem.graph, problem.preferences, {}, undominated_boundary(problem), rule=UNDOMINATED)
+
+
+def with_confirmed_rule(problem: Problem) -> Problem:
+    """The same problem; a rule that a file names for the rows of its boundary stays only if it chooses them when asked again."""
+    if problem.rule is None:
+        return problem
+    asked = Problem(problem.graph, problem.preferences, {}, problem.rule)
+    again = with_chosen_boundary(asked).boundary if problem.rule == UNDOMINATED else None
+    rows = problem.boundary
+    same = (
+        isinstance(rows, Mapping)
+        and isinstance(again, Mapping)
+        and again.keys() == rows.keys()
+        and all(abs(p - q) <= _SAME_ROW_GAP for number, row in again.items() for p, q in zip(row, rows[number]))
+    )
+    return replace(problem, rule=UNDOMINATED if same else None)
 
 
 def undominated_boundary(problem: Problem) -> dict[int, Row]:
@@ -52,7 +79,7 @@ def undominated_boundary(problem: Problem) -> dict[int, Row]:
         best = program.maximise(objective)
         assert best is not None, "the uniform row is always private"
         # What floats found is not to be asked for to the last digit.
-        program.require_terms(objective, best.value if best.exact else best.value - _HAIR)
+        program.require_terms(objective, best.value if best.exact else best.value - _ROUNDING_MARGIN)
     assert best is not None
     rows = (
         program.rows(best.point)
@@ -80,11 +107,11 @@ def _touching(problem: Problem) -> Touching:
     codes = np.unique(
         np.stack([of[graph.tails[crossing]], of[graph.heads[crossing]], graph.level_of_edge[crossing]], axis=1), axis=0
     )
-    found: dict[tuple[int, int], set[Level]] = {}
+    levels_between: dict[tuple[int, int], set[Level]] = {}
     for a, b, k in codes.tolist():
-        found.setdefault((a, b), set()).add(graph.levels[k])
-        found.setdefault((b, a), set()).add(graph.levels[k].reversed())
-    return {pair: frozenset(levels) for pair, levels in found.items()}
+        levels_between.setdefault((a, b), set()).add(graph.levels[k])
+        levels_between.setdefault((b, a), set()).add(graph.levels[k].reversed())
+    return {pair: frozenset(levels) for pair, levels in levels_between.items()}
 
 
 def _head_problem(preferences: Preferences, heads: list[int], touching: Touching) -> Problem:

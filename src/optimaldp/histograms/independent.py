@@ -20,7 +20,7 @@ from optimaldp.histograms.remaps.cell_law import CellLaw
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
 
-_FAR = 40.0  # how many standard deviations above its mean a Poisson law is cut off
+_TAIL_DEVIATIONS = 40.0  # how many standard deviations above its mean a Poisson law is cut off
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def poisson(means: Sequence[Any]) -> IndependentPrior:
 
 
 def _poisson_law(mean: float) -> tuple[float, ...]:
-    top = math.ceil(mean + _FAR * math.sqrt(mean) + _FAR)
+    top = math.ceil(mean + _TAIL_DEVIATIONS * math.sqrt(mean) + _TAIL_DEVIATIONS)
     return tuple(math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(top + 1))
 
 

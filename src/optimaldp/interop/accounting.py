@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Pair = tuple["Row", "Row"]
 
 _BITS = 96
-_PAIRS = 20_000  # of different distributions: more would take minutes
-_POINTS = 500  # of the grid between the least and the largest loss, beside those around each loss
+_MOST_PAIRS = 20_000  # of different distributions: more would take minutes
+_GRID_POINTS = 500  # of the grid between the least and the largest loss, beside those around each loss
 
 
 def loss_of_edge(mechanism: Mechanism, first: str, second: str, *, interval: float = 1e-4) -> Any:
@@ -109,8 +109,8 @@ def _different_pairs(mechanism: Mechanism) -> list[Pair]:
         here, there = rows.row(u), rows.row(v)
         if here != there:
             pairs[here, there] = pairs[there, here] = None
-        if len(pairs) > _PAIRS:
-            rule = f"has more than {_PAIRS} different pairs of neighbouring distributions"
+        if len(pairs) > _MOST_PAIRS:
+            rule = f"has more than {_MOST_PAIRS} different pairs of neighbouring distributions"
             raise MechanismError("mechanism", mechanism.summary(), rule, "take loss_of_edge for the edges that matter")
     return list(pairs)
 
@@ -124,7 +124,7 @@ def _points(pairs: list[Pair], step: Fraction) -> list[int]:
                 place = ball(p / q).log() / ball(step)
                 points |= {integer_below(place), integer_above(place)}
     low, high = min(points), max(points)
-    return sorted(points | {low + (high - low) * i // _POINTS for i in range(_POINTS)})
+    return sorted(points | {low + (high - low) * i // _GRID_POINTS for i in range(_GRID_POINTS)})
 
 
 def _delta(epsilon: Fraction, pair: Pair) -> Fraction:

@@ -110,11 +110,11 @@ def question_measurement(
 
     def draw(counts: Sequence[int]) -> Any:
         # OpenDP's vectors of integers hold negative ones; raising them to 0 brings no two vectors further apart.
-        given = [max(0, count) for count in counts] if open_total else list(counts)
-        if not open_total and sum(given) != persons:
+        clipped = [max(0, count) for count in counts] if open_total else list(counts)
+        if not open_total and sum(clipped) != persons:
             raise InputError("counts", "the input", "does not add up to the public number of persons")
-        asked.read_counts(given)
-        table = Table({cell: count for cell, count in enumerate(given) if count})
+        asked.read_counts(clipped)
+        table = Table({cell: count for cell, count in enumerate(clipped) if count})
         return withhold_details(lambda: prepared.draw(table, SystemBits()))
 
     return _measurement(library, space, level.forward[0], draw)
@@ -140,8 +140,8 @@ def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any
         except (OptimalDPError, TypeError):
             return False
 
-    words = f"counts of {persons} people for {question}"
-    return library.user_domain(words, member), library.user_distance("persons whose record is replaced")
+    description = f"counts of {persons} people for {question}"
+    return library.user_domain(description, member), library.user_distance("persons whose record is replaced")
 
 
 def _read_persons(persons: object) -> int:

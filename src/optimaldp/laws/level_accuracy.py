@@ -24,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _POINTS = 200_000  # tables that closed forms are worked out for at once
-_CAPS = 17  # caps that are tried, evenly on a logarithmic scale
-_TAILS = 9.0  # standard deviations beyond which a count is left out
+_CAPS_TRIED = 17  # caps that are tried, evenly on a logarithmic scale
+_TAIL_DEVIATIONS = 9.0  # standard deviations beyond which a count is left out
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,9 @@ class LevelSizes:
     def best_cap(self, chance: float) -> tuple[float, float]:
         """The cap on all levels with which weighted votes err least on average, and that average."""
         steps = (
-            np.geomspace(self.levels[0], self.levels[-1], _CAPS) if self.levels[0] > 0 else np.array(self.levels[1:])
+            np.geomspace(self.levels[0], self.levels[-1], _CAPS_TRIED)
+            if self.levels[0] > 0
+            else np.array(self.levels[1:])
         )
         averages = [self.capped(float(cap)).average_typical(chance) for cap in steps]
         best = int(np.argmin(averages))
@@ -198,7 +200,7 @@ def _thinned(values: Counts, weights: Floats, most: int) -> tuple[Counts, Floats
 
 
 def _window(mean: float, deviation: float, low: int, high: int) -> Counts:
-    reach = _TAILS * deviation + 1
+    reach = _TAIL_DEVIATIONS * deviation + 1
     return np.arange(max(low, int(mean - reach)), min(high, int(mean + reach) + 1) + 1, dtype=np.int64)
 
 

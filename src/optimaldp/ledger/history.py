@@ -15,6 +15,8 @@ from optimaldp.ledger.account import Account
 from optimaldp.ledger.budget import readable
 from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
 from optimaldp.ledger.people import Group
+from optimaldp.plots.history import draw_history
+from optimaldp.plots.style import drawn
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
@@ -168,9 +170,6 @@ class History(Result):
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """The budget used over time, as a picture; it is also written to *path* if one is given."""
-        from optimaldp.plots.history import draw_history
-        from optimaldp.plots.style import drawn
-
         return drawn(draw_history(self), path)
 
     def __str__(self) -> str:

@@ -207,7 +207,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or "the system gave no reason"
     name = str(getattr(error, "sqlite_errorname", ""))
-    for known, words in _REASONS.items():
+    for known, reason in _REASONS.items():
         if name.startswith(known):
-            return words
+            return reason
     return f"SQLite refused ({' '.join(str(error).split())}). It was left as it is."

@@ -14,7 +14,7 @@ from optimaldp.mechanisms.certificate import FREE, ROOT, BoundTree, Certificate,
 from optimaldp.mechanisms.level_documents import bound_document, read_bound
 from optimaldp.privacy.numbers import fraction_text, read_number
 
-_BY_NAME = 2000  # datasets up to which a tree is written for people, by names; beyond, for machines, by numbers
+_MOST_NAMED = 2000  # datasets up to which a tree is written for people, by names; beyond, for machines, by numbers
 UNNAMED = -3  # the file says nothing about this dataset: the referee rejects the tree if it needs it
 
 
@@ -50,7 +50,7 @@ def read_certificate(document: Any, graph: DatasetGraph, answers: Sequence[str])
 def _tree_document(tree: BoundTree, graph: DatasetGraph, answers: Sequence[str]) -> dict[str, Any]:
     names = graph.names
     document: dict[str, Any] = {"event": [answers[a] for a in tree.event]}
-    if len(graph) > _BY_NAME:
+    if len(graph) > _MOST_NAMED:
         return document | {"predecessors": tree.predecessor.tolist()}
     for field, code in (("roots", ROOT), ("free", FREE)):
         document[field] = [names[v] for v in np.flatnonzero(tree.predecessor == code).tolist()]

@@ -57,12 +57,12 @@ def _printed_floats(mechanism: Mechanism, accept: Accept) -> list[Printed] | Non
     if not isinstance(rows, FloatRows):
         assert isinstance(rows, TwoSides)
         return decimal_rows(rows, ())
-    given = [rounded_row(row, _GIVEN_DIGITS) for row in rows.exact]
-    exact = tuple(tuple(map(Fraction, row)) for row in given)
+    given_rows = [rounded_row(row, _GIVEN_DIGITS) for row in rows.exact]
+    exact = tuple(tuple(map(Fraction, row)) for row in given_rows)
     again = FloatRows(rows.table, rows.likeliest, exact, rows.exact_of)
     if exact != rows.exact and not accept(Mechanism(mechanism.graph, mechanism.preferences, again)):
         return None
-    return decimal_rows(rows, given)
+    return decimal_rows(rows, given_rows)
 
 
 def as_shared(mechanism: Mechanism) -> SharedRows:
@@ -124,7 +124,7 @@ def _mixed_with(row: Row, hair: Fraction, *, among: Sequence[bool]) -> Row:
     if not any(among):
         return row
     share = hair / sum(among)
-    return tuple((1 - hair) * entry + (share if given else 0) for entry, given in zip(row, among))
+    return tuple((1 - hair) * entry + (share if included else 0) for entry, included in zip(row, among))
 
 
 def _log(entry: Fraction) -> float:

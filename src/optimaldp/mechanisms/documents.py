@@ -287,8 +287,8 @@ def _graph_document(graph: DatasetGraph, preferences: Preferences) -> dict[str, 
     ends = zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist())
     names = list(graph.names)
     document["edges"] = [[names[u], names[v]] if k == default else [names[u], names[v], written[k]] for u, v, k in ends]
-    words = [_order_document(preferences, order) for order in preferences.orders]
-    document["prefers"] = {name: words[k] for name, k in zip(names, preferences.of.tolist())}
+    orders = [_order_document(preferences, order) for order in preferences.orders]
+    document["prefers"] = {name: orders[k] for name, k in zip(names, preferences.of.tolist())}
     return document
 
 
@@ -302,8 +302,8 @@ def _commonest_level(graph: DatasetGraph) -> int:
 
 
 def _order_document(preferences: Preferences, order: tuple[int, ...]) -> str | list[str]:
-    words = [preferences.answers[answer] for answer in order]
-    return words[0] if len(words) == 2 else words
+    ranked = [preferences.answers[answer] for answer in order]
+    return ranked[0] if len(ranked) == 2 else ranked
 
 
 def _given_document(problem: Problem) -> dict[str, Any]:

@@ -82,14 +82,14 @@ def expected_utility(
     total = Fraction(0)
     count = len(mechanism.datasets)
     for vertex, name in enumerate(mechanism.datasets):
-        words = mechanism.preferences.words(vertex)
-        worth = [Fraction(utility(words[0], word)) for word in words]
+        ranked = mechanism.preferences.words(vertex)
+        worth = [Fraction(utility(ranked[0], word)) for word in ranked]
         if fault := next((k for k in range(1, len(worth)) if worth[k] > worth[k - 1]), None):
             raise MechanismError(
-                "utility", float(worth[fault]), f"at {name} for {words[fault]} is above the more wanted {words[fault - 1]}",
+                "utility", float(worth[fault]), f"at {name} for {ranked[fault]} is above the more wanted {ranked[fault - 1]}",
                 "a utility must not increase along the preference",
             )  # fmt: skip
         row = mechanism.row(name)
         weight = Fraction(1, count) if prior is None else Fraction(prior.get(name, 0))
-        total += weight * sum((row[word] * value for word, value in zip(words, worth)), Fraction(0))
+        total += weight * sum((row[word] * value for word, value in zip(ranked, worth)), Fraction(0))
     return total

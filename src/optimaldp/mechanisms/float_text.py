@@ -22,7 +22,7 @@ from optimaldp.privacy.numbers import fraction_text
 
 MANY = 2000  # datasets from which on files are read as floats where they hold floats
 _PLACES = 1200  # significant digits: enough for a sum of floats down to 2^-1074 and one
-_SHORT = 1 << 24  # with a larger denominator the exact decimal of a float is longer than its shortest one
+_SHORT_DENOMINATOR = 1 << 24  # with a larger denominator the exact decimal of a float is longer than its shortest one
 
 Ratio = tuple[int, int]
 
@@ -32,15 +32,15 @@ def written_rows(rows: TwoSides | FloatRows) -> list[tuple[str, ...]]:
     if isinstance(rows, TwoSides):
         return _two_sides(rows, _ratio_pair)
     texts = {float(p): _text(*float(p).as_integer_ratio()) for p in np.unique(rows.table)}
-    given = [tuple(map(fraction_text, row)) for row in rows.exact]
+    given_texts = [tuple(map(fraction_text, row)) for row in rows.exact]
     written = []
     for row, rest, number in zip(rows.table.tolist(), rows.likeliest.tolist(), rows.exact_of.tolist()):
         if number >= 0:
-            written.append(given[number])
+            written.append(given_texts[number])
             continue
-        words = [texts[p] for p in row]
-        words[rest] = _text(*_rest(row, rest))
-        written.append(tuple(words))
+        entries = [texts[p] for p in row]
+        entries[rest] = _text(*_rest(row, rest))
+        written.append(tuple(entries))
     return written
 
 
@@ -55,10 +55,10 @@ def decimal_rows(rows: TwoSides | FloatRows, given: Sequence[tuple[Decimal, ...]
             if number >= 0:
                 printed.append(given[number])
                 continue
-            words = [known[p] for p in row]
-            words[rest] = Decimal(0)
-            words[rest] = 1 - sum(words, Decimal(0))
-            printed.append(tuple(words))
+            entries = [known[p] for p in row]
+            entries[rest] = Decimal(0)
+            entries[rest] = 1 - sum(entries, Decimal(0))
+            printed.append(tuple(entries))
         return printed
 
 
@@ -87,15 +87,15 @@ def _ratio_pair(small: float) -> tuple[str, str]:
 
 
 def _text(above: int, under: int) -> str:
-    return f"{above}/{under}" if _SHORT < under < 2**4000 else fraction_text(Fraction(above, under))
+    return f"{above}/{under}" if _SHORT_DENOMINATOR < under < 2**4000 else fraction_text(Fraction(above, under))
 
 
 def _rest(row: list[float], rest: int) -> Ratio:
     """One minus the others, exactly: denominators are powers of two, so the largest is common."""
     parts = [p.as_integer_ratio() for k, p in enumerate(row) if k != rest]
     under = max(d for _, d in parts)
-    left = Fraction(under - sum(n * (under // d) for n, d in parts), under)
-    return left.numerator, left.denominator
+    remaining = Fraction(under - sum(n * (under // d) for n, d in parts), under)
+    return remaining.numerator, remaining.denominator
 
 
 def float_rows(rows: Sequence[Row], of: Sequence[int], preferences: Preferences) -> Rows | None:

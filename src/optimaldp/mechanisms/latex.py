@@ -47,8 +47,8 @@ def mechanism_latex(mechanism: Mechanism) -> str:
 def certificate_latex(certificate: Certificate, mechanism: Mechanism) -> str:
     """An ``itemize`` that says for each event from which neighbour each bound comes."""
     names, answers = mechanism.graph.names, mechanism.answers
-    given = ", ".join(escaped(names[v]) for v in np.flatnonzero(certificate.given).tolist())
-    lines = [f"Given: {given or 'nothing'}.", r"\begin{itemize}"]
+    given_names = ", ".join(escaped(names[v]) for v in np.flatnonzero(certificate.given).tolist())
+    lines = [f"Given: {given_names or 'nothing'}.", r"\begin{itemize}"]
     for tree in certificate.trees:
         event = r"\{" + ", ".join(escaped(answers[a]) for a in tree.event) + r"\}"
         steps = [

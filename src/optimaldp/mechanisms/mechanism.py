@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import MechanismError, NotCertifiedError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
+from optimaldp.graphs.readers import to_networkx
+from optimaldp.interop.tables import to_pandas, to_polars
 from optimaldp.mechanisms.float_text import as_rows, shared_by_text
+from optimaldp.mechanisms.latex import mechanism_latex
 from optimaldp.mechanisms.rows import Rows
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.results import Result
+from optimaldp.sampling import SystemBits, choose
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +50,6 @@ class Mechanism(Result):
     @staticmethod
     def from_json(text: str) -> Mechanism:
         """Read what :meth:`to_json` wrote, exactly."""
-        from optimaldp.documents.json_text import read_json_text
         from optimaldp.mechanisms.documents import read_mechanism
 
         return read_mechanism(read_json_text(text))[0]
@@ -90,20 +94,14 @@ class Mechanism(Result):
 
     def to_frame(self, *, exact: bool = False) -> Any:
         """All probabilities as a pandas DataFrame; with *exact* the rationals as text."""
-        from optimaldp.interop.tables import to_pandas
-
         return to_pandas(self, exact=exact)
 
     def to_polars(self, *, exact: bool = False) -> Any:
         """All probabilities as a polars DataFrame, its first column the datasets."""
-        from optimaldp.interop.tables import to_polars
-
         return to_polars(self, exact=exact)
 
     def to_networkx(self) -> Any:
         """The graph for networkx: nodes with ``prefers`` and ``probabilities``, edges with their levels."""
-        from optimaldp.graphs.readers import to_networkx
-
         return to_networkx(self.graph, mechanism=self, preferences=self.preferences)
 
     def sample(self, dataset: str, *, source: Any = None) -> str:
@@ -112,8 +110,6 @@ class Mechanism(Result):
         **Guarantee.** The referee has found the mechanism private (once, at the first draw); otherwise nothing is drawn. *source*
         is another source of bits, for tests.
         """
-        from optimaldp.sampling import SystemBits, choose
-
         self._check_private()
         row = self.row(dataset)
         return list(row)[choose(list(row.values()), SystemBits() if source is None else source)]
@@ -129,8 +125,6 @@ class Mechanism(Result):
 
     def to_latex(self) -> str:
         """A LaTeX table: a line for each dataset, a column for each answer."""
-        from optimaldp.mechanisms.latex import mechanism_latex
-
         return mechanism_latex(self)
 
     def summary(self) -> str:
@@ -152,13 +146,13 @@ def read_row(name: str, rows: Mapping[str, Mapping[str, Any]], answers: tuple[st
     """Read and check one distribution."""
     if name not in rows:
         raise MechanismError("mechanism", name, "has no row", "every dataset needs a distribution")
-    given = rows[name]
-    if not isinstance(given, Mapping):
-        raise MechanismError(f"mechanism[{name}]", given, "is not an object of answers and probabilities")
-    if unknown := [answer for answer in given if answer not in answers]:
+    entries = rows[name]
+    if not isinstance(entries, Mapping):
+        raise MechanismError(f"mechanism[{name}]", entries, "is not an object of answers and probabilities")
+    if unknown := [answer for answer in entries if answer not in answers]:
         raise MechanismError(f"mechanism[{name}]", unknown[0], f"is not one of the answers {list(answers)}")
     row = tuple(
-        read_probability(given.get(answer, 0), name=f"mechanism[{name}][{answer}]", error=MechanismError)
+        read_probability(entries.get(answer, 0), name=f"mechanism[{name}][{answer}]", error=MechanismError)
         for answer in answers
     )
     if sum(row) != 1:

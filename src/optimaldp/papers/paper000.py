@@ -11,6 +11,7 @@ from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
 from optimaldp.papers.figure2 import colours, figure_2
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.plots.graphs import plot_line
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.lines import row_after, transitions
 
@@ -165,8 +166,6 @@ def _draw_line() -> Any:
 
 def _draw_phases() -> Any:
     """Theorem 4: R falls by the initial recurrence up to the transition, then by the terminal one."""
-    from optimaldp.plots.graphs import plot_line
-
     promise, boundary_row = level("ln(6/5)", "1/1000"), (Fraction(1, 100), Fraction(99, 100))
     assert isinstance(promise, ApproximateDP)
     steps = list(range(41))

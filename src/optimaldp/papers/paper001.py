@@ -14,6 +14,7 @@ from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
 from optimaldp.papers.rainbow import example_1, figure_1
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.plots.graphs import plot_graph, plot_line
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.lines import row_after, transitions
 
@@ -117,37 +118,29 @@ def figures() -> list[Figure]:
 
 
 def _draw_rainbow_graph() -> Any:
-    from optimaldp.plots.graphs import plot_graph
-
     graph, preferences = figure_1(level("ln(2)"))
     return plot_graph(graph, preferences, orders=True, title="001 Fig. 1 (A): a rainbow graph")
 
 
 def _draw_boundary_graph() -> Any:
-    from optimaldp.plots.graphs import plot_graph
-
     chains = boundary_graph(*figure_1(level("ln(2)")))
     return plot_graph(chains.graph, chains.preferences, title="001 Fig. 1 (B): its boundary rainbow graph")
 
 
 def _draw_example_1() -> Any:
-    from optimaldp.plots.graphs import plot_graph
-
     graph, preferences = example_1(level("ln(2)"))
     return plot_graph(graph, preferences, orders=True, title="001 Fig. 2: the graph of Example 1")
 
 
 def _draw(number: str, delta: str) -> Any:
     def draw() -> Any:
-        from optimaldp.plots.graphs import plot_line
-
         promise = level("ln(6/5)", delta)
         assert isinstance(promise, ApproximateDP)
         steps = [k / 4 for k in range(241)]
         table = [[float(p) for p in row_after(promise, BOUNDARY, t)] for t in steps]
-        words = [f"answer {k}" for k in range(1, 6)]
+        labels = [f"answer {k}" for k in range(1, 6)]
         title = f"001 Fig. {number}: (ln 1.2, {delta})-DP"
-        return plot_line(steps, table, answers=words, transitions=transitions(promise, BOUNDARY), title=title)
+        return plot_line(steps, table, answers=labels, transitions=transitions(promise, BOUNDARY), title=title)
 
     return draw
 

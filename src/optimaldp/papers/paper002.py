@@ -9,6 +9,7 @@ from typing import Any
 from optimaldp import histograms
 from optimaldp.histograms.lattice import sphere_size
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.plots.histograms import draw_error_curve
 
 HALF = "ln(2)"  # theta = 1/2
 
@@ -109,8 +110,6 @@ def figures() -> list[Figure]:
 
 
 def _draw_curve() -> Any:
-    from optimaldp.plots.histograms import draw_error_curve
-
     return draw_error_curve(3, epsilon=log(2))
 
 

@@ -21,6 +21,7 @@ from optimaldp.channels import (
 from optimaldp.channels.measures.vulnerability import column_maxima_sum, posterior_vulnerability
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.plots.channels import bound_against_epsilon
 
 TWO = "ln(2)"
 PRIOR = [Fraction(p) for p in ("1/10", "1/5", "1/5", "1/5", "1/5", "1/10")]
@@ -137,8 +138,6 @@ def figures() -> list[Figure]:
 
 
 def _draw_bound() -> Any:
-    from optimaldp.plots.channels import bound_against_epsilon
-
     return bound_against_epsilon().figure
 
 

@@ -15,7 +15,7 @@ from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track
 
-_LABELLED = 30  # rows or columns up to which their names fit beside a heat map
+_MOST_LABELLED = 30  # rows or columns up to which their names fit beside a heat map
 
 
 def _axes(axes: object, *, grid: bool = True) -> Any:
@@ -30,7 +30,7 @@ def heat_map(channel: Channel, axes: object = None) -> Any:
     chosen.figure.colorbar(image, ax=chosen, label="probability")
     style.describe(chosen, title="Channel", x="output", y="input")
     for names, ticks in ((channel.outputs, chosen.set_xticks), (channel.inputs, chosen.set_yticks)):
-        if len(names) <= _LABELLED:
+        if len(names) <= _MOST_LABELLED:
             ticks(range(len(names)), [str(name) for name in names])
     return chosen
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_DRAWN = 1500  # beyond this a picture of vertices is a blot
-_LABELLED = 64  # up to here every dataset is called by its name
+_MOST_LABELLED = 64  # up to here every dataset is called by its name
 
 
 def plot_graph(
@@ -149,7 +149,7 @@ def _mark_size(graph: DatasetGraph) -> float:
 def _write_labels(
     axes: Axes, graph: DatasetGraph, points: Points, shares: list[float] | None, preferences: Preferences | None
 ) -> None:
-    if len(graph) > _LABELLED:
+    if len(graph) > _MOST_LABELLED:
         return
     options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 3}
     above = _mark_size(graph) ** 0.5 / 2 + 2

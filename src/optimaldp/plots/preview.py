@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from optimaldp.asking.preview_result import Preview
 
-_FLOOR = 1e-6  # errors below this are drawn on the lowest line: nobody can see the difference
+_LEAST_ERROR_DRAWN = 1e-6  # errors below this are drawn on the lowest line: nobody can see the difference
 
 
 def draw_preview(preview: Preview) -> Figure:
@@ -29,7 +29,7 @@ def draw_preview(preview: Preview) -> Figure:
 def draw_errors(axes: Axes, preview: Preview) -> None:
     """Draw into given axes, for figures that hold several previews."""
     for index, (name, errors) in enumerate(preview.series):
-        shown = [(m, e) for m, e in zip(preview.margins, errors) if e >= _FLOOR]
+        shown = [(m, e) for m, e in zip(preview.margins, errors) if e >= _LEAST_ERROR_DRAWN]
         style = look_of(name, index).line_style() | (
             {"linewidth": 2.6, "zorder": 5} if index == 0 else {"linewidth": 1.3}
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from optimaldp.asking.result import Release
 
 _INCHES_PER_ROW = 0.32
-_POINTS = 40  # of a curve
+_CURVE_POINTS = 40  # of a curve
 
 
 def draw_release(release: Release) -> Figure:
@@ -46,7 +46,7 @@ def _kept(release: Release) -> Figure:
     """Which categories occur has no margin: how often one is named depends on how many people have it."""
     law = KeysLaw.at(release.level.epsilon, release.level.delta, release.neighbours)
     sure = law.surely_kept()
-    sizes = sorted({round(sure * place / _POINTS) for place in range(_POINTS + 1)})
+    sizes = sorted({round(sure * place / _CURVE_POINTS) for place in range(_CURVE_POINTS + 1)})
     title = f"{_short(release.question)}: {len(release.answer)} named\n{release.level}"
     picture, axes = figure(title=title, x="people with a category", y="probability that it is named")
     axes.plot(sizes, [float(law.kept(size)[0]) for size in sizes], **look(0).line_style(), markevery=5)

@@ -9,6 +9,8 @@ from typing import Any
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
 from optimaldp.histograms.keeping import Kept, thinned
+from optimaldp.histograms.noise import HistogramNoise
+from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.release import check_mapping, private_histogram
@@ -86,9 +88,6 @@ class NoisyCounts(QuestionMechanism):
         return "not claimed"
 
     def reliability(self) -> str:
-        from optimaldp.histograms.noise import HistogramNoise
-        from optimaldp.histograms.noise.laplace import LaplaceNoise
-
         make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
         error = make(len(self.answers), self.setting.level.epsilon).expected_error()
         return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."

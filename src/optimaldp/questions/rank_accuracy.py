@@ -14,8 +14,8 @@ from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.rivals import Rival
 
 _BITS = 192
-_LARGEST = 20  # an epsilon beyond which floats hold nothing but 0 and 1
-_AROUND = 3  # bins on either side of the true one that hold as many people as it does
+_LARGEST_EPSILON = 20  # an epsilon beyond which floats hold nothing but 0 and 1
+_BINS_AROUND = 3  # bins on either side of the true one that hold as many people as it does
 
 
 def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
@@ -55,7 +55,7 @@ def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, in
         missing = max(0, number)
         for step, place in enumerate(places):
             last = step == len(places) - 1
-            here = missing if last else min(missing, 2 * margin if step < _AROUND else missing)
+            here = missing if last else min(missing, 2 * margin if step < _BINS_AROUND else missing)
             if here:
                 people[place] = here
             missing -= here
@@ -69,13 +69,13 @@ def _around(bins: int, middle: int, margin: int, rank: Fraction) -> tuple[int, i
         return max(0, math.ceil(margin * (2 * rank - 1) / (1 - rank))), 0
     if middle == 0:
         return 0, max(0, math.floor(margin * (1 - 2 * rank) / rank))
-    total = 2 * margin * (2 * _AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
+    total = 2 * margin * (2 * _BINS_AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
     below = max(0, math.ceil(rank * total) - margin)
     return below, total - below - 2 * margin
 
 
 def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:
-    many = law.levels is not None or law.bins > 10**6 or float(law.level.epsilon) > _LARGEST
+    many = law.levels is not None or law.bins > 10**6 or float(law.level.epsilon) > _LARGEST_EPSILON
     if many or not setting.people or setting.people < law.bins:
         return ()
     return even_accuracy(law, setting.people)
@@ -96,7 +96,7 @@ def _off(figures: tuple[Any, ...]) -> list[str]:
 def _rivals(setting: Setting, bins: int) -> tuple[Rival, ...]:
     """The exponential mechanism with the same spread: its weight falls with half of epsilon for each person missed."""
     epsilon = float(setting.level.epsilon)
-    near = min(bins - 1, 2 * _AROUND)
+    near = min(bins - 1, 2 * _BINS_AROUND)
 
     def exponential(margin: int) -> float:
         others = sum(math.exp(-epsilon * margin * (2 * (step // 2) + 1) / 2) for step in range(near))

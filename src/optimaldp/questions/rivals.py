@@ -35,14 +35,14 @@ def _by_signed_margin(epsilon: float) -> list[Rival]:
 
     Each score changes by at most 1, so they differ by ``2 flips - 1`` in units of epsilon / 2.
     """
-    words = "score: the signed margin"
+    score = "score: the signed margin"
 
     def odds(margin: int) -> float:
         return math.exp(-epsilon * (margin - 0.5))
 
     return [
-        Rival("exponential", words, lambda margin: odds(margin) / (1 + odds(margin))),
-        Rival("permute-and-flip", words, lambda margin: odds(margin) / 2),
+        Rival("exponential", score, lambda margin: odds(margin) / (1 + odds(margin))),
+        Rival("permute-and-flip", score, lambda margin: odds(margin) / 2),
     ]
 
 
@@ -70,10 +70,10 @@ def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) ->
             row = permute_and_flip_probabilities(votes, ball_power(level.epsilon), neighbours)
             return max(0.0, float(sum(row[1:], start=0 * row[0]).mid()))
 
-    words = "score: the votes"
+    score = "score: the votes"
     return (
-        Rival("exponential", words, exponential),
-        Rival("permute-and-flip", words, flipping),
+        Rival("exponential", score, exponential),
+        Rival("permute-and-flip", score, flipping),
         randomised_response(level, options),
     )
 

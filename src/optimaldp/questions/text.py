@@ -27,7 +27,7 @@ _OTHER_WORDS = {
     **dict.fromkeys(("number", "total", "sum"), "count"),
     **dict.fromkeys(("counts", "frequencies", "distribution", "table"), "histogram"),
 }
-_LONGEST = 4_000_000  # characters: 100,000 options fit, an attack does not
+_LONGEST_TEXT = 4_000_000  # characters: 100,000 options fit, an attack does not
 
 
 def parse(text: str) -> Question:
@@ -36,25 +36,25 @@ def parse(text: str) -> Question:
     >>> parse("share(smokes = 'yes' among age >= 18) >= .30")
     Question("share(smokes = 'yes' among age >= 18) >= 0.3")
     """
-    if not isinstance(text, str) or len(text) > _LONGEST:
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
         raise QuestionError("question", text, "is not the text of a question")
     question, position = _one(text, 0)
     joined = [question]
-    words = set()
+    conjunctions = set()
     while match := _JOIN.match(text, position):
-        words.add("and" if match[1].lower() in ("and", "&") else "or")
+        conjunctions.add("and" if match[1].lower() in ("and", "&") else "or")
         following, position = _one(text, match.end())
         joined.append(following)
     if text[position:].strip():
         rule = f"goes on after its end with {text[position:].strip()[:40]!r}"
         raise QuestionError("question", text, rule, _way_out(text))
-    if not words:
+    if not conjunctions:
         return question
-    if len(words) > 1:
+    if len(conjunctions) > 1:
         raise QuestionError("question", text, "mixes and with or", "join up to three thresholds by one of them")
     from optimaldp.questions.kinds.several import joined_by
 
-    return joined_by(words.pop(), joined)
+    return joined_by(conjunctions.pop(), joined)
 
 
 def _one(text: str, start: int) -> tuple[Question, int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optimaldp.errors import InputError
 
-_SECONDS = 120
+_TIMEOUT_SECONDS = 120
 _BROWSERS = (
     "chromium",
     "chromium-browser",
@@ -93,7 +93,11 @@ def _browser(program: str) -> Writer:
 def _succeeds(command: Command, printed: Path) -> bool:
     try:
         subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_SECONDS
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_TIMEOUT_SECONDS,
         )
         return printed.read_bytes()[:5] == b"%PDF-"
     except (OSError, subprocess.SubprocessError):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError, QuestionError
 from optimaldp.extras import requiring
 from optimaldp.histograms.noise.sums import QueryError
+from optimaldp.plots import style
+from optimaldp.plots.histograms import draw_margin
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
@@ -179,10 +181,7 @@ class Sanitised(Result):
 
     def plot(self, path: str | Path | None = None, *, column: str | None = None) -> Figure:
         """Bars of one column's margin (the first column's) with its intervals. Also written to *path* if one is given."""
-        from optimaldp.plots.histograms import draw_margin
-        from optimaldp.plots.style import drawn
-
-        return drawn(draw_margin(self.margin(column or self.columns[0].name)), path)
+        return style.drawn(draw_margin(self.margin(column or self.columns[0].name)), path)
 
 
 def _plain(values: list[Any]) -> Any:

@@ -12,8 +12,8 @@ from optimaldp.privacy.balls import lower, precision
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.sanitising.columns import Column
 
-_DIGITS = 10**9  # a share of epsilon is rounded down to this fraction of it
-_JOINT = Fraction(3, 4)  # of epsilon for a joint table that is drawn sparsely; its margins share the rest
+_SHARE_UNITS = 10**9  # a share of epsilon is rounded down to this fraction of it
+_JOINT_SHARE = Fraction(3, 4)  # of epsilon for a joint table that is drawn sparsely; its margins share the rest
 
 
 def all_pairs(columns: Sequence[Column]) -> tuple[tuple[str, ...], ...]:
@@ -74,7 +74,7 @@ def split_beside(epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]:
     if len(sizes) == 1:
         return (epsilon,)
     whole = _not_above(epsilon)
-    parts = [_JOINT, *[(1 - _JOINT) / (len(sizes) - 1)] * (len(sizes) - 1)]
+    parts = [_JOINT_SHARE, *[(1 - _JOINT_SHARE) / (len(sizes) - 1)] * (len(sizes) - 1)]
     shares = tuple(Epsilon(_short(whole * part), Fraction(1)) for part in parts)
     assert sum(shares, ZERO) <= epsilon
     return shares
@@ -91,9 +91,9 @@ def split_epsilon(epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]
     if len(sizes) == 1:
         return (epsilon,)
     weights = [math.sqrt(max(size - 1, 1)) for size in sizes]
-    units = [math.floor(_DIGITS * weight / math.fsum(weights)) for weight in weights]
+    units = [math.floor(_SHARE_UNITS * weight / math.fsum(weights)) for weight in weights]
     whole = _not_above(epsilon)
-    shares = tuple(Epsilon(_short(whole * Fraction(unit, _DIGITS)), Fraction(1)) for unit in units)
+    shares = tuple(Epsilon(_short(whole * Fraction(unit, _SHARE_UNITS)), Fraction(1)) for unit in units)
     assert sum(shares, ZERO) <= epsilon
     return shares
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from optimaldp import __version__
 from optimaldp.certify.findings import Certified
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.privacy.neighbours import Neighbours
@@ -29,8 +30,6 @@ def statement_of(
     plan: SanitisingPlan, drawn: Sequence[Drawn], dataset: str | None, time: datetime.datetime
 ) -> dict[str, Any]:
     """The statement of one sanitised table: public words and numbers only."""
-    from optimaldp import __version__
-
     joint = drawn[0] if plan.method == "joint" else None
     said: dict[str, Any] = {
         "kind": "sanitised table",

@@ -9,6 +9,7 @@ from typing import Any
 
 from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.errors import InputError
+from optimaldp.studio.desk import Desk
 from optimaldp.studio.errors import describe
 from optimaldp.studio.settings import TABLE_CALLS
 
@@ -50,8 +51,6 @@ class Calls:
 
     def _table(self) -> Any:
         if self._desk is None:
-            from optimaldp.studio.desk import Desk
-
             self._desk = Desk(**self._settings)
         return self._desk
 

@@ -12,6 +12,7 @@ from optimaldp.designing import Design
 from optimaldp.documents.json_text import json_text
 from optimaldp.graphs import DatasetGraph
 from optimaldp.mechanisms.documents import problem_document, read_problem
+from optimaldp.plots.graph_layouts import positions
 
 MOST_DRAWN = 400  # laying out more datasets takes longer than looking at them is worth
 
@@ -60,8 +61,6 @@ def _literal(text: str) -> str:
 
 
 def _points(graph: DatasetGraph) -> dict[str, list[float]]:
-    from optimaldp.plots.graph_layouts import positions
-
     if len(graph) == 1:
         return {graph.names[0]: [0.5, 0.5]}
     return {name: [round(x, 4), round(1 - y, 4)] for name, (x, y) in zip(graph.names, positions(graph).tolist())}

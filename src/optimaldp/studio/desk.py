@@ -143,9 +143,9 @@ def charge_of(request: Request) -> Charge:
 def column_document(name: str, kind: ColumnType) -> dict[str, Any]:
     """A column as a form needs it; *open* cells are read as the question says, as in a CSV without declared types."""
     unread = kind.cell is not None and kind.cell.meaning == "open"
-    words = "read as you ask" if unread else kind.words
+    reading = "read as you ask" if unread else kind.words
     listed = kind.options and list(kind.options)
-    return {"name": name, "kind": kind.kind, "open": unread, "words": words, "options": listed}
+    return {"name": name, "kind": kind.kind, "open": unread, "words": reading, "options": listed}
 
 
 def capital(text: str) -> str:

@@ -21,6 +21,7 @@ from optimaldp.questions.base import Question
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.sheets import sheets as question_sheets
 from optimaldp.studio.calls import read_fields
+from optimaldp.studio.universe import boundary_view, level_sizes, small_view
 
 _ASKED = ("question", "epsilon")
 _OF_REQUEST = (
@@ -128,8 +129,6 @@ def _wanted_words(fields: Mapping[str, Any], least: float) -> str:
 
 def universe(body: Mapping[str, Any]) -> dict[str, Any]:
     """The graph of all datasets if it is small, else the boundary graph, with the probability of the right answer."""
-    from optimaldp.studio.universe import boundary_view, level_sizes, small_view
-
     fields = read_fields(body, _ASKED, _WITH)
     request, sizes = _read(fields)
     small = small_view(request, fields.get("n"), level_sizes(request, sizes))

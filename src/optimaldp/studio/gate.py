@@ -135,13 +135,13 @@ class BodyTooLargeError(Exception):
 
 def _limited(receive: Receive, most: int) -> Receive:
     """Count what really arrives: a length need not be announced, or be true."""
-    seen = 0
+    received = 0
 
     async def counted() -> Message:
-        nonlocal seen
+        nonlocal received
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > most:
+        received += len(message.get("body", b""))
+        if received > most:
             raise BodyTooLargeError
         return message
 

@@ -47,10 +47,10 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
             epsilon, delta = epsilon + request.level.epsilon, delta + request.level.delta
     broken = sum("error" in line for line in shown)
     refused = desk.refused(charges) if charges and not broken else None
-    words = refused or _cost_words(epsilon, delta, len(charges), len(shown))
+    sentence = refused or _cost_words(epsilon, delta, len(charges), len(shown))
     if broken:
-        words = "One of the questions cannot be asked." if broken == 1 else f"{broken} questions cannot be asked."
-    price = {"covered": not broken and refused is None, "recorded": not charges, "words": words}
+        sentence = "One of the questions cannot be asked." if broken == 1 else f"{broken} questions cannot be asked."
+    price = {"covered": not broken and refused is None, "recorded": not charges, "words": sentence}
     return {"questions": shown, "price": price, "epsilon": str(epsilon), "ledger": desk.book()}
 
 
@@ -84,8 +84,8 @@ def read_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
             remedy = "change the plan, or open the table with a ledger that says the same"
             raise InputError("plan", wanted, f"is not the {name} of this ledger, which is {here}", remedy)
     questions = [{"question": one["text"]} | {k: v for k, v in one.items() if k != "text"} for one in plan.questions]
-    words = f"The plan names {plan.source}; its questions are asked of the table that is open here."
-    return {"questions": questions, "words": words}
+    sentence = f"The plan names {plan.source}; its questions are asked of the table that is open here."
+    return {"questions": questions, "words": sentence}
 
 
 def write_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+import optimaldp as odp
 from optimaldp.asking.previewing import preview_of, read_level_sizes
 from optimaldp.asking.request import Request
 from optimaldp.laws.setting import Setting, Table
@@ -137,8 +138,6 @@ def _layout(names: list[str], values: str) -> dict[str, list[float]]:
 
 def _personal_view(question: Threshold, groups: Groups) -> dict[str, Any] | None:
     """The whole graph when every person has a level: the balanced design of paper 003, with its own tree of bounds."""
-    import optimaldp as odp
-
     levels = [own for own, persons in zip(*groups) for _ in range(persons)]
     graph = odp.graphs.values(2, len(levels), levels=levels, names=["y", "n"])
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from optimaldp.certify.noise import certify_rows, draw_row
 from optimaldp.errors import HistogramError
+from optimaldp.histograms.finite.proof import prove
 from optimaldp.histograms.lattice import ConstraintGraph, Histogram, constraint_graph
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.histograms.priors import read_prior
@@ -154,14 +155,15 @@ def finite_optimum(
     >>> finite_optimum(3, 2, epsilon="ln(2)").exact
     Fraction(17, 12)
     """
-    from optimaldp.histograms.finite.proof import prove
-
     level, graph = read_positive_epsilon(epsilon), constraint_graph(bins, persons)
     if len(graph.vertices) ** 2 > _MOST_PAIRS:
         size = len(graph.vertices) ** 2
         raise HistogramError("persons", persons, f"makes a program of {size} variables", "use fewer people or bins")
     program = _reduce(graph, _prior_weights(prior, graph), _cost_rows(cost, graph))
-    return prove(program, level)
+    proven = prove(program, level)
+    return FiniteOptimum(
+        level, proven.lower, proven.upper, program, proven.values, proven.row_prices, proven.pair_prices
+    )
 
 
 def _prior_weights(prior: object, graph: ConstraintGraph) -> tuple[Fraction, ...]:

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.extras import requiring
-from optimaldp.histograms.finite.optimum import FiniteOptimum, ReducedProgram
 from optimaldp.privacy.epsilon import Epsilon
+
+if TYPE_CHECKING:
+    from optimaldp.histograms.finite.optimum import ReducedProgram
 
 _TIGHT = 1e-9
 _PRICED = 1e-11
@@ -35,7 +37,18 @@ class _Floats:
     reduced_costs: Any
 
 
-def prove(program: ReducedProgram, level: Epsilon) -> FiniteOptimum:
+@dataclass(frozen=True)
+class ProvenProgram:
+    """A mechanism that attains the upper bound, and the dual prices that prove the lower one."""
+
+    lower: Fraction
+    upper: Fraction
+    values: tuple[Fraction, ...]
+    row_prices: tuple[Fraction, ...]
+    pair_prices: tuple[Fraction, ...]
+
+
+def prove(program: ReducedProgram, level: Epsilon) -> ProvenProgram:
     """Solve the program and prove the answer."""
     floats = _solve(program, float((-level.ball()).exp()))
     strict, loose = _theta_bounds(level)
@@ -44,7 +57,7 @@ def prove(program: ReducedProgram, level: Epsilon) -> FiniteOptimum:
     values = values if values is not None else _repaired_values(program, floats, strict)
     rows, pairs = prices if prices is not None else _repaired_prices(program, floats, loose)
     upper = sum((c * x for c, x in zip(program.costs, values)), Fraction(0))
-    return FiniteOptimum(level, sum(rows, Fraction(0)), upper, program, tuple(values), tuple(rows), tuple(pairs))
+    return ProvenProgram(sum(rows, Fraction(0)), upper, tuple(values), tuple(rows), tuple(pairs))
 
 
 def _theta_bounds(level: Epsilon) -> tuple[Fraction, Fraction]:
@@ -184,15 +197,15 @@ def reduced_costs(
 ) -> list[Fraction]:
     """``cost - A'y - G'u``: nonnegative together with u exactly when (y, u) is feasible for the dual, and then sum(y) is
     a lower bound."""
-    left = list(program.costs)
+    remaining = list(program.costs)
     for price, row in zip(rows, program.rows):
         for variable, times in row.items():
-            left[variable] -= times * price
+            remaining[variable] -= times * price
     for price, (a, b) in zip(pairs, program.pairs):
         if price:
-            left[a] -= price
-            left[b] += ratio * price
-    return left
+            remaining[a] -= price
+            remaining[b] += ratio * price
+    return remaining
 
 
 def _rounded(number: float) -> Fraction:
@@ -206,9 +219,9 @@ def _repaired_prices(
     variables."""
     rows = [_rounded(float(price)) for price in floats.row_prices]
     pairs = [max(Fraction(0), _rounded(float(price))) for price in floats.pair_prices]
-    left = reduced_costs(program, ratio, rows, pairs)
+    reduced = reduced_costs(program, ratio, rows, pairs)
     for i, row in enumerate(program.rows):
-        worst = min(left[variable] / times for variable, times in row.items())
+        worst = min(reduced[variable] / times for variable, times in row.items())
         rows[i] += min(Fraction(0), worst)
     return rows, pairs
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from optimaldp.sampling import BitSource, uniform_below
 
-_FEW = 48  # below this many positions plain Python is faster than arrays
-_LARGEST_WORD = 63  # positions in signed 64-bit arrays
-_SPARSE = 64  # a bitmap is worth its memory while it has at most this many places per position
+_FEW_POSITIONS = 48  # below this many positions plain Python is faster than arrays
+_LARGEST_WORD_BITS = 63  # positions in signed 64-bit arrays
+_MOST_PLACES_PER_POSITION = 64  # a bitmap is worth its memory while it has at most this many places per position
 
 
 def weak_composition(total: int, parts: int, source: BitSource) -> Any:
@@ -33,12 +33,12 @@ def uniform_subset(size: int, bound: int, source: BitSource) -> Any:
     """A uniform set of *size* different integers below *bound*, sorted, as an array."""
     import numpy as np
 
-    if bound.bit_length() >= _LARGEST_WORD:
+    if bound.bit_length() >= _LARGEST_WORD_BITS:
         return np.array(_plain_subset(size, bound, source), dtype=object)
-    if size <= _FEW:
+    if size <= _FEW_POSITIONS:
         return np.array(_plain_subset(size, bound, source), dtype=np.int64)
     word_bits = 32 if bound < 1 << 28 else 64
-    if bound <= _SPARSE * size:
+    if bound <= _MOST_PLACES_PER_POSITION * size:
         return bitmap_subset(size, bound, source, word_bits=word_bits)
     return sorted_subset(size, bound, source, word_bits=word_bits)
 

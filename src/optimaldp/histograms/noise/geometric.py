@@ -18,13 +18,13 @@ from optimaldp.privacy.balls import Ball, integer_above, integer_below, precisio
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import BitSource
 
-_WORD = 64
-_BASE = 1024  # values of one digit, for an epsilon so small that a word reaches further
+_WORD_BITS = 64
+_DIGIT_BASE = 1024  # values of one digit, for an epsilon so small that a word reaches further
 _MOST_BITS_MORE = 16
 
 
 def geometric_numbers(
-    size: int, epsilon: Epsilon, source: BitSource, *, word_bits: int = _WORD, base: int = _BASE
+    size: int, epsilon: Epsilon, source: BitSource, *, word_bits: int = _WORD_BITS, base: int = _DIGIT_BASE
 ) -> Any:
     """*size* independent geometric numbers with ratio ``e^-epsilon``, as an array.
 
@@ -72,9 +72,9 @@ def _words(size: int, source: BitSource, word_bits: int) -> Any:
     """Words of fair bits; whole bytes are fetched at once."""
     import numpy as np
 
-    if word_bits != _WORD:
+    if word_bits != _WORD_BITS:
         return np.array([source.take(word_bits) for _ in range(size)], dtype=np.int64)
-    fetched = source.take(_WORD * size).to_bytes(_WORD // 8 * size, "big")
+    fetched = source.take(_WORD_BITS * size).to_bytes(_WORD_BITS // 8 * size, "big")
     return np.frombuffer(fetched, dtype=">u8").astype(np.uint64)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball, exact_error, normaliser, optimal_error
 from optimaldp.histograms.lattice import sphere_size
+from optimaldp.histograms.noise.quantiles import bin_quantile, error_quantile, read_confidence
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, lattice_recipe
 from optimaldp.histograms.parameters import (
     Number,
@@ -115,20 +116,14 @@ class HistogramNoise(Result):
 
     def error_quantile(self, level: object = "0.95") -> int:
         """An L1 error that is not exceeded with probability *level* at least, after an L1 projection too."""
-        from optimaldp.histograms.noise.quantiles import error_quantile
-
         return error_quantile(self.bins, self.epsilon, level)
 
     def bin_quantile(self, level: object = "0.95") -> int:
         """A number of people by which one noisy bin is off at most, with probability *level* at least."""
-        from optimaldp.histograms.noise.quantiles import bin_quantile
-
         return bin_quantile(self.bins, self.epsilon, level)
 
     def statement(self, level: object = "0.95") -> str:
         """What can be said about the error before anything is released."""
-        from optimaldp.histograms.noise.quantiles import read_confidence
-
         worst, single = self.error_quantile(level), self.bin_quantile(level)
         mean = optimal_error(self.bins, epsilon=self.epsilon)
         return (

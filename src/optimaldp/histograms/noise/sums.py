@@ -21,9 +21,9 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
 
-_LONGEST = 1 << 21  # points on which a law is computed; beyond, Chebyshev's inequality serves for quantiles
+_MOST_POINTS = 1 << 21  # points on which a law is computed; beyond, Chebyshev's inequality serves for quantiles
 _SLACK = 1e-9  # what rounding may have added to a sum of floats
-_REACH = 12  # standard deviations
+_REACH_DEVIATIONS = 12  # standard deviations
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,8 +103,8 @@ def _sum_law(cells: int, chosen: int, epsilon: Epsilon, neighbours: Neighbours) 
     shared = neighbours is Neighbours.SUBSTITUTION
     decay = float(epsilon) / (2 if shared else 1)
     spread = math.sqrt(chosen) / math.sinh(min(decay / 2, 300.0))  # of the larger part, before any condition
-    length = 1 << math.ceil(math.log2(4 * (_REACH * spread + 45 / decay) + 64))
-    if length > _LONGEST:
+    length = 1 << math.ceil(math.log2(4 * (_REACH_DEVIATIONS * spread + 45 / decay) + 64))
+    if length > _MOST_POINTS:
         return None
     law = _plain_law(chosen, decay, length)
     if shared:

@@ -22,9 +22,9 @@ from optimaldp.privacy.epsilon import Epsilon
 if TYPE_CHECKING:
     from optimaldp.histograms.arrays import Array
 
-_NEGLIGIBLE = 1e-25  # relative weight below which a tail is cut off: far below what moves a quantile
+_NEGLIGIBLE_WEIGHT = 1e-25  # relative weight below which a tail is cut off: far below what moves a quantile
 _FOURIER_NOISE = 1e-14
-_LONG = 600  # entries from which on a Fourier transform is faster
+_FOURIER_LENGTH = 600  # entries from which on a Fourier transform is faster
 _MOST_ROUNDS = 60
 _MOST_PERSONS = 5_000_000  # one array of this length for each step
 
@@ -105,7 +105,7 @@ def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float
 
     sizes = np.arange(persons + 1)
     logarithms = prior.log_weights(position, persons) - np.abs(sizes - noisy) * (epsilon / 2) + tilt * sizes
-    kept = np.flatnonzero(logarithms > logarithms.max() + math.log(_NEGLIGIBLE))
+    kept = np.flatnonzero(logarithms > logarithms.max() + math.log(_NEGLIGIBLE_WEIGHT))
     weights = np.exp(logarithms[kept[0] : kept[-1] + 1] - logarithms.max())
     return _Window(int(kept[0]), weights / weights.sum())
 
@@ -126,7 +126,7 @@ def _convolve(left: Array, right: Array) -> Any:
     """Directly for short rows, by Fourier transform for long ones: its rounding is far below what moves a quantile."""
     import numpy as np
 
-    if min(len(left), len(right)) < _LONG:
+    if min(len(left), len(right)) < _FOURIER_LENGTH:
         return np.convolve(left, right)
     length = len(left) + len(right) - 1
     padded = 1 << (length - 1).bit_length()
@@ -137,7 +137,7 @@ def _convolve(left: Array, right: Array) -> Any:
 def _trim(start: int, weights: Array) -> _Window:
     import numpy as np
 
-    kept = np.flatnonzero(weights > _NEGLIGIBLE * weights.max())
+    kept = np.flatnonzero(weights > _NEGLIGIBLE_WEIGHT * weights.max())
     weights = weights[kept[0] : kept[-1] + 1]
     return _Window(start + int(kept[0]), weights / weights.sum())
 

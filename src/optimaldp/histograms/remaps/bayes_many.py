@@ -15,7 +15,7 @@ from optimaldp.histograms.remaps.sparse import filled_between
 from optimaldp.privacy.epsilon import Epsilon
 
 MANY_BINS = 100
-_NEGLIGIBLE = 60.0  # a weight e^-60 below the largest moves no quantile
+_NEGLIGIBLE_NATS = 60.0  # a weight e^-60 below the largest moves no quantile
 _ROUNDS = 60
 _HALVINGS = 40
 
@@ -43,7 +43,7 @@ def _factor(position: int, noisy: int, tilt: float, persons: int, epsilon: float
 
     sizes = np.arange(persons + 1)
     logarithms = prior.log_weights(position, persons) - np.abs(sizes - noisy) * (epsilon / 2) + tilt * sizes
-    kept = np.flatnonzero(logarithms > logarithms.max() - _NEGLIGIBLE)
+    kept = np.flatnonzero(logarithms > logarithms.max() - _NEGLIGIBLE_NATS)
     window = slice(int(kept[0]), int(kept[-1]) + 1)
     return sizes[window].astype(float), _normalised(logarithms[window])
 
@@ -68,10 +68,10 @@ def _posteriors(
             tilt = (low + high) / 2
     conditioned = []
     for (sizes, weights), own_mean, own_variance in zip(laws, means, variances):
-        left = persons - (mean - own_mean)
+        remaining_people = persons - (mean - own_mean)
         spread = max(variance - own_variance, 1e-9)
         with np.errstate(divide="ignore"):
-            conditioned.append((sizes, _normalised(np.log(weights) - (sizes - left) ** 2 / (2 * spread))))
+            conditioned.append((sizes, _normalised(np.log(weights) - (sizes - remaining_people) ** 2 / (2 * spread))))
     return conditioned
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _ROUNDS = 40  # of EM: more would fit the noise of a small table
 _MANY_ROUNDS = 600  # on a large one they move no released count, and say better how many people the empty cells hide
 _MANY_CELLS = 10_000
-_LONGEST = (
+_MOST_COUNTS = (
     1 << 17
 )  # counts that the learned law tells apart; larger ones stand so far out that they are kept as they are
-_LEAST = 1e-300
-_MANY = 50.0  # cells near a count from which on its weight is believed as it is
-_NOTHING = 1e-60  # weights that far down are dropped: numbers near the end of the float range make arithmetic slow
+_LEAST_POSITIVE = 1e-300
+_CELLS_BELIEVED = 50.0  # cells near a count from which on its weight is believed as it is
+_NEGLIGIBLE = 1e-60  # weights that far down are dropped: numbers near the end of the float range make arithmetic slow
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class CellLaw:
         clipped = np.clip(values, 0, self.top)
         totals = self._below[clipped] + self.ratio * self._above[clipped + 1]
         moments = self._below_moment[clipped] + self.ratio * self._above_moment[clipped + 1]
-        return np.where(np.asarray(values) > self.top, values, moments / np.maximum(totals, _LEAST))
+        return np.where(np.asarray(values) > self.top, values, moments / np.maximum(totals, _LEAST_POSITIVE))
 
     def mean_distances(self, values: Array, counts: Array) -> Any:
         """The posterior mean of ``|true count - count|``, for each pair of a noisy value and a released count."""
@@ -96,7 +96,7 @@ class CellLaw:
 
         clipped, counts = np.clip(values, 0, self.top), np.asarray(counts)
         inside = np.clip(counts, 0, self.top)
-        totals = np.maximum(self._below[clipped] + self.ratio * self._above[clipped + 1], _LEAST)
+        totals = np.maximum(self._below[clipped] + self.ratio * self._above[clipped + 1], _LEAST_POSITIVE)
         under = self._up_to(clipped, inside, totals) / totals
         moment = self._moment_up_to(clipped, inside) / totals
         spread = self.means(values) - 2 * moment + inside * (2 * under - 1) + np.abs(counts - inside)
@@ -150,7 +150,7 @@ def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int
     """
     import numpy as np
 
-    top = int(min(max(noisy.values.max(initial=1), noisy.least, 1), _LONGEST))
+    top = int(min(max(noisy.values.max(initial=1), noisy.least, 1), _MOST_COUNTS))
     inside = noisy.values <= top
     margin = int(max(0, -noisy.values.min(initial=0)))
     cells_at = np.zeros(margin + top + 1)
@@ -161,7 +161,7 @@ def learn_cell_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: int
     usual = _ROUNDS if cells < _MANY_CELLS else _MANY_ROUNDS
     for _ in range(usual if rounds is None else rounds):
         weights = weights * _pull(weights, cells_at, margin, ratio, noisy.hidden, hiding) / cells
-        weights[weights < _NOTHING] = 0.0
+        weights[weights < _NEGLIGIBLE] = 0.0
     return CellLaw(_smoothed(weights, ratio, cells), ratio)
 
 
@@ -192,10 +192,10 @@ def _pull(weights: Array, cells_at: Array, margin: int, ratio: float, hidden: in
 
     scale = (1 - ratio) / (1 + ratio)
     shown = _smear(np.concatenate((np.zeros(margin), weights)), ratio) * scale
-    excess = np.where(cells_at > 0, cells_at / np.maximum(shown, _LEAST), 0.0)
+    excess = np.where(cells_at > 0, cells_at / np.maximum(shown, _LEAST_POSITIVE), 0.0)
     pull = _smear(excess, ratio)[margin:] * scale
     if hiding is not None:
-        pull = pull + hiding * (hidden / max(float(hiding @ weights), _LEAST))
+        pull = pull + hiding * (hidden / max(float(hiding @ weights), _LEAST_POSITIVE))
     return pull
 
 
@@ -209,10 +209,10 @@ def _smoothed(weights: Array, ratio: float, cells: float) -> Any:
 
     lumps = weights[1:]
     near = _smear(lumps, ratio)
-    spread = near * (lumps.sum() / max(float(near.sum()), _LEAST))
-    trust = cells * near / (cells * near + _MANY)
+    spread = near * (lumps.sum() / max(float(near.sum()), _LEAST_POSITIVE))
+    trust = cells * near / (cells * near + _CELLS_BELIEVED)
     mixed = trust * lumps + (1 - trust) * spread
-    return np.append(weights[:1], mixed * (lumps.sum() / max(float(mixed.sum()), _LEAST)))
+    return np.append(weights[:1], mixed * (lumps.sum() / max(float(mixed.sum()), _LEAST_POSITIVE)))
 
 
 def _smear(row: Array, ratio: float) -> Any:

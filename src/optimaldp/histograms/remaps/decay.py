@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from optimaldp.histograms.arrays import Array
 
-_NOTHING = 1e-200  # what has faded this far is dropped: arithmetic near the end of the float range is slow
+_NEGLIGIBLE_WEIGHT = 1e-200  # what has faded this far is dropped: arithmetic near the end of the float range is slow
 
 
 def fading_sums(weights: object, ratio: float) -> Any:
@@ -22,7 +22,7 @@ def fading_sums(weights: object, ratio: float) -> Any:
 
     sums = np.array(weights, dtype=float)
     width, faded = 1, ratio
-    while width < len(sums) and faded > _NOTHING:
+    while width < len(sums) and faded > _NEGLIGIBLE_WEIGHT:
         # The right side is computed before it is added, so that the shifted sums are those of the last width.
         sums[width:] += faded * sums[:-width]
         width, faded = 2 * width, faded * faded

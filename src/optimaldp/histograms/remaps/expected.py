@@ -26,7 +26,7 @@ from optimaldp.sampling import BitSource, SystemBits
 
 _MOST_CELLS = 4_000_000  # noisy tables times histograms, for an error that is computed
 _MOST_OPTIMUM = 2_500  # pairs of histograms for which the linear program is solved without being asked twice
-_MISSED = Fraction(1, 10**9)  # probability of the noise that a computed error leaves out
+_MISSED_PROBABILITY = Fraction(1, 10**9)  # probability of the noise that a computed error leaves out
 _Z99 = 2.5758293035489004
 _COMPARED = ("projection", "bayes", "ball", "none")
 _MANY_CELLS = 20_000  # simulated cells after which more draws add nothing: the error of one draw averages over its bins
@@ -160,7 +160,7 @@ def remap_error(
     if name == "none":
         value = optimal_error(size, epsilon=level)
         return RemapError(name, value, value, value, None)
-    reach = noise.error_quantile(1 - _MISSED) // 2
+    reach = noise.error_quantile(1 - _MISSED_PROBABILITY) // 2
     if histogram_count(size, persons + size * reach) * histogram_count(size, persons) <= _MOST_CELLS:
         value = _computed(name, noise, persons, belief, reach)
         return RemapError(name, value, value, value, None)

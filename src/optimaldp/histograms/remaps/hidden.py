@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from optimaldp.histograms.arrays import Array
 
 _PRICE = 0.5
-_LUCK = (
+_LEAST_GAIN = (
     10.0  # twice the gain in log-likelihood: without hidden people 6 was the most in 36 tables, with them 24 the least
 )
-_COUNTS = 80  # true counts that are told apart
-_ROUNDS = 60  # of accelerated EM
-_NEVER = 1e-300
+_MOST_COUNTS = 80  # true counts that are told apart
+_EM_ROUNDS = 60  # of accelerated EM
+_LEAST_POSITIVE = 1e-300
 
 
 def hidden_people(values: Array, cells: Array, dark: Array, *, ratio: float, top: int) -> float:
@@ -32,16 +32,16 @@ def hidden_people(values: Array, cells: Array, dark: Array, *, ratio: float, top
 
     below = max(top, int(values[dark].max(initial=0)) + 1)
     inside = values < below
-    seen, times, asked = values[inside], cells[inside], dark[inside]
+    noisy_values, times, asked = values[inside], cells[inside], dark[inside]
     total = float(times.sum())
     if not asked.any():
         return 0.0
     counts = _counts(below)
-    shown = _chances(seen, counts, below, ratio)
+    shown = _chances(noisy_values, counts, below, ratio)
     price = _PRICE * math.sqrt(_distance(ratio) / total)
     weights = _most_likely(shown, times / total, price * counts)
     gain = 2 * float(times @ (np.log(shown @ weights) - np.log(shown[:, 0])))
-    if gain < _LUCK:
+    if gain < _LEAST_GAIN:
         return 0.0
     return float((times * (shown @ (weights * counts)) / (shown @ weights))[asked].sum())
 
@@ -50,7 +50,7 @@ def _counts(below: int) -> Any:
     """0, 1, 2, ... and then ever fewer, up to a little above the largest value."""
     import numpy as np
 
-    return np.unique(np.append(0, np.round(np.geomspace(1, max(below, 1) + 5, _COUNTS)))).astype(float)
+    return np.unique(np.append(0, np.round(np.geomspace(1, max(below, 1) + 5, _MOST_COUNTS)))).astype(float)
 
 
 def _chances(values: Array, counts: Array, below: int, ratio: float) -> Any:
@@ -74,14 +74,14 @@ def _most_likely(shown: Array, shares: Array, price: Array) -> Any:
     import numpy as np
 
     def step(weights: Array) -> Any:
-        return _priced(weights * (shown.T @ (shares / np.maximum(shown @ weights, _NEVER))), price)
+        return _priced(weights * (shown.T @ (shares / np.maximum(shown @ weights, _LEAST_POSITIVE))), price)
 
     def worth(weights: Array) -> float:
-        return float(shares @ np.log(np.maximum(shown @ weights, _NEVER)) - price @ weights)
+        return float(shares @ np.log(np.maximum(shown @ weights, _LEAST_POSITIVE)) - price @ weights)
 
     weights = np.full(shown.shape[1], 0.1 / shown.shape[1])
     weights[0] += 0.9
-    for _ in range(_ROUNDS):
+    for _ in range(_EM_ROUNDS):
         once = step(weights)
         twice = step(once)
         first, bend = once - weights, twice - 2 * once + weights

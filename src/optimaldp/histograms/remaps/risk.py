@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from optimaldp.histograms.arrays import Array
 
-_FAR = 36.0  # noise beyond e^-36 does not occur
-_WORK = 20_000_000  # pairs of a true count and a noise that are looked at
-_ROWS = 512  # true counts at a time
-_OUTSIDE = 0.01  # of the cells: where more have larger counts than are looked at, nothing is said
-_SPREADS = 2.2  # 95 % of tables, with a little for what the map has learned from the very same table
+_NOISE_REACH_NATS = 36.0  # noise beyond e^-36 does not occur
+_MOST_PAIRS = 20_000_000  # pairs of a true count and a noise that are looked at
+_COUNTS_AT_A_TIME = 512  # true counts at a time
+_MOST_OUTSIDE_SHARE = 0.01  # of the cells: where more have larger counts than are looked at, nothing is said
+_DEVIATIONS = 2.2  # 95 % of tables, with a little for what the map has learned from the very same table
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Risk:
     @property
     def interval(self) -> tuple[float, float]:
         """Where the real sum of errors lies for about 19 tables in 20."""
-        return max(0.0, self.mean - _SPREADS * self.spread), max(0.0, self.mean + _SPREADS * self.spread)
+        return max(0.0, self.mean - _DEVIATIONS * self.spread), max(0.0, self.mean + _DEVIATIONS * self.spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class _Window:
         """For each true count the mean of ``of(noisy values, true counts)``, a few rows at a time."""
         import numpy as np
 
-        parts = [counts[start : start + _ROWS, None] for start in range(0, len(counts), _ROWS)]
+        parts = [counts[start : start + _COUNTS_AT_A_TIME, None] for start in range(0, len(counts), _COUNTS_AT_A_TIME)]
         return np.concatenate([of(part + self.noise, part) @ self.chances for part in parts])
 
 
@@ -79,7 +79,7 @@ def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float
 
     window = _window(values, released, ratio)
     last = window.high - len(window.noise) // 2
-    if last < 2 or cells[values > last].sum() > _OUTSIDE * cells.sum():
+    if last < 2 or cells[values > last].sum() > _MOST_OUTSIDE_SHARE * cells.sum():
         return None
     off = window.averages(np.arange(last + 1), lambda seen, true: np.abs(window.mapped(seen) - true))
     unbiased = _without_noise(off, ratio)
@@ -108,14 +108,14 @@ def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float
 def _window(values: Array, released: Array, ratio: float) -> _Window:
     import numpy as np
 
-    reach = math.ceil(min(_FAR / -math.log(ratio), 4000))
+    reach = math.ceil(min(_NOISE_REACH_NATS / -math.log(ratio), 4000))
     noise = np.arange(-reach, reach + 1)
     chances = ratio ** np.abs(noise)
     low = min(int(values[0]), 0) - reach
-    high = min(int(values[-1]), _WORK // len(noise)) + reach
-    seen = np.arange(low, high + 1)
+    high = min(int(values[-1]), _MOST_PAIRS // len(noise)) + reach
+    noisy_values = np.arange(low, high + 1)
     # Between the values that occur the map is a straight line; above them it keeps its distance.
-    shown = np.interp(seen, values, released) + np.maximum(seen - int(values[-1]), 0)
+    shown = np.interp(noisy_values, values, released) + np.maximum(noisy_values - int(values[-1]), 0)
     return _Window(low, shown, noise, chances / chances.sum())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
 
-_SURE = 3.0  # standard deviations that are not taken for luck
+_SURE_DEVIATIONS = 3.0  # standard deviations that are not taken for luck
 _HALVINGS = 40  # of the interval in which the common quantile is searched
 
 
@@ -88,7 +88,7 @@ def _without_luck(counts: Any, noisy: NoisyValues, ratio: float) -> Any:
         return counts
     between = (noisy.values >= low) & (noisy.values < high)
     expected = noisy.size * (ratio ** max(low, 1) - ratio**high) / (1 + ratio)
-    lucky = expected + _SURE * math.sqrt(expected) + _SURE
+    lucky = expected + _SURE_DEVIATIONS * math.sqrt(expected) + _SURE_DEVIATIONS
     return np.where(between, 0, counts) if noisy.cells[between].sum() <= lucky else counts
 
 

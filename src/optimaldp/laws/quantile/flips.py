@@ -15,7 +15,7 @@ from optimaldp.laws.quantile.scales import Persons, Scale
 from optimaldp.laws.quantile.sums import DiscountedSums
 from optimaldp.privacy.trajectory import Number
 
-_FEW = 16  # terms that are added one by one where it is not certain on which side of a bend they lie
+_FEW_TERMS = 16  # terms that are added one by one where it is not certain on which side of a bend they lie
 
 
 class _Run(NamedTuple):
@@ -106,7 +106,7 @@ class FlipLaw:
             ties = start if step is None else start + step * bin_
             return self._kept(power * self._scale.smaller(self._most, 1 - self._share * ties))
 
-        if step is None or stop - first <= _FEW:
+        if step is None or stop - first <= _FEW_TERMS:
             return (stop - first) * probability(first) if step is None else _one_by_one(probability, first, stop)
         # The line passes c where T = (1 - c) / g, and the loss where x^d (1 - g T) = tau.
         bends = [((1 - self._most) / self._share - start) / step]
@@ -126,7 +126,7 @@ class FlipLaw:
         return total + _straight(value, here, stop)
 
     def _uncertain(self, value: Callable[[int], Number], low: int, high: int) -> Number:
-        if high - low <= _FEW:
+        if high - low <= _FEW_TERMS:
             return _one_by_one(value, low, high)
         return (high - low) * self._scale.between(value(high - 1), value(low))
 

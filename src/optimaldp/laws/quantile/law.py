@@ -19,6 +19,7 @@ from optimaldp.laws.quantile.scales import BallScale, Height, RationalScale, Sca
 from optimaldp.laws.quantile.smoothed_rank import SmoothedRank, tail_cut
 from optimaldp.laws.quantile.sums import DiscountedSums, Window, near_window, unit_weights, whole_window
 from optimaldp.privacy import ApproximateDP, Level
+from optimaldp.privacy import level as make_level
 from optimaldp.privacy.balls import Ball, context, fraction
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import single_level
@@ -154,9 +155,7 @@ class QuantileLaw(Result):
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> QuantileLaw:
         """The law that :meth:`to_document` wrote; its mode is not trusted but left to the referee."""
-        from optimaldp.privacy import level
-
-        promise = single_level(level(document["epsilon"], document["delta"]), "a quantile")
+        promise = single_level(make_level(document["epsilon"], document["delta"]), "a quantile")
         weights, levels = document.get("weights"), document.get("levels")
         return QuantileLaw(
             QuantileMode(document["name"]),

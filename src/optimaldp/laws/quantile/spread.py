@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_LISTED = 4096  # bins up to which each one is a group of its own
-_NATS = 60.0  # e^-60: people farther than this many nats from the quantile change no figure of a preview
+_MOST_LISTED = 4096  # bins up to which each one is a group of its own
+_REACH_NATS = 60.0  # e^-60: people farther than this many nats from the quantile change no figure of a preview
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _groups(cells: Mapping[int, int], bins: int) -> Iterator[tuple[int, int, int
 
 
 def _empty(first: int, stop: int, bins: int) -> Iterator[tuple[int, int]]:
-    if bins <= _LISTED:
+    if bins <= _MOST_LISTED:
         yield from ((bin_, 1) for bin_ in range(first, stop))
         return
     marks = sorted({first, stop, *(mark for mark in (1, bins - 1) if first < mark < stop)})
@@ -77,7 +77,7 @@ def even_cells(bins: int, persons: int, rank: Fraction, epsilon: float, *, shift
     *shift* people, fewer than a bin holds, stand in the first of these bins instead of the last: the quantile lies elsewhere in
     its own.
     """
-    reach = persons if epsilon <= 0 else math.ceil(_NATS / epsilon) + 2
+    reach = persons if epsilon <= 0 else math.ceil(_REACH_NATS / epsilon) + 2
     target = math.ceil(rank * persons)
     low, high = max(0, target - reach), min(persons, target + reach)
     cells: dict[int, int] = {}

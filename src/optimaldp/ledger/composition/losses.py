@@ -21,8 +21,8 @@ from optimaldp.privacy.balls import precision, upper
 from optimaldp.privacy.epsilon import INFINITE, ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
 
-_CELLS = 200_000  # of the grid at most: a convolution of that length takes a fraction of a second
-_UP = 1 + 1e-12  # more than all roundings of a few float operations together
+_MOST_CELLS = 200_000  # of the grid at most: a convolution of that length takes a fraction of a second
+_ROUNDED_UP = 1 + 1e-12  # more than all roundings of a few float operations together
 
 
 def compose_losses(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
@@ -54,11 +54,11 @@ def _convolved(levels: Mapping[Bound, int], delta: Fraction) -> Epsilon:
     grid = _grid((epsilon for epsilon, _, _ in raised), total)
     cells = 2 * math.ceil(total / grid) + 2 * len(raised)
     count = sum(n for _, _, n in raised)
-    goal = float(delta) / _UP - _transform_error(cells, count)
+    goal = float(delta) / _ROUNDED_UP - _transform_error(cells, count)
     if goal <= 0:
         return INFINITE
     result = _composed([(math.ceil(e / grid), d, n) for e, d, n in raised], grid).get_epsilon_for_delta(goal)
-    return INFINITE if math.isinf(result) else Epsilon(Fraction(float(result) * _UP + 1e-12), Fraction(1))
+    return INFINITE if math.isinf(result) else Epsilon(Fraction(float(result) * _ROUNDED_UP + 1e-12), Fraction(1))
 
 
 def _rational_above(epsilon: Epsilon) -> Fraction:
@@ -74,7 +74,7 @@ def _grid(epsilons: Iterable[Fraction], total: Fraction) -> Fraction:
     step = Fraction(0)
     for epsilon in epsilons:
         step = _common_measure(step, epsilon)
-    return max(step, total / _CELLS)
+    return max(step, total / _MOST_CELLS)
 
 
 def _common_measure(first: Fraction, second: Fraction) -> Fraction:
@@ -90,17 +90,19 @@ def _transform_error(cells: int, count: int) -> float:
 def _composed(steps: list[tuple[int, Fraction, int]], grid: Fraction) -> Any:
     with requiring("dp_accounting"):
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-    interval = float(grid) * _UP
+    interval = float(grid) * _ROUNDED_UP
     together = None
     for step, delta, count in steps:
         epsilon, rest = float(step * grid), float(1 - delta)
         finite = {
-            step: rest / (1 + math.exp(-epsilon)) * _UP,
-            -step: rest * math.exp(-epsilon) / (1 + math.exp(-epsilon)) * _UP,
+            step: rest / (1 + math.exp(-epsilon)) * _ROUNDED_UP,
+            -step: rest * math.exp(-epsilon) / (1 + math.exp(-epsilon)) * _ROUNDED_UP,
         }
         if step == 0:
-            finite = {0: rest * _UP}
-        one = PrivacyLossDistribution.create_from_rounded_probability(finite, min(1.0, float(delta) * _UP), interval)
+            finite = {0: rest * _ROUNDED_UP}
+        one = PrivacyLossDistribution.create_from_rounded_probability(
+            finite, min(1.0, float(delta) * _ROUNDED_UP), interval
+        )
         several = one if count == 1 else one.self_compose(count)
         together = several if together is None else together.compose(several)
     return together

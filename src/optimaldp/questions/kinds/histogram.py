@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import Any, Self
 
 from optimaldp.errors import QuestionError
+from optimaldp.histograms.error import many_bins_error
 from optimaldp.histograms.keeping import keep_chance
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
+from optimaldp.histograms.public_error import expected_error
 from optimaldp.histograms.remaps.naming import REMAPS
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.setting import Cells, Setting
@@ -135,8 +137,6 @@ class Histogram(OfOptions):
 
     def expected_errors(self, setting: Setting) -> dict[str, float]:
         """Whoever is not kept is missing in one bin and too many in the last; then the noise at the loosest level."""
-        from optimaldp.histograms.public_error import expected_error
-
         if not setting.levels:
             return self._errors_at_one_level(setting)
         people = sum(size for _, size in setting.levels)
@@ -157,9 +157,6 @@ class Histogram(OfOptions):
         }
 
     def _errors_at_one_level(self, setting: Setting) -> dict[str, float]:
-        from optimaldp.histograms.error import many_bins_error
-        from optimaldp.histograms.public_error import expected_error
-
         bins, epsilon, people = self._size(), setting.level.epsilon, setting.people
         if self.optimum and people is not None:
             return {"optimaldp": float(FiniteCounts(self, setting).found())}

@@ -200,8 +200,9 @@ class AnswerGraph(GraphFamilies, Result):
         """The same graph with artificial edges (004 Remark 2): sound, marked as a superset, and it costs utility."""
         # An edge that is there already keeps its length, whichever end it is written from.
         known = set(map(frozenset, self.lengths))
-        more = dict.fromkeys((edge for edge in extra if frozenset(edge) not in known), 1)
-        grown = AnswerGraph(self.vertices, {**self.lengths, **more})
+        lengths: dict[Edge, Any] = dict.fromkeys((edge for edge in extra if frozenset(edge) not in known), 1)
+        lengths.update(self.lengths)
+        grown = AnswerGraph(self.vertices, lengths)
         grown.superset = self.superset or set(grown.lengths) != set(self.lengths)
         return grown
 

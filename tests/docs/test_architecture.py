@@ -117,9 +117,9 @@ def test_a_table_has_a_row_for_each_walk(walk: Walk) -> None:
 CEILINGS = {
     "release(csv)": 97,
     "release(csv) again": 78,
-    "design": 174,
+    "design": 175,
     "ask with ledger": 265,
-    "histogram": 205,
+    "histogram": 208,
     "studio request": 334,
 }
 """Named functions that each call may pass: decision 0008 says when a number may be raised."""

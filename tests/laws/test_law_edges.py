@@ -205,6 +205,21 @@ def test_where_everybody_has_one_level_whoever_is_outside_counts_as_no_unless_as
         assert threshold_sides(condition, [(one, 2, 0, 3)], aim, among=True) == (Fraction(11, 12), Fraction(1, 12))
 
 
+def test_each_aim_has_its_own_law_among_some() -> None:
+    """Four of ln 2 say yes, one of ln 4 says no, two are outside. Typical: the votes weigh 4/2 ln 2 - 1/2 ln 4 = ln 2, an error
+    of 1/4. Every table: whoever is outside can come too, and the strict ones do first: another error."""
+    condition, rows = (
+        share_condition(">=", Fraction(1, 2)),
+        [(Epsilon.read("ln(2)"), 4, 0, 2), (Epsilon.read("ln(4)"), 0, 1, 0)],
+    )
+    with precision(200):
+        typical, every = (
+            ball(threshold_sides(condition, rows, aim, among=True)[1]) for aim in (Aim.TYPICAL, Aim.EVERY_TABLE)
+        )
+        assert typical.overlaps(Ball(1) / 4)
+        assert not every.overlaps(Ball(1) / 4)
+
+
 def test_a_chance_of_yes_has_all_its_digits() -> None:
     def sides() -> tuple[Ball, Ball]:
         third, rest = thirds(0.6)

@@ -170,3 +170,12 @@ def test_one_level_is_the_balanced_optimum_for_an_even_prior() -> None:
 def test_a_grid_that_is_too_large_is_refused() -> None:
     with pytest.raises(ProblemError):
         prior_optimum(500, [0.1, 1], [100, 901])
+
+
+def test_averages_where_most_people_are_strict() -> None:
+    """All choices of who says yes count, also those with more yes among the strict than there are others."""
+    asked = LevelSizes(4, (0.1, 1.0), (5, 2))
+    for margin in asked.margins():
+        here = [yes for yes in tables(asked) if sum(yes) == asked.least - 1 + margin]
+        mean = sum(ways(asked, yes) * yes[0] for yes in here) / sum(ways(asked, yes) for yes in here)
+        assert asked.average_at(lambda yes: yes[:, 0].astype(float), margin) == pytest.approx(mean, rel=1e-9)

@@ -34,6 +34,11 @@ def test_an_aim_with_a_prior_is_written_in_two_ways_and_reads_back(written: Any,
     assert read_aim(str(aim)) == aim == read_aim(aim)
 
 
+def test_a_prior_says_over_which_votes_it_averages() -> None:
+    assert read_prior({"prior": 0.25}).words == "votes in which everybody says yes independently with chance 0.25"
+    assert read_prior({"prior": ["1/2", "1/4", "1/4"]}).words == "votes with the given prior of how many say yes"
+
+
 def test_the_other_aims_are_words() -> None:
     assert read_aim("typical") is Aim.TYPICAL
     assert read_aim("every table") is read_aim("every-table") is Aim.EVERY_TABLE

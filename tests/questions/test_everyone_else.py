@@ -53,6 +53,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("histogram(vote, ['a'])", ["a", EVERYONE_ELSE]),
         ("histogram(cost, bins=[0, 10, 90])", ["[0, 10)", "[10, 90]", EVERYONE_ELSE]),
         ("histogram(person, [1, 2])", ["1", "2", EVERYONE_ELSE]),
+        ("histogram(age, [18, 65])", ["18", "65", EVERYONE_ELSE]),
         ("histogram(vote among smokes)", ["a", "b", EVERYONE_ELSE]),
         ("histogram(vote, prior=[0.5, 0.4, 0.1])", ["a", "b", EVERYONE_ELSE]),
     ],
@@ -82,6 +83,7 @@ def test_groups_and_both_relations(people: str) -> None:
     [
         ("histogram(drinks, everyone_else=false)", "does not rule out"),
         ("histogram(person, [1, 2], everyone_else=false)", "does not rule out"),
+        ("histogram(age, [18, 65], everyone_else=false)", "does not rule out"),
         ("histogram(cost, bins=[0, 10, 90], everyone_else=false)", "does not rule out"),
         ("histogram(vote, ['a', 'b'], everyone_else=false among smokes)", "does not go with among"),
         ("histogram(vote, ['a'], everyone_else=false)", "would leave one bin"),

@@ -51,6 +51,17 @@ def test_moves_of_means_of_public_groups_are_the_least(sizes: tuple[int, int]) -
         assert question.flips(question.read_counts(table), Neighbours.SUBSTITUTION) == moves, table
 
 
+def test_counts_of_two_public_groups_are_read_as_they_are_counted() -> None:
+    """Of each group: the people at 0, 1 and 2, and those without a value, who count as the middle of the range."""
+    question, groups = parse(MEANS), ((1, 2, 3, 5), (8, 13, 21, 34))
+    cells = {PLACES * place + group: groups[group - 1][place] for place in range(PLACES) for group in (1, 2)}
+    assert question.read_counts(groups[0] + groups[1]) == question.fold(cells)
+    assert [question.truth(question.read_counts((0, 0, 0, 1, *other))) for other in ((0, 1, 0, 0), (0, 0, 1, 0))] == [
+        0,  # a middle of 1 is at least 1, and less than 2
+        1,
+    ]
+
+
 def test_counts_say_what_holds_under_their_relation() -> None:
     counts = parse("histogram(v, ['a', 'b'])")
     known, unknown = (

@@ -35,6 +35,11 @@ def test_what_is_read() -> None:
     ]
 
 
+def test_into_how_many_cells_a_record_can_fall() -> None:
+    texts = ("majority(p)", "majority(p among q)", "median(x, bins=[0, 1, 5])", "keys(x)")
+    assert [parse(text).cells for text in texts] == [2, 4, 3, 0]  # how many keys there are is not known beforehand
+
+
 def test_what_the_referee_is_told() -> None:
     assert parse("quantiles(x, [0.25, 0.5], bins=[0, 1, 2])").spec()["among"] is False
     assert parse("quantiles(x, [0.25, 0.5], bins=[0, 1, 2] among q)").spec()["among"] is True
@@ -109,3 +114,16 @@ def test_a_mean_of_few_people_promises_nothing_outside_of_its_range() -> None:
     few, many = (optimaldp.preview(asked, epsilon=1, n=n).sentences() for n in (2, 200))
     assert any("it is certain nowhere: no mean in the range is 15 away" in sentence for sentence in few)
     assert any("that is certain when the mean is at least 0.15 away" in sentence for sentence in many)
+
+
+@pytest.mark.parametrize(
+    ("bound", "people", "certain"),
+    [("4.5", 3, False), ("4.5", 4, True), ("1.5", 3, False), ("1.5", 4, True), ("5", 2, False), ("5", 3, True)],
+)
+def test_a_mean_is_certain_somewhere_if_the_range_goes_that_far(bound: str, people: int, certain: bool) -> None:
+    """Three people who cross the range of 4 move the mean by 12 / people: at most 3.5 from 4.5 or 1.5, just 4 from 5."""
+    setting = Setting(level("ln(3)"), SUBSTITUTION, people=people)
+    [said], figures = parse(f"mean(x, range=[1, 5]) >= {bound}").accuracy(setting).distance()
+    assert figures == {"mean_away": 12 / people}
+    assert ("that is certain when" in said) is certain
+    assert ("it is certain nowhere" in said) is not certain

@@ -84,6 +84,26 @@ def test_the_bound_for_very_many_options_lies_above_the_error_of_the_law(
     assert float(exact.error(300)) > 0
 
 
+@pytest.mark.parametrize("neighbours", [SUBSTITUTION, ADD_REMOVE])
+def test_up_to_sixty_options_a_preview_shows_the_error_itself(neighbours: Neighbours) -> None:
+    """So many are drawn by permute-and-flip, whose error stands beside ours; of more than sixty ours is a bound above it."""
+    setting = Setting(approximate(Epsilon.read("0.5")), neighbours)
+    for options in (60, 61):
+        question: Any = parse(f"winner(v, {[f'o{place}' for place in range(options)]})")
+        ours = question.accuracy(setting)
+        flipping = next(rival for rival in ours.rivals() if rival.name == "permute-and-flip").error(3)
+        assert (float(ours.error(3)) == pytest.approx(flipping, rel=1e-9)) is (options == 60)
+        assert float(ours.error(3)) >= flipping * (1 - 1e-9)
+
+
+def test_bins_that_are_missing_and_bins_that_are_half_named() -> None:
+    with pytest.raises(QuestionError, match="are missing"):
+        parse("median(x)")
+    for half in ("bins=[0, 1, 2], step=1", "range=[0, 2]", "bins=[0, 1, 2], range=[0, 2], step=1"):
+        with pytest.raises(QuestionError, match="is not one whole way to name the bins"):
+            parse(f"median(x, {half})")
+
+
 @pytest.mark.parametrize("predicate", [5, None, ["x = 1"], ""])
 @pytest.mark.parametrize("make", [threshold.count, threshold.share, threshold.majority, threshold.any_, threshold.all_])
 def test_what_is_no_text_is_no_condition(make: Any, predicate: Any) -> None:
@@ -102,3 +122,19 @@ def test_the_parameters_of_a_quantile_are_those_that_it_has() -> None:
     levels = ((Epsilon.read("0.5"), 3), (Epsilon.read("1"), 4))
     personal = question.mechanism(Setting(approximate(Epsilon.read("1")), SUBSTITUTION, people=7, levels=levels))
     assert personal.parameters() == {"bins": 5, "rank": "0.25", "share": "1", "levels": ["0.5", "1"]}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "epsilon", "name"),
+    [
+        (["0.5"], "1", "several ranks"),
+        (["0.1", "0.9"], "1", "several ranks"),
+        (["0.25", "0.5", "0.75"], "0.5", "quartiles jointly"),
+    ],
+)
+def test_the_parameters_of_several_quantiles(ranks: list[str], epsilon: str, name: str) -> None:
+    """A list of one rank has them too."""
+    question: Any = parse(f"quantiles(a, [{', '.join(ranks)}], range=[0, 60], step=1)")
+    made = question.mechanism(Setting(approximate(Epsilon.read(epsilon)), SUBSTITUTION))
+    assert made.name == name
+    assert made.parameters() == {"bins": 60, "ranks": ranks}

@@ -118,7 +118,7 @@ def test_the_sentence_of_an_accuracy() -> None:
     assert sentence(2 * MOST_PEOPLE) == "At this level the answer is not reliable at any margin."
 
 
-@pytest.mark.parametrize("rank", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(1)])
+@pytest.mark.parametrize("rank", [*map(Fraction, ("0.5", "0.25", "0.001", "0.9", "0.99", "0.999", "1"))])
 @pytest.mark.parametrize("bins", [1, 2, 9, 40])
 @pytest.mark.parametrize("margin", [1, 5])
 def test_the_made_up_spread_has_its_quantile_in_the_middle(rank: Fraction, bins: int, margin: int) -> None:
@@ -132,10 +132,19 @@ def test_the_made_up_spread_has_its_quantile_in_the_middle(rank: Fraction, bins:
     assert all(0 <= place < bins for place in people)
     if bins > 1 and rank < 1:
         assert wanted - before == margin
-    if bins == 40 and rank == Fraction(1, 2):
+    if bins == 40 and rank < 1:
         assert [people[middle + k] for k in (-3, -2, -1, 1, 2, 3)] == [2 * margin] * 6
         assert people[middle - 4] > 2 * margin  # the rest stands behind them
-        assert total == 2 * margin * 8 * 2
+        assert total == 2 * margin * 8 * math.ceil(1 / min(rank, 1 - rank))
+
+
+@pytest.mark.parametrize(("rank", "mirrored"), [("0.9", "0.1"), ("0.99", "0.01"), ("0.999", "0.001")])
+def test_a_high_quantile_is_as_reliable_as_the_low_one_that_mirrors_it(rank: str, mirrored: str) -> None:
+    setting = Setting(level(1), SUBSTITUTION)
+    high, low = (parse(f"quantile(a, {own}, range=[0, 9], step=1)").accuracy(setting) for own in (rank, mirrored))
+    assert high.reliable() == low.reliable()
+    for margin in (1, 5):
+        assert float(high.error(margin)) == pytest.approx(float(low.error(margin)), rel=1e-9)
 
 
 @pytest.mark.parametrize("bins", [[0, 1, 2], [0, 1, 2, 3]])

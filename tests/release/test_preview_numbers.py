@@ -104,6 +104,15 @@ def test_refusals() -> None:
         epsilon_for("majority(x)", n=1000, accuracy=2)
 
 
+def test_a_table_has_at_most_a_million_million_people() -> None:
+    most = 10**12
+    assert preview("majority(x)", epsilon=1, n=most).persons == most
+    assert preview("majority(x)", epsilon=1, margins=[most]).error(most) == 0
+    for more in ({"n": most + 1}, {"margins": [most + 1]}, {"level_sizes": {1: most + 1}}):
+        with pytest.raises(InputError, match=r"positive whole number|is not a number of people"):
+            preview("majority(x)", epsilon=1, **more)
+
+
 def test_views(tmp_path: Path) -> None:
     shown = odp.preview("compare(v, 'a<b', 'c')", epsilon=1, delta=Fraction(1, 10**6), n=500)
     assert "a&lt;b" in shown._repr_html_()

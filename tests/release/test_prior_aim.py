@@ -53,6 +53,9 @@ def test_a_release_names_its_average_and_is_verified_from_its_document(table: Pa
     assert document["mechanism"]["name"] == "prior optimum"
     assert document["aim"] == document["mechanism"]["aim"] == made.statement["aim"]
     assert len(document["mechanism"]["yes"]) == 5 * 8  # four strict people, seven others
+    wrong = float(Fraction(document["mechanism"]["average_error"]))
+    assert 0 < wrong < 0.5
+    assert made.statement["reliable"].startswith(f"Wrong in {100 * wrong:.3g} % of cases on average")
     assert "the least that is possible" in made.statement["reliable"]
     again = odp.verify(document)
     assert again.holds, again.failure

@@ -69,7 +69,8 @@ def _around(bins: int, middle: int, margin: int, rank: Fraction) -> tuple[int, i
         return max(0, math.ceil(margin * (2 * rank - 1) / (1 - rank))), 0
     if middle == 0:
         return 0, max(0, math.floor(margin * (1 - 2 * rank) / rank))
-    total = 2 * margin * (2 * _BINS_AROUND + 2) * math.ceil(1 / min(rank, max(1 - rank, Fraction(1, 20))))
+    rarer = min(rank, 1 - rank) if rank < 1 else rank  # of rank 1 nobody is above it
+    total = 2 * margin * (2 * _BINS_AROUND + 2) * math.ceil(1 / rarer)
     below = max(0, math.ceil(rank * total) - margin)
     return below, total - below - 2 * margin
 

@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 from universe import Table, add_remove_flips, disagreements, replaced, substitution_flips, tables
 
+from optimaldp.distances import covering
 from optimaldp.distances.covering import Covering, Kind
 from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.distances.several import (
@@ -26,6 +27,7 @@ from optimaldp.distances.several import (
 )
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
+from optimaldp.privacy.balls import Rational
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
@@ -133,6 +135,28 @@ def test_whole_plans_by_trying_them_all() -> None:
         assert program.whole_moves() == best
         improper += best < 100 and -(-program.real_moves() // 1) < best
     assert improper > 5  # plans in part are sometimes shorter by more than rounding
+
+
+@pytest.mark.parametrize(
+    ("program", "least"),
+    [
+        (Covering((10, 12), (Kind((6, 2), 4), Kind((3, 2), 1), Kind((1, 2), 1))), 6),  # 12 takes all six
+        (Covering((5, 9), (Kind((5, -2), 2), Kind((2, 1), 1), Kind((1, 3), 2))), math.inf),  # 9 is more than all gain
+    ],
+)
+def test_a_kind_that_is_used_up_is_not_asked_for_more(
+    program: Covering, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked for more than there are, it has to give them back, and so on without end."""
+    pivot, steps = covering._Program._pivot, list[int]()
+
+    def counted(solver: covering._Program, row: int, column: int, target: Rational) -> None:
+        steps.append(row)
+        assert len(steps) < 50
+        pivot(solver, row, column, target)
+
+    monkeypatch.setattr(covering._Program, "_pivot", counted)
+    assert program.real_moves() == least
 
 
 @pytest.mark.parametrize("asked", [*TWO_AMONG, *THREE])

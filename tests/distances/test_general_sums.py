@@ -44,6 +44,7 @@ def test_any_inequality_by_search(condition: LinearCondition, neighbours: Neighb
         others = [other for other in reachable if condition.holds(*other[:2]) is not truth]
         least = min((moved(table, other, replaced=replaced) for other in others), default=math.inf)
         assert condition.flips(*table, neighbours) == least, table
+        assert condition.moves(*table, neighbours) == (0 if truth else least), table
         signed[table] = condition.signed(*table, neighbours)
         assert (signed[table] > 0) is truth
         assert math.isinf(signed[table]) or least - 1 < abs(signed[table]) <= least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from optimaldp.questions import accuracy, parse
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.literals import read_edge, read_option
+from optimaldp.questions.rank_accuracy import _around
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 
@@ -138,3 +140,33 @@ def test_the_parameters_of_several_quantiles(ranks: list[str], epsilon: str, nam
     made = question.mechanism(Setting(approximate(Epsilon.read(epsilon)), SUBSTITUTION))
     assert made.name == name
     assert made.parameters() == {"bins": 60, "ranks": ranks}
+
+
+def test_whoever_is_not_asked_is_everybody_else_of_a_histogram() -> None:
+    question = parse("histogram(v, ['a', 'b', 'c'] among q)")
+    assert question.fold({0: 3, 1: 5, 4: 2, 7: 1}) == (3, 0, 2, 6)
+
+
+def test_the_two_first_options_of_an_election_are_the_opposites() -> None:
+    assert parse("winner(v, ['a', 'b', 'c'])").opposite_places() == (0, 1, "two options lead, nobody else has a vote")
+    assert parse("winner(v, ['a'])").opposite_places() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "example"),
+    [
+        ("mean(range=[1, 5]) >= 3", "does not have the parts that it needs", "mean(score, range=[1, 5]) >= 3.5"),
+        ("count(a) >", "does not compare its number with a bound", "count(age >= 65) >= 100"),
+        ("mean(x, range=[1, 5])", "does not compare its number with a bound", "mean(score, range=[1, 5]) >= 3.5"),
+    ],
+)
+def test_a_question_that_lacks_something_is_shown_one_of_its_kind(text: str, rule: str, example: str) -> None:
+    with pytest.raises(QuestionError) as caught:
+        parse(text)
+    assert rule in str(caught.value)
+    assert f"write for example {example}" in str(caught.value)
+
+
+def test_a_last_bin_of_a_low_rank_needs_nobody_below_it() -> None:
+    assert _around(3, 2, 4, Fraction(1, 4)) == (0, 0)
+    assert _around(3, 2, 4, Fraction(3, 4)) == (8, 0)

@@ -107,6 +107,9 @@ def test_how_far_off_a_quantile_is_next_to_others() -> None:
     assert question.accuracy(Setting(level(1), SUBSTITUTION)).distance() == ((), {})
     assert question.accuracy(Setting(level(1), SUBSTITUTION, people=9)).distance() == ((), {}), "fewer people than bins"
     assert question.accuracy(Setting(level(21), SUBSTITUTION, people=1000)).distance() == ((), {})
+    assert (
+        parse("median(x, range=[0, 90], step=1)").accuracy(Setting(level(1), SUBSTITUTION, people=1000)).distance()[0]
+    )
 
 
 def test_a_mean_of_few_people_promises_nothing_outside_of_its_range() -> None:

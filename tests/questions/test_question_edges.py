@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import accuracy, parse
 from optimaldp.questions.kinds import threshold
@@ -170,3 +170,15 @@ def test_a_question_that_lacks_something_is_shown_one_of_its_kind(text: str, rul
 def test_a_last_bin_of_a_low_rank_needs_nobody_below_it() -> None:
     assert _around(3, 2, 4, Fraction(1, 4)) == (0, 0)
     assert _around(3, 2, 4, Fraction(3, 4)) == (8, 0)
+
+
+def test_an_argument_that_is_named_twice_is_refused_by_its_name() -> None:
+    with pytest.raises(QuestionError, match="names range twice"):
+        parse("mean(x, range=[1, 5], range=[1, 9]) >= 3")
+
+
+def test_an_election_of_nobody_is_won_by_the_first_option() -> None:
+    """Their number is public, so nobody can come: the answer is the same in every table of nobody."""
+    levels = ((Epsilon.read("0.1"), 0), (Epsilon.read(1), 0))
+    setting = Setting(approximate(Epsilon.read(1)), Neighbours.SUBSTITUTION, 0, levels)
+    assert parse("winner(v, ['a', 'b', 'c'])").mechanism(setting).law(Table({})).probabilities() == [1, 0, 0]

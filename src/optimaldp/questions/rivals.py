@@ -84,9 +84,7 @@ def noise_on_count(epsilon: float) -> Rival:
 
 
 def _tail(rate: float, distance: float) -> float:
-    """P(noise >= distance) for two-sided geometric noise with ``P(z) ~ e^(-rate |z|)``, distance >= 1."""
-    if rate == 0:
-        return 0.5
+    """P(noise >= distance) for two-sided geometric noise with ``P(z) ~ e^(-rate |z|)``, distance >= 1; a half at rate 0."""
     return math.exp(-rate * distance) / (1 + math.exp(-rate))
 
 

@@ -281,3 +281,10 @@ def test_objects_in_pandas_are_cells_too() -> None:
     assert count_people(frame, Tally((Condition("x = true"),))).counts == (1, 10)
     assert count_people(frame, Tally((Condition("x = date '2020-01-31'"),))).counts == (1, 10)
     assert count_people(frame, Tally((Condition("x is null"),))).counts == (4, 7)
+
+
+def test_everybody_in_a_file_of_one_column(tmp_path: Path) -> None:
+    """The question names no column, and there is no second one to count by."""
+    alone = tmp_path / "alone.csv"
+    alone.write_text("age\n1\n\n70\n")
+    assert count_people(alone, Tally((Condition("*"),))).counts == (3, 0)

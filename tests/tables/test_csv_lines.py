@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import TableError
@@ -60,6 +60,9 @@ def test_the_rules_of_a_line(line: bytes, cells: list[bytes]) -> None:
 
 
 @CALM
+@example(
+    lines=[b"b\r", b'""b\r\r', b'"""a"\r\r', b""], ends=b"\n", final=True
+)  # a quote before two returns closes nothing
 @given(lines=LINES, ends=st.sampled_from([b"\n", b"\r\n"]), final=st.booleans())
 def test_arrays_cut_lines_as_the_rules_do(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bytes, final: bool

@@ -211,3 +211,17 @@ def test_decimals_whose_products_do_not_fit_are_refused_before_they_are_read() -
     with pytest.raises(QuestionError, match="too large for the engine"):
         count_people(table, Tally((Steps("x", F(-far), F(far), F(1)),)))
     assert count_people(table, Tally((Steps("x", F(0), F(far), F(1)),))).cells == {1: 1, far: 1}
+
+
+def test_a_moment_on_an_edge_is_in_the_bin_that_the_edge_begins() -> None:
+    days = [datetime.date(2024, month, 1) for month in (1, 2, 3)]
+    table = pa.table({"day": [*days, None], "time": [*(datetime.datetime(d.year, d.month, d.day) for d in days), None]})
+    for column in ("day", "time"):
+        assert count_people(table, Tally((Bins(column, tuple(days)),))).cells == {0: 1, 1: 2, 2: 1}
+
+
+def test_edges_beyond_the_largest_number_of_a_column() -> None:
+    table = pa.table({"x": pa.array([5, 2**63 - 1, None], pa.int64())})
+    for beyond in (2**63, 2**63 + 5, 2**64):
+        assert count_people(table, Tally((Bins("x", (F(0), F(7), F(beyond))),))).cells == {0: 1, 1: 1, 2: 1}
+        assert count_people(table, Tally((Bins("x", (F(0), F(beyond), F(2 * beyond))),))).cells == {0: 2, 2: 1}

@@ -84,6 +84,10 @@ class BinAnswer(str):
         made.low, made.high = low, high
         return made
 
+    def __getnewargs__(self) -> tuple[str, Edge, Edge]:  # type: ignore[override]
+        """What it is made of again elsewhere: a text alone would lack its edges."""
+        return str(self), self.low, self.high
+
 
 class BinNames(Sequence[str]):
     """The names of all bins, made when they are looked at."""

@@ -174,7 +174,10 @@ def complaint(problem: Problem) -> str:
     fixed = problem.fixed
     if problem.boundary is not None:
         if found.status != "optimal":
-            return "" if len(problem.answers) > 2 and found.witness.get("reason") else f"a rule is {found.status}"
+            # Where an epsilon is infinite every probability below 1 may be allowed and 1 itself not: nothing is best.
+            bounds = [bound for level in problem.graph.levels for bound in getattr(level, "bounds", ())]
+            may_lack = len(problem.answers) > 2 or any(bound.epsilon.infinite for bound in bounds)
+            return "" if may_lack and found.witness.get("reason") else f"a rule is {found.status}"
         fixed = {v: found.mechanism.rows.row(v) for v in np.flatnonzero(found.certificate.proof.given).tolist()}
     try:
         return contradiction(problem, found, MixedOracle(problem, fixed))

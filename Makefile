@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers docs site studio trace clean setup
+.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers docs site studio trace proofs proofs-check clean setup
 
 setup: $(STAMP)
 
@@ -78,6 +78,14 @@ docs: $(STAMP) site
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
+
+# The machine-checked theorems (Debian's coq package is enough; without coqc both targets say so and do nothing): compile them, and
+# check what they rest on, that our own functions still compute the values in them, and every proof again by a second checker.
+proofs: $(STAMP)
+	$(BIN)/python -m tools.proofs build
+
+proofs-check: $(STAMP)
+	$(BIN)/python -m tools.proofs check
 
 # Which packages six real calls pass through; docs/architecture.md has the pictures.
 trace: $(STAMP)

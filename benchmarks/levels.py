@@ -53,7 +53,7 @@ class Study:
     @property
     def left_out(self) -> Callable[[Any], Any]:
         without = level_sizes(self.least, [(0.0, self.strict), (1.0, self.people - self.strict)])
-        return without.typical if self.weightless else self.asked.strict_left_out
+        return without.weighted if self.weightless else self.asked.strict_left_out
 
 
 STUDIES = (
@@ -122,9 +122,9 @@ def rows() -> Iterator[Row]:
 def _as_reported(study: Study, best: float) -> Iterator[Row]:
     asked, near = study.asked, Votes(study.asked, study.chance, study.near)
     kinds = {
-        "every table (balanced)": near.average(asked.every_table),
+        "every table (balanced)": near.average(asked.balanced),
         "strict left out": near.average(study.left_out),
-        "typical (weighted votes)": near.average(asked.typical),
+        "typical (weighted votes)": near.average(asked.weighted),
         "least possible (LP)": best if study.near is None else near.least_average(),
     }
     some = "all votes" if study.near is None else f"votes within {study.near} of the middle"
@@ -136,10 +136,10 @@ def _as_reported(study: Study, best: float) -> Iterator[Row]:
 def _compared(study: Study, best: float) -> Iterator[Row]:
     asked, chance = study.asked, study.chance
     task = f"average error, {study.strict} strict of {study.people}"
-    typical = asked.average(asked.typical, chance)
+    typical = asked.average(asked.weighted, chance)
     # Where many are strict and the bound is no majority the votes are not symmetric, and weighing them is 11 % off.
     yield at_most(task, typical, "least possible (LP)", best, 1.12, unit="", note="typical")
-    yield at_most(task, typical, "every table (balanced)", asked.average(asked.every_table, chance), 1, unit="")
+    yield at_most(task, typical, "every table (balanced)", asked.average(asked.balanced, chance), 1, unit="")
     yield at_most(task, typical, "strict left out", asked.average(asked.strict_left_out, chance), 1, unit="")
     yield at_most(task, typical, "sampled (Jorgensen et al.)", asked.average(asked.sampled, chance), 1, unit="")
     cap, capped = asked.best_cap(chance)
@@ -152,7 +152,7 @@ def _large() -> Iterator[Row]:
     asked = level_sizes(500_001, [(0.1, 100_000), (1.0, 900_001)])
     cap, capped = asked.best_cap(0.5)
     task, note = "average error, 100,000 strict of 1,000,001", f"typical, levels cut to {cap:.2g}"
-    yield at_most(task, capped, "typical without a cap", asked.average(asked.typical, 0.5), 0.2, unit="", note=note)
+    yield at_most(task, capped, "typical without a cap", asked.average(asked.weighted, 0.5), 0.2, unit="", note=note)
     # Tables of a million people are thinned, each level in its own way: averages are right to about half a percent.
     yield at_most(
         task, capped, "strictest for all", asked.average(asked.strictest_for_all, 0.5), 1.01, unit="", note=note
@@ -168,14 +168,14 @@ def coin_average(asked: LevelSizes, error: Callable[[Any], Any], margin: int) ->
 def _at_a_margin() -> Iterator[Row]:
     """The other way round: at the hardest table of a margin the balanced boundary is the better one."""
     asked = level_sizes(501, [(0.1, 100), (1.0, 901)])
-    ours, theirs = (asked.worst_at(error, _MARGIN) for error in (asked.every_table, asked.typical))
+    ours, theirs = (asked.worst_at(error, _MARGIN) for error in (asked.balanced, asked.weighted))
     task = f"worst error at margin {_MARGIN}, 100 strict of 1001"
     yield at_most(task, ours, "typical (weighted votes)", theirs, 1, unit="", note="every table")
     few = level_sizes(501, [(0.1, 21), (1.0, 980)])
     for name, average in (("all choices of who says yes", few.average_at), ("strict people as fair coins", None)):
         balanced, typical, left_out = (
             coin_average(few, error, _MARGIN) if average is None else average(error, _MARGIN)
-            for error in (few.every_table, few.typical, few.strict_left_out)
+            for error in (few.balanced, few.weighted, few.strict_left_out)
         )
         task = f"average error at margin {_MARGIN}, 21 strict of 1001"
         yield at_most(task, typical, "every table (balanced)", balanced, 1, unit="", note=f"typical; {name}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.report import Row, at_most, best_time
 from optimaldp.asking.previewing import preview
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.asking.simulate import release_many
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table

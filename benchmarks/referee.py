@@ -68,7 +68,7 @@ def _examine(name: str) -> None:
     import optimaldp.certify.quantile
     import optimaldp.histograms.release
     import optimaldp.laws.quantile  # noqa: F401
-    from optimaldp.asking.promise import read_release_level
+    from optimaldp.asking.request import read_release_level
     from optimaldp.certify.questions import examine_release
     from optimaldp.laws.setting import Setting
     from optimaldp.privacy import Epsilon, Neighbours

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.report import Row
-from optimaldp.asking.promise import read_release_level
-from optimaldp.asking.waiting import Clock
+from optimaldp.asking.corridor import Clock
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours

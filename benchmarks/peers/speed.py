@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify.questions import certify, draw
 from optimaldp.histograms import private_histogram
 from optimaldp.laws.setting import Setting, Table
@@ -28,7 +28,7 @@ _STARTS = 5
 _OURS = """
 import optimaldp
 from optimaldp.questions import parse
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify.questions import certify, draw
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours

@@ -1,9 +1,9 @@
 """Personal levels: two aims.
 
 A thousand and one people vote; twenty asked for much more privacy (ε = 0.1) than the others (ε = 1). Both aims keep
-everybody's own level. The *typical* aim weighs each vote by its level: on average over who is strict it is nearly as good as
-if nobody were. Where all twenty stand on the winning side it hardly hears them, and fails until the others decide alone. The
-aim *every table* is never worse than the strictest level for everybody, and pays for that at each typical table.
+everybody's own level. The *typical* aim has the least average error over votes by fair coins: nearly as good as if nobody were
+strict. Where all twenty stand on the winning side it hears them less, and is wrong more often than not at small margins. The aim
+*every table* is never worse than the strictest level for everybody, and pays for that at each typical table.
 """
 
 from __future__ import annotations

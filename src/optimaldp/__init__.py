@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.quantile import median as median
     from optimaldp.questions.kinds.quantile import quantile as quantile
     from optimaldp.questions.kinds.quantiles import quantiles as quantiles
+    from optimaldp.questions.kinds.ratio import ratio as ratio
+    from optimaldp.questions.kinds.sum import sum_ as sum_
     from optimaldp.questions.kinds.threshold import all_ as all_
     from optimaldp.questions.kinds.threshold import any_ as any_
     from optimaldp.questions.kinds.threshold import count as count
@@ -58,11 +60,12 @@ if TYPE_CHECKING:
     from optimaldp.reporting.report import write_report
     from optimaldp.sanitising import bins as bins
     from optimaldp.sanitising import sanitise as sanitise
+    from optimaldp.tables.describing import describe as describe
 
     open = open_table
     report = write_report
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # public name -> (module, attribute); an attribute of None means the module itself
 _NAMES: dict[str, tuple[str, str | None]] = {
@@ -98,6 +101,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "compare": ("optimaldp.questions.kinds.compare", "compare"),
     "top": ("optimaldp.questions.kinds.top", "top"),
     "winner": ("optimaldp.questions.kinds.winner", "winner"),
+    "crosstab": ("optimaldp.questions.kinds.crosstab", "crosstab"),
     "histogram": ("optimaldp.questions.kinds.histogram", "histogram"),
     "median": ("optimaldp.questions.kinds.quantile", "median"),
     "quantile": ("optimaldp.questions.kinds.quantile", "quantile"),
@@ -105,12 +109,15 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "ledger": ("optimaldp.ledger", None),
     "Budget": ("optimaldp.ledger", "Budget"),
     "open": ("optimaldp.asking.session", "open_table"),
+    "describe": ("optimaldp.tables.describing", "describe"),
     "release": ("optimaldp.asking.releasing", "release"),
     "release_many": ("optimaldp.asking.simulate", "release_many"),
     "preview": ("optimaldp.asking.previewing", "preview"),
     "epsilon_for": ("optimaldp.asking.choosing_epsilon", "epsilon_for"),
     "keys": ("optimaldp.questions.kinds.keys", "keys"),
     "mean": ("optimaldp.questions.kinds.mean", "mean"),
+    "ratio": ("optimaldp.questions.kinds.ratio", "ratio"),
+    "sum_": ("optimaldp.questions.kinds.sum", "sum_"),
     "report": ("optimaldp.reporting.report", "write_report"),
     "Release": ("optimaldp.asking.result", "Release"),
     "Preview": ("optimaldp.asking.preview_result", "Preview"),

@@ -18,10 +18,20 @@ class OptimalDPError(Exception):
 def shorten(value: object) -> str:
     """Return a one-line ``repr`` of *value*, cut to a readable length."""
     # A number of a file is shown as the file has it, not as Python writes decimals.
-    text = str(value) if isinstance(value, Decimal) or (isinstance(value, str) and not value) else repr(value)
+    try:
+        text = str(value) if isinstance(value, Decimal) or (isinstance(value, str) and not value) else repr(value)
+    except ValueError:  # Python refuses to print whole numbers of more than 4,300 digits
+        text = f"a {type(value).__name__} that is too long to print"
     text = " ".join((text or "''").split())
     # Both ends: the end of a path says more than its beginning.
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 2 + 1 :]}"
+
+
+def printable(text: str) -> str:
+    """The text with what would steer a terminal written out: names of columns come from files."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text)
 
 
 class InputError(OptimalDPError, ValueError):
@@ -34,7 +44,7 @@ class InputError(OptimalDPError, ValueError):
         self.remedy = remedy
         way_out = f"; {remedy.rstrip('.')}" if remedy else ""
         end = "" if way_out.endswith("?") else "."
-        super().__init__(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}{end}")
+        super().__init__(printable(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}{end}"))
 
 
 class LevelError(InputError):
@@ -129,6 +139,10 @@ class BudgetError(LedgerError):
 
 class PaidRepeatWarning(UserWarning):
     """A question that was paid for already is about to be paid for again. As an error it stops the question before it is."""
+
+
+class ReadingWarning(UserWarning):
+    """A column is read in a way that nobody declared, or each row is taken for a person though a column names persons."""
 
 
 class MissingExtraError(OptimalDPError, ImportError):

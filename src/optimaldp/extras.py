@@ -17,6 +17,7 @@ EXTRAS = {
     "matplotlib": "plots",
     "starlette": "studio",
     "uvicorn": "studio",
+    "ibis": "ibis",
     "pyspark": "spark",
     "sqlalchemy": "postgres",
     "psycopg": "postgres",

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking import preparing, waiting
+from optimaldp.asking import corridor, releasing
 from optimaldp.errors import InputError, QuestionError, ReleaseError, TableError
 from optimaldp.tables.arrow_feed import DatasetFeed
 
@@ -22,7 +22,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []
     clock = iter([100.0, 103.25, *[200.0] * 20])
     # In that module alone: other tests may have left threads that sleep now and then.
-    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=waited.append))
+    monkeypatch.setattr(corridor, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=waited.append))
     return waited
 
 
@@ -41,7 +41,7 @@ def test_a_failure_after_reading_waits_too(where: str, slept: list[float], monke
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError("Zyzzogeton")
 
-    target = (DatasetFeed, "fetch") if where == "reading" else (preparing, "certify")
+    target = (DatasetFeed, "fill") if where == "reading" else (releasing, "certify")
     monkeypatch.setattr(*target, fails)
     with pytest.raises((ReleaseError, TableError)) as caught:
         odp.release(TABLE, "majority(smokes = 'yes')", epsilon=1, answer_after=2)

@@ -201,7 +201,7 @@ def test_groups_that_spend_too_much_together_are_not_certified(
     def whole(epsilon: Any, delta: Any, relation: Any, *, public_groups: bool) -> GroupLevel:
         return GroupLevel(epsilon, delta, odp.privacy.Neighbours.ADD_REMOVE)
 
-    monkeypatch.setattr("optimaldp.asking.inside_groups.level_of_each_group", whole)
+    monkeypatch.setattr("optimaldp.asking.request.level_of_each_group", whole)
     forged = copy.deepcopy(documents["by group"])
     forged["mechanism"] |= {"epsilon": "1", "delta": "1e-06"}
     report = odp.verify(forged)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from pathlib import Path
 
-import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import Ask
 from optimaldp.asking.level_tables import level_tables
 from optimaldp.designing.level_prior import prior_optimum
+from optimaldp.distances.linear import share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.public_error import expected_error
 from optimaldp.laws.level_accuracy import level_sizes
-from optimaldp.laws.setting import Table
+from optimaldp.laws.personal import chosen_law, everybody_sides
+from optimaldp.laws.setting import Aim, Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 
@@ -38,10 +40,16 @@ def test_the_numbers_are_those_of_the_closed_forms() -> None:
     made = dict(odp.preview("majority(x)", epsilon=1, level_sizes=SIZES, margins=[15]).to_document()["error"])
     margins = odp.preview("majority(x)", epsilon=1, level_sizes=SIZES, margins=[15]).margins
     place = margins.index(15)
-    assert made["every table, worst"][place] == pytest.approx(math.exp(-1.4) / (1 + math.exp(0.1)))
+    assert made["every table, worst"][place] == pytest.approx(math.exp(-1.5) / (1 + math.exp(-0.1)))
     assert made["strictest for all"][place] == pytest.approx(math.exp(-1.4) / (1 + math.exp(0.1)))
-    # All twenty strict people say yes, 495 of the others: W = 0.1 * 10 + (495 - 490.5)
-    assert made["typical, worst"][place] == pytest.approx(math.exp(-(0.1 * 10 + 495 - 490.5)) / 2)
+    # All twenty strict people say yes, 495 of the others: the worst table of the typical law.
+    law = chosen_law(
+        share_condition(">", Fraction(1, 2)), ((Epsilon.read("0.1"), 20), (Epsilon.read(1), 981)), Aim.TYPICAL
+    )
+    rows = [(Epsilon.read("0.1"), 20, 0, 0), (Epsilon.read(1), 495, 486, 0)]
+    with precision(100):
+        wrong = everybody_sides(share_condition(">", Fraction(1, 2)), rows, law)[1]
+    assert made["typical, worst"][place] == pytest.approx(float(wrong))
     assert (
         made["typical, average"][place] < made["strict left out, average"][place] < made["every table, average"][place]
     )
@@ -52,12 +60,23 @@ def test_levels_are_cut_to_the_epsilon_of_the_release() -> None:
     assert [name for name, _ in made.series] == ["optimaldp"]
 
 
-def test_a_cap_is_offered_where_it_helps() -> None:
-    large = odp.preview("majority(x)", epsilon=1, level_sizes={0.1: 100_000, 1: 900_001})
-    assert any("looser levels are cut" in note for note in large.notes)
-    small = odp.preview("majority(x)", epsilon=1, level_sizes=SIZES)
-    assert not any("looser levels are cut" in note for note in small.notes)
-    assert any("disagree" in note for note in small.notes)
+def test_the_choice_the_average_and_the_coin_are_shown() -> None:
+    large = odp.preview("majority(x)", epsilon=1, level_sizes={0.1: 1000, 1: 999_000})
+    assert float(large.more["mechanism"]["cap"]) < 0.5
+    shown = odp.preview("majority(x)", epsilon=2, level_sizes={0.1: 10, 0.2: 20, 0.5: 50, 1: 200, 2: 721})
+    averages = shown.more["average_error"]
+    assert averages["typical"] == min(averages.values())
+    assert averages["typical"] < 0.65 * averages["weighted votes"]
+    law, coin = shown.more["mechanism"], shown.more["never_worse_than_a_coin_from"]
+    assert law["name"] == "hedged votes"
+    assert law["alpha"] == "0.1"
+    # Both layers lie on one side of every count of yes that is half of the width away.
+    assert 1 < coin <= float(law["M"]) / 2 + 1
+    assert any(f"from a margin of {coin} the answer is never worse than a coin" in note for note in shown.notes)
+    every = odp.preview("majority(x)", epsilon=2, level_sizes={0.1: 10, 2: 721}, aim="every table")
+    assert every.more["never_worse_than_a_coin_from"] == 1
+    assert every.more["mechanism"] == {"name": "fair levels", "law": 2, "alpha": "0.1"}
+    assert any("disagree" in note for note in every.notes)
 
 
 KINDS = {
@@ -78,7 +97,7 @@ FEW = ((Epsilon.read("0.3"), 2), (Epsilon.read("1"), 5))
 
 def wrong(question: str, aim: str, delta: str, yes: tuple[int, ...]) -> tuple[int, bool, float]:
     """The margin, whether most are in the first place, and the error by the law of a release: one made-up table."""
-    request = Draft(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
+    request = Ask(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
     asked, cells = request.question, KINDS[question]
     by_level = tuple((e, {cells[0]: y, cells[1]: n - y}) for (e, n), y in zip(FEW, yes))
     table = Table({cells[0]: sum(yes), cells[1]: 7 - sum(yes)}, by_level)
@@ -118,7 +137,7 @@ def test_every_kind_shows_averages_and_worst_cases_of_its_own_law(question: str,
 
 @pytest.mark.parametrize(("strict", "loose"), [(20, 981), (100, 901), (5000, 5001)])
 def test_laws_at_some_tables_give_the_curves_of_the_closed_forms(strict: int, loose: int) -> None:
-    request = Draft("majority(x)", epsilon=1, levels="level").request()
+    request = Ask("majority(x)", epsilon=1, levels="level").request()
     tables = level_tables(request, ((Epsilon.read("0.1"), strict), (Epsilon.read("1"), loose)))
     assert tables is not None
     closed = level_sizes(tables.least, [(0.1, strict), (1.0, loose)])
@@ -195,17 +214,3 @@ def test_a_prior_compares_all_averages() -> None:
         odp.preview("majority(x)", epsilon=1, level_sizes=SIZES, aim={"prior": 0.3})
     alone = odp.preview("majority(x)", epsilon="ln(3)", level_sizes={"ln(3)": 5}, aim={"prior": 0.3})
     assert alone.series[0][0] == "least average, average"
-
-
-@pytest.mark.parametrize(("strict", "loose", "warned"), [(20_000, 20_001, True), (100, 901, False), (20, 981, False)])
-def test_a_release_of_a_large_table_names_the_epsilon_that_is_right_more_often(
-    strict: int, loose: int, warned: bool
-) -> None:
-    table = pyarrow.table({"x": ["yes"] * (strict + loose), "level": ["0.1"] * strict + ["1"] * loose})
-    made = odp.release(table, "majority(x = 'yes')", epsilon=1, levels="level")
-    assert any("looser levels are cut" in words for words in made.warnings) is warned
-    if warned:  # the rule of thumb agrees with the averages
-        asked = level_sizes((strict + loose) // 2 + 1, [(0.1, strict), (1.0, loose)])
-        assert asked.best_cap(0.5)[1] < 0.5 * asked.average_typical(0.5)
-        every = odp.release(table, "majority(x = 'yes')", epsilon=1, levels="level", aim="every table")
-        assert not any("looser levels" in words for words in every.warnings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.errors import LevelError
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking import releasing
+from optimaldp.asking import statements
 from optimaldp.laws.setting import Table
 from optimaldp.tables import Counted, open_source
 
@@ -68,8 +68,8 @@ def test_the_search_would_find_it() -> None:
 
 def test_a_statement_is_made_once_and_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    true = releasing.statement
-    monkeypatch.setattr(releasing, "statement", lambda prepared: (made.append(prepared), true(prepared))[1])
+    true = statements.statement
+    monkeypatch.setattr(statements, "statement", lambda prepared: (made.append(prepared), true(prepared))[1])
     release = odp.release(TABLE, ASKED[0][0], epsilon=1)
     assert str(release.answer) in repr(release)
     assert made == []
@@ -79,8 +79,8 @@ def test_a_statement_is_made_once_and_only_when_it_is_asked_for(monkeypatch: pyt
 
 def test_warnings_are_made_once_and_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    true = releasing.cautions
-    monkeypatch.setattr(releasing, "cautions", lambda *public: (made.append(public), true(*public))[1])
+    true = statements.cautions
+    monkeypatch.setattr(statements, "cautions", lambda *public: (made.append(public), true(*public))[1])
     release = odp.release(TABLE, ASKED[0][0], epsilon=11, delta=0.01)
     assert made == []
     assert [text.split(" is ")[0] for text in release.warnings] == ["epsilon 11", "delta 0.01"]

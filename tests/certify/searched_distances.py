@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from optimaldp.certify.findings import Finding
 from optimaldp.certify.votes.meaning import Table
-from optimaldp.certify.votes.search import neighbours_of, tables
+from optimaldp.certify.votes.top import neighbours_of, tables
 from optimaldp.privacy import Neighbours
 
 Truth = Callable[[Table], bool]

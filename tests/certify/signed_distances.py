@@ -9,7 +9,7 @@ from fractions import Fraction
 from optimaldp.certify.exponentials import Exponentials, close
 from optimaldp.certify.findings import Finding, same
 from optimaldp.certify.votes.meaning import Inequality, Table
-from optimaldp.certify.votes.search import neighbours_of, tables
+from optimaldp.certify.votes.top import neighbours_of, tables
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number

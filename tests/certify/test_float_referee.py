@@ -11,10 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_mechanisms import verify_given as verify
 
-from optimaldp.certify.graphs.double_double import parts_below, two_product, two_sum
 from optimaldp.certify.graphs.floats import Promises, SmallSides, float_stages
 from optimaldp.certify.graphs.privacy import check_exactly, check_privacy
-from optimaldp.certify.graphs.rounding import decimal_above, float_above, float_below, log_above
+from optimaldp.certify.graphs.rounding import (
+    decimal_above,
+    float_above,
+    float_below,
+    log_above,
+    parts_below,
+    two_product,
+    two_sum,
+)
 from optimaldp.certify.graphs.trees import add_up
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows, TwoSides

@@ -13,7 +13,6 @@ import signed_distances as signed_referee
 from searched_distances import examine_distance
 from signed_distances import examine_signed_distance, examine_signed_law
 
-from optimaldp.certify.votes import balanced as balanced_referee
 from optimaldp.certify.votes import (
     count_of,
     examine_balanced,
@@ -22,8 +21,9 @@ from optimaldp.certify.votes import (
     mean_of,
     share_of,
 )
+from optimaldp.certify.votes import everybody as balanced_referee
 from optimaldp.certify.votes import weighted as weighted_referee
-from optimaldp.certify.votes.search import neighbours_of, tables
+from optimaldp.certify.votes.top import neighbours_of, tables
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.setting import Aim

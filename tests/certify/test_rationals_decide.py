@@ -10,7 +10,6 @@ import pytest
 from small_lines import HALF, ONE, QUARTER, THIRD, ZERO, graph_of, line_of
 
 from optimaldp.certify.closeness import _MOST_BITS, _gaussian_pair, least_ratio
-from optimaldp.certify.graphs.grouping import first_of_each, group
 from optimaldp.certify.graphs.pairs import check_pair, promised_above
 from optimaldp.certify.graphs.privacy import (
     check_exactly,
@@ -20,6 +19,7 @@ from optimaldp.certify.graphs.privacy import (
     keeps,
     row_fault,
 )
+from optimaldp.certify.graphs.rounding import first_of_each, group
 from optimaldp.errors import GraphError, LevelError, MechanismError
 from optimaldp.graphs import DatasetGraph, NumberNames
 from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides

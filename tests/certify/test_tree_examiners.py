@@ -14,10 +14,8 @@ from optimaldp.certify.graphs import loops
 from optimaldp.certify.graphs.given import given_rows
 from optimaldp.certify.graphs.long_rows import LongRows
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.prefix_sums import PrefixSums, number_above, number_below
-from optimaldp.certify.graphs.prefixes import Prefix, prefixes
+from optimaldp.certify.graphs.prefix_sums import Prefix, PrefixSums, ShortGaps, number_above, number_below, prefixes
 from optimaldp.certify.graphs.privacy import check_privacy
-from optimaldp.certify.graphs.short_gaps import ShortGaps
 from optimaldp.designing import solve
 from optimaldp.graphs import Preferences
 from optimaldp.graphs.problem import Problem

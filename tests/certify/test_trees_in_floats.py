@@ -10,7 +10,7 @@ from small_walks import UNIT
 
 from optimaldp.certify.graphs.float_trees import FloatTrees, _Sums
 from optimaldp.certify.graphs.given import GivenRows
-from optimaldp.certify.graphs.prefixes import Prefix
+from optimaldp.certify.graphs.prefix_sums import Prefix
 from optimaldp.certify.graphs.tree_loop import _settle
 from optimaldp.certify.graphs.trees import ENDLESS, TINY
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences

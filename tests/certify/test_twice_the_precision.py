@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from small_sides import LARGEST
 
-from optimaldp.certify.graphs.double_double import parts_below, two_product, two_sum
 from optimaldp.certify.graphs.edge_loop import (
     _holds,
     _product_error,
@@ -22,6 +21,9 @@ from optimaldp.certify.graphs.rounding import (
     float_above,
     float_below,
     log_above,
+    parts_below,
+    two_product,
+    two_sum,
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from optimaldp.certify.graphs import loops
-from optimaldp.certify.graphs.files import _compared
 from optimaldp.certify.graphs.loops import Loop
 from optimaldp.certify.graphs.verdict import Verdict
 
@@ -46,21 +45,9 @@ def test_how_a_verdict_was_proven():
     ]
     assert verdict(epsilon=math.inf).to_document()["epsilon"] == "inf"
     assert verdict().to_document() == {
-        "private": True, "worst_edge": ["u", "v"], "epsilon": 1.0, "optimal": True, "gap": 0.0, "reason": "so",
+        "private": True, "worst_edge": ["u", "v"], "epsilon": 1.0, "optimal": True, "proof": "exact", "claim": None,
+        "gap": 0.0, "reason": "so",
     }  # fmt: skip
     assert verdict(worst_edge=None).to_document()["worst_edge"] == []
     assert dict(verdict(gap=0.00123456).details())["gap"] == "0.00123"
     assert dict(verdict(gap=None).details())["gap"] == ""
-
-
-def test_what_a_file_claims_is_compared():
-    unproven = verdict(optimal=None, gap=None)
-    assert _compared(unproven, "optimal", "exact").optimal is False
-    told = _compared(unproven, "optimal", "floating-point")
-    assert told.optimal is None
-    assert "was not checked" in told.reason
-    assert _compared(unproven, None, "exact") is unproven
-    assert _compared(verdict(), "optimal", "exact") == verdict()
-    assert _compared(verdict(private=False, optimal=None), "optimal", "exact").optimal is None
-    assert "proves the mechanism optimal" in _compared(verdict(), "infeasible", None).reason
-    assert "says nothing of the kind" in _compared(unproven, "no-optimum", None).reason

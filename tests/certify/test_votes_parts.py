@@ -11,8 +11,9 @@ import pytest
 from refusals import refusal
 
 from optimaldp.certify.questions.referee import examine_prior
-from optimaldp.certify.votes import balanced, count_of, examine_balanced, examine_weighted, mean_of, share_of, weighted
-from optimaldp.certify.votes.balanced import _error, _placed, _rises, _stretched, agrees_balanced
+from optimaldp.certify.votes import count_of, examine_balanced, examine_weighted, mean_of, share_of, weighted
+from optimaldp.certify.votes import everybody as balanced
+from optimaldp.certify.votes.everybody import _error, _placed, _rises, _stretched, agrees_balanced
 from optimaldp.certify.votes.meaning import Inequality
 from optimaldp.certify.votes.top import _leaders, examine_leading, examine_top
 from optimaldp.certify.votes.weighted import _one_person_at_most_one, _weights, agrees_weighted, probes

@@ -19,7 +19,7 @@ from optimaldp.certify.votes import (
     mean_of,
     share_of,
 )
-from optimaldp.certify.votes.balanced import Votes
+from optimaldp.certify.votes.everybody import Votes
 from optimaldp.certify.votes.meaning import Table
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.distances.mean import MeanBound, sparse_counts

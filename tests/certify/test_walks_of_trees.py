@@ -11,8 +11,7 @@ from small_walks import LEVELS, UNIT, VALUES, sides
 from optimaldp.certify.graphs.bounds import STEEP, Walk, step_above
 from optimaldp.certify.graphs.float_trees import _LevelTable, _padded
 from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.prefix_sums import number_above, number_below
-from optimaldp.certify.graphs.short_gaps import ShortGaps
+from optimaldp.certify.graphs.prefix_sums import ShortGaps, number_above, number_below
 from optimaldp.certify.graphs.tree_loop import _walk_gap
 from optimaldp.certify.graphs.trees import ENDLESS
 from optimaldp.errors import LevelError

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from small_lines import HALF, ONE, QUARTER, ZERO, graph_of, line_of
 
-from optimaldp.certify.graphs.duals import _implies, promises, proven_bound
+from optimaldp.certify.graphs.duals import HeldPromises, _implies, proven_bound
 from optimaldp.certify.graphs.given import (
     given_rows,
 )
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.prefixes import Prefix
+from optimaldp.certify.graphs.prefix_sums import Prefix
 from optimaldp.certify.graphs.shared_trees import SharedTrees
 from optimaldp.errors import CertificateError
 from optimaldp.graphs import Preferences
@@ -26,7 +26,7 @@ from optimaldp.privacy.balls import Ball, ball, precision
 
 
 def bound_of(multipliers, *, levels, event=(0,), given=None, answers=2, vertex=1, edges=((0, 1),)):
-    held = promises(graph_of(3, edges, levels))
+    held = HeldPromises(graph_of(3, edges, levels))
     proof = DualProof(vertex, event, ZERO, tuple(multipliers))
     return proven_bound(proof, held, answers, lambda v: (given or {}).get(v))
 
@@ -84,7 +84,7 @@ def test_a_dual_uses_promises_that_hold():
 
 
 def test_of_parallel_edges_the_strictest_promise_counts():
-    held = promises(
+    held = HeldPromises(
         graph_of(2, [(0, 1), (1, 0), (0, 1)], [level("ln(3)"), level("ln(2)"), level("ln(4)", "0.1")], [0, 1, 2])
     )
     proof = DualProof(1, (0,), ZERO, ((EventConstraint(0, 1, (0,)), ONE),))

@@ -33,8 +33,9 @@ def test_rows_fixed_by_the_problem():
     assert allowed.of.tolist() == [0, -1, 1, 0]
     assert [allowed.row(v) for v in range(4)] == [row, None, other, row]
     assert given_rows(mechanism, None, None).of.tolist() == [-1] * 4
+    assert given_rows(mechanism, None, "fair").of.tolist() == [-1] * 4
     with pytest.raises(ProblemError, match="is not a rule"):
-        given_rows(mechanism, None, "fair")
+        given_rows(mechanism, None, "tilted")
 
 
 def test_a_row_for_each_preference_on_its_boundary():

@@ -214,6 +214,15 @@ def test_a_parallel_edge_adds_its_promise():
 
 def test_a_verdict_reads_well():
     verdict = verify(line_optimum(START, 4, TWO, NOTHING), line_certificate(4))
-    assert repr(verdict).startswith("Verdict(private, optimal, proven exactly, least epsilon 0.693147")
-    assert list(verdict.to_document()) == ["private", "worst_edge", "epsilon", "optimal", "gap", "reason"]
+    assert repr(verdict).startswith("Verdict(private, greatest, proven exactly, least epsilon 0.693147")
+    assert list(verdict.to_document()) == [
+        "private",
+        "worst_edge",
+        "epsilon",
+        "optimal",
+        "proof",
+        "claim",
+        "gap",
+        "reason",
+    ]
     assert bool(verdict)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import AnswerPair
+from optimaldp.certify.channels.reading import AnswerPair, Factors
 from optimaldp.privacy.epsilon import Epsilon
 
 ZERO, ONE, HALF, THIRD = Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, 3)

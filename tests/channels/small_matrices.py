@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.reading import (
     AnswerPair,
+    Factors,
     Matrix,
 )
 from optimaldp.privacy.epsilon import Epsilon

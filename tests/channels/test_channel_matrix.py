@@ -27,7 +27,7 @@ from optimaldp.channels import (
     privacy_profile,
     ring_profile,
 )
-from optimaldp.channels.documents import read_channel
+from optimaldp.channels.reading import read_channel
 from optimaldp.errors import ChannelError, InputError
 
 

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from optimaldp.certify.channels import verify_channel
-from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.potentials import _by_relaxation, _by_steps, _exact_kernel
-from optimaldp.certify.channels.reading import read_edges
+from optimaldp.certify.channels.reading import Factors, read_edges
 from optimaldp.channels import AnswerGraph, Channel, OptimalMechanism, optimal_mechanism
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon

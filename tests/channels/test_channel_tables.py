@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimaldp.channels.tables import columns_of_csv, rows_of_csv
+from optimaldp.channels.reading import columns_of_csv, rows_of_csv
 
 CSV = ",+,-\nsick,3/4,1/4\nwell,0.25,0.75\n"
 Run = Callable[..., Any]

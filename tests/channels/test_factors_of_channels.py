@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from small_matrices import HALF, ONE, TWO
 
-from optimaldp.certify.channels.factors import Factors
+from optimaldp.certify.channels.reading import Factors
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 

@@ -24,10 +24,9 @@ from small_bounds import (
     random_numbers,
 )
 
-from optimaldp.certify.channels import flows
-from optimaldp.certify.channels.bound import UNIT, as_floats, certificate_number
-from optimaldp.certify.channels.flows import by_flows
-from optimaldp.certify.channels.reading import AnswerPair
+from optimaldp.certify.channels import potentials as flows
+from optimaldp.certify.channels.potentials import by_flows
+from optimaldp.certify.channels.reading import UNIT, AnswerPair, as_floats, certificate_number
 from optimaldp.errors import CertificateError
 
 

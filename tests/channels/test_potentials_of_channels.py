@@ -27,10 +27,8 @@ from small_bounds import (
 )
 
 from optimaldp.certify.channels import potentials, weighing
-from optimaldp.certify.channels.bound import UtilityBound
-from optimaldp.certify.channels.factors import Factors
 from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import AnswerPair
+from optimaldp.certify.channels.reading import AnswerPair, Factors, UtilityBound
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
 

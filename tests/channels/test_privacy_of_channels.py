@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from small_matrices import CLIQUE, HALF, ONE, PATH, TWO, edges_of, matrix_of
 
-from optimaldp.certify.channels import privacy
-from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.privacy import ChannelPrivacyFinding, check_channel_privacy
+from optimaldp.certify.channels import verdict as privacy
 from optimaldp.certify.channels.reading import (
     AnswerPair,
+    Factors,
     Matrix,
 )
+from optimaldp.certify.channels.verdict import ChannelPrivacyFinding, check_channel_privacy
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 

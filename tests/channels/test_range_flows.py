@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.certify.channels import flows, verify_channel
+from optimaldp.certify.channels import potentials as flows
+from optimaldp.certify.channels import verify_channel
 from optimaldp.channels import AnswerGraph, Channel, optimal_mechanism
 
 

@@ -24,11 +24,9 @@ from small_bounds import (
     random_numbers,
 )
 
-from optimaldp.certify.channels import forests
-from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.forests import by_signed_potential, is_forest
-from optimaldp.certify.channels.potentials import by_potential
-from optimaldp.certify.channels.reading import AnswerPair
+from optimaldp.certify.channels import potentials as forests
+from optimaldp.certify.channels.potentials import by_potential, by_signed_potential, is_forest
+from optimaldp.certify.channels.reading import AnswerPair, Factors
 
 
 def test_what_a_forest_is() -> None:

@@ -23,12 +23,11 @@ from small_bounds import (
     masses_of,
 )
 
-from optimaldp.certify.channels import optimality, theorems
-from optimaldp.certify.channels.bound import UtilityBound
-from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.optimality import proven_bound, utility
-from optimaldp.certify.channels.reading import AnswerPair, Matrix
-from optimaldp.certify.channels.theorems import by_theorem
+from optimaldp.certify.channels import potentials as theorems
+from optimaldp.certify.channels import verdict as optimality
+from optimaldp.certify.channels.potentials import by_theorem
+from optimaldp.certify.channels.reading import AnswerPair, Factors, Matrix, UtilityBound
+from optimaldp.certify.channels.verdict import proven_bound, utility
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -68,6 +67,10 @@ def test_the_theorem_on_lines(
     assert "Ghosh" in told.reason
 
 
+def as_table(worth: list[list[Fraction]] | None) -> Any:
+    return None if worth is None else np.array([[float(w) for w in row] for row in worth])
+
+
 def test_the_geometric_value_in_floats_is_never_below() -> None:
     generator = np.random.default_rng(17)
     for size in (2, 5, 11):
@@ -77,7 +80,7 @@ def test_the_geometric_value_in_floats_is_never_below() -> None:
             scaled = [[m * (1000 - abs(y - z)) for z in range(size)] for y, m in enumerate(masses)]
             for worth in (None, scaled):
                 exact = theorems._geometric_value(masses, t, worth)
-                rough = theorems._geometric_value_in_floats(masses, t, worth)
+                rough = theorems._geometric_value_in_floats(masses, t, as_table(worth))
                 scale = 1 if worth is None else 1000
                 assert exact < rough <= exact + Fraction(scale, 10**11)
                 # The rounding of so many sums is covered, and not only when it happens to go up.
@@ -90,7 +93,7 @@ def test_margins_grow_with_the_number_of_answers() -> None:
     masses = [Fraction(1, size)] * size
     one_guess = [[1000 * mass] + [ZERO] * (size - 1) for mass in masses]
     for worth, exact in ((None, 1), (one_guess, 1000)):  # without noise
-        assert theorems._geometric_value_in_floats(masses, ZERO, worth) - exact >= size * unit * exact
+        assert theorems._geometric_value_in_floats(masses, ZERO, as_table(worth)) - exact >= size * unit * exact
         matrix = Matrix(tuple(range(size)), tuple(range(size)), np.eye(size))
         assert exact - utility(matrix, tuple(masses), worth) >= size * unit * exact
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from optimaldp.certify.channels import verify_channel
 from optimaldp.channels import AnswerGraph, Channel, least_epsilon, optimal_mechanism
-from optimaldp.channels.optimal.large import large_form
-from optimaldp.channels.optimal.tree import is_forest
+from optimaldp.channels.optimal.large import is_forest, large_form
 from optimaldp.privacy.epsilon import Epsilon
 
 

@@ -43,10 +43,7 @@ def test_the_first_example() -> None:
     assert found.mechanism is not None
     assert found.mechanism["111"] == {"yes": Fraction(9, 10), "no": Fraction(1, 10)}
     assert found.mechanism["112"] == {"yes": Fraction(7, 10), "no": Fraction(3, 10)}
-    assert (
-        repr(found)
-        == "Design(optimal, 8 datasets × 2 answers, (ln(2), 0.1)-DP, closed-form, proven exactly for the balanced boundary)"
-    )
+    assert repr(found) == "Design(fair, 8 datasets × 2 answers, (ln(2), 0.1)-DP, closed-form, proven exactly)"
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from optimaldp.designing import Status, solve
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Constraint, Floats, inexact, maximise
-from optimaldp.designing.exact_simplex import Infeasible, Simplex, SparseRow
-from optimaldp.designing.linear_program import free_prefixes
+from optimaldp.designing.many import free_prefixes
 from optimaldp.mechanisms.documents import read_problem
+from optimaldp.programs.exact import Constraint, Floats, Infeasible, Simplex, SparseRow, inexact, maximise
 
 SMALL = st.integers(-3, 3).map(fmpq)
 

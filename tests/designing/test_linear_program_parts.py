@@ -7,10 +7,13 @@ import pytest
 from flint import fmpq
 
 import optimaldp as odp
-from optimaldp.designing import Proof, Status, components, mending, solve
-from optimaldp.designing.sparse_lu import SparseLU
+from optimaldp.designing import Proof, Status, solve
+from optimaldp.designing import large_many as mending
+from optimaldp.designing import many as components
+from optimaldp.designing.many import _decided
 from optimaldp.errors import ProblemError
 from optimaldp.mechanisms.documents import read_problem
+from optimaldp.programs.exact import SparseLU
 
 GADGET = {  # R12: the envelope is not private, and yet there is an optimum
     "fixed": {"u": {"a": "0.5", "b": "0.4", "c": "0.1"}, "w": {"a": "0.6", "b": "0.2", "c": "0.2"}},
@@ -52,15 +55,18 @@ def test_what_counts_is_the_part_that_needs_a_program_not_the_whole(monkeypatch)
     assert found.verdict.optimal
     monkeypatch.setattr(components, "MOST_COLUMNS", 2)
     for exact in (False, True):
+        undecided = solve(problem_with(30, 2), exact=exact)  # a private mechanism all the same
+        assert (undecided.status, undecided.claim) == (None, "undominated")
         with pytest.raises(ProblemError, match=r"'3 free probabilities' that depend on each other \(those of v0 and 0"):
-            solve(problem_with(30, 2), exact=exact)
+            _decided(problem_with(30, 2), exact=exact)
 
 
 def test_too_many_bounds_to_find_again_are_refused_in_words(monkeypatch):
     monkeypatch.setattr(mending, "MOST_EXACT_BOUNDS", 10)
     assert solve(problem_with(30, 1), exact=False).status is Status.OPTIMAL  # one dataset, whatever stands beside it
     with pytest.raises(ProblemError, match=r"bounds on prefix sums' would have to be found again in exact arithmetic"):
-        solve(problem_with(30, 9), exact=False)
+        _decided(problem_with(30, 9), exact=False)
+    assert solve(problem_with(30, 9), exact=False).status is None
 
 
 def test_only_the_parts_that_are_not_private_are_found_again(monkeypatch):

@@ -104,7 +104,9 @@ def test_latex_of_a_mechanism_and_of_its_certificate():
     table = found.mechanism.to_latex()
     assert table.count(r"\\") == 9
     assert r"111 & $\tfrac{5}{6}$ & $\tfrac{1}{6}$ \\" in table
-    assert r"\item \{yes\}" in found.certificate.to_latex()
+    assert r"\item in order of settling: 212 (pair 112)" in found.certificate.to_latex()
+    balanced = odp.design(graphs.votes(3), graphs.majority, epsilon="ln(2)", boundary="balanced")
+    assert r"\item \{yes\}" in balanced.certificate.to_latex()
     assert odp.mechanisms.latex.escaped("50%_a") == r"50\%\_a"
 
 

@@ -36,6 +36,15 @@ def test_winner_near_a_multiway_tie() -> None:
     _shows(f"{ours:.3f}".lstrip("0"), f"{peer:.3f}".lstrip("0"))
 
 
+def test_a_mean_with_a_private_number_of_people() -> None:
+    question = "mean(x, range=[0, 100], step=50, grid=0.1)"
+    law = odp.questions.number_probabilities(question, [0, 200, 0, 0], epsilon=1, neighbours="add-remove")
+    ours = sum(float(p) * abs(float(answer) - 50) for answer, p in law)
+    # The sum of v - 50 moves by at most 50: Laplace noise of scale 50/(1/2), divided by the 200 people.
+    theirs = 50 / 0.5 / 200
+    _shows(f"{ours:.3f}".lstrip("0"), f"{theirs:.2f}".lstrip("0"))
+
+
 def test_histograms_with_few_bins() -> None:
     for bins in (2, 10):  # independent discrete Laplace noise of scale 2/epsilon errs by K / sinh(epsilon/2)
         ratio = optimal_error(bins, epsilon=1) / many_bins_error(bins, epsilon=1)

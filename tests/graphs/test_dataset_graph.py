@@ -12,7 +12,7 @@ from optimaldp.graphs import DatasetGraph, FunctionNames, NumberNames, hypercube
 from optimaldp.graphs import dataset_graph as module
 from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.names import LazyNames, ProductNames, RowNames
-from optimaldp.kernels.arcs import both_directions
+from optimaldp.kernels.graph_loops import both_directions
 from optimaldp.privacy import directed, level
 
 ONE, TWO = level("ln(2)"), level("ln(3)", "0.1")

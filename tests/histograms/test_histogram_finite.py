@@ -11,15 +11,18 @@ from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimaldp.certify.questions.referee import examine_release
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import (
     compare_remaps,
     constraint_graph,
     dirichlet,
     exact_error,
+    expected_error,
     finite_optimum,
     normalised_geometric,
     optimal_error,
+    private_histogram,
     program_size,
     remap_error,
     two_bin_optimum,
@@ -27,6 +30,10 @@ from optimaldp.histograms import (
 from optimaldp.histograms.finite.proof import _repaired_prices, _repaired_values, _solve, reduced_costs
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.parameters import epsilon_of
+from optimaldp.histograms.public_error import least_possible
+from optimaldp.laws.setting import Setting
+from optimaldp.privacy import Neighbours, level
+from optimaldp.questions.text import parse
 
 
 def expected_cost(optimum, prior_of, cost_of):
@@ -268,3 +275,29 @@ def test_the_normalised_geometric_mechanism_fails(case):
 def test_bad_input(call):
     with pytest.raises(HistogramError):
         call()
+
+
+@pytest.mark.parametrize(("people", "epsilon"), [(8, "ln(2)"), (944, "0.05")])
+def test_what_is_said_under_a_prior_is_the_least_possible(people, epsilon):
+    """Two bins: the release is exactly optimal at any number of people, and says so; without a prior nothing is known."""
+    release = private_histogram([people // 2, people - people // 2], epsilon=epsilon, prior="uniform")
+    least = float(two_bin_optimum(people, epsilon=epsilon))
+    assert release.expected_error() == release.least_possible == pytest.approx(least)
+    assert private_histogram([5, 3], epsilon=1).least_possible is None
+    assert expected_error(2, epsilon=epsilon, people=people, prior="uniform") == pytest.approx(least)
+    assert least < expected_error(2, epsilon=epsilon)
+
+
+def test_the_program_says_what_is_least_for_three_bins():
+    least = least_possible(3, epsilon="ln(2)", people=3, prior="uniform")
+    assert least == pytest.approx(float(finite_optimum(3, 3, epsilon="ln(2)")))
+    assert least < remap_error("bayes", 3, 3, epsilon="ln(2)").value + 1e-9
+    assert least_possible(30, epsilon=1, people=1000, prior="uniform") is None
+
+
+def test_two_bins_have_their_optimum_at_any_number_of_people():
+    question = parse("histogram(v, ['a'], optimum=true)")
+    mechanism = question.mechanism(Setting(level("0.05"), Neighbours.SUBSTITUTION, people=944))
+    assert mechanism.best == "finite optimum"
+    assert "the least possible" in mechanism.reliability()
+    assert examine_release(mechanism).private

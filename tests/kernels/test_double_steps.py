@@ -14,7 +14,7 @@ from optimaldp.designing import Status, solve
 from optimaldp.designing.large_many import difference, double_table
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.double_steps import SURE, below, double_step
+from optimaldp.kernels.double_dijkstra import SURE, below, double_step
 from optimaldp.mechanisms import FloatRows
 
 LEVELS = [

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import Ask
 from optimaldp.certify.questions.laws_compared import close, is_distribution
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.keeping import keep_chance
@@ -59,7 +59,7 @@ DELTAS = ["0", "0.02"]
 
 def asked(question: str, aim: AimLike, delta: str, levels: Sequence[tuple[Epsilon, int]]) -> QuestionMechanism:
     most = levels[-1][0]
-    request = Draft(question, epsilon=most, delta=delta, levels="level", aim=aim).request()
+    request = Ask(question, epsilon=most, delta=delta, levels="level", aim=aim).request()
     return request.question.mechanism(request.setting(sum(people for _, people in levels), tuple(levels)))
 
 
@@ -151,7 +151,7 @@ def test_the_comparison_can_fail(question: str) -> None:
 @pytest.mark.parametrize("question", [*YES_NO, *OTHERS, "histogram(v, ['a', 'b'])"])
 def test_add_remove_is_refused(question: str, aim: AimLike) -> None:
     with pytest.raises(QuestionError, match=r"neighbours|aim"):
-        Draft(question, epsilon=1, levels="level", aim=aim, neighbours="add-remove").request()
+        Ask(question, epsilon=1, levels="level", aim=aim, neighbours="add-remove").request()
 
 
 # A histogram: who is kept is a mixture of tables, and the noise falls with the number of people between two histograms.

@@ -10,7 +10,7 @@ import pytest
 
 from optimaldp.distances.linear import share_condition
 from optimaldp.laws import reading
-from optimaldp.laws.personal import threshold_sides, yes_probability_from
+from optimaldp.laws.personal import chosen_law, everybody_sides, yes_probability_from
 from optimaldp.laws.quantile import probabilities as quantiles
 from optimaldp.laws.quantile import quantile_law, quantile_probabilities
 from optimaldp.laws.setting import Aim
@@ -69,7 +69,8 @@ def test_answers_of_people_with_levels_have_forty_five_digits(aim: Aim) -> None:
         rows = [(Epsilon.read("0.3"), yes, 5, 0), (Epsilon.read("2"), 1, 400 - yes, 0)]
         printed = yes_probability_from(condition, [row[:3] for row in rows], aim)
         with precision(4000):
-            true = threshold_sides(condition, rows, aim)[0]
+            sizes = tuple((epsilon, own + other) for epsilon, own, other, _ in rows)
+            true = everybody_sides(condition, rows, chosen_law(condition, sizes, aim))[0]
         assert isinstance(printed, Decimal)
         assert digits(printed) <= 45
         assert off(printed, true) < 0.6e-44

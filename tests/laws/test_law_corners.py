@@ -13,10 +13,18 @@ from optimaldp.distances.mean import MeanBound
 from optimaldp.distances.ranking import moves_to, true_ranking
 from optimaldp.errors import QuestionError
 from optimaldp.laws import weighted_votes
-from optimaldp.laws.balanced import Step, least_exponent, signed_exponent
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.personal import LevelCounts, mean_sides, merged_rows, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import (
+    LevelCounts,
+    Step,
+    least_exponent,
+    mean_sides,
+    merged_rows,
+    signed_exponent,
+    threshold_sides,
+    yes_probability_from,
+)
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
 from optimaldp.laws.setting import Aim
@@ -115,17 +123,17 @@ def test_axes_of_one_person() -> None:
 def test_curves_of_one_level_and_what_they_take_for_granted() -> None:
     one = LevelSizes(2, (0.5,), (5,))
     for margin in one.margins():
-        expected = one.typical(np.array([[one.total_at(margin, truth=True)]]))[0]
-        assert one.average_at(one.typical, margin) == pytest.approx(expected)
-        assert one.worst_at(one.typical, margin) == pytest.approx(expected)
+        expected = one.weighted(np.array([[one.total_at(margin, truth=True)]]))[0]
+        assert one.average_at(one.weighted, margin) == pytest.approx(expected)
+        assert one.worst_at(one.weighted, margin) == pytest.approx(expected)
     assert [*one.margins()] == [1, 2, 3, 4]
     assert [*one.margins(truth=False)] == [1, 2]
     two = LevelSizes(2, (0.2, 1.0), (2, 4))
     for margin in (1, 2):
-        true, false = (two.average_at(two.typical, margin, truth=truth) for truth in (True, False))
-        assert two.average_at(two.typical, margin) == true != false
-        assert two.worst_at(two.typical, margin) == two.worst_at(two.typical, margin, truth=True)
-        assert two.worst_at(two.typical, margin) != two.worst_at(two.typical, margin, truth=False)
+        true, false = (two.average_at(two.weighted, margin, truth=truth) for truth in (True, False))
+        assert two.average_at(two.weighted, margin) == true != false
+        assert two.worst_at(two.weighted, margin) == two.worst_at(two.weighted, margin, truth=True)
+        assert two.worst_at(two.weighted, margin) != two.worst_at(two.weighted, margin, truth=False)
 
 
 def test_rivals_have_the_share_of_epsilon_that_a_quantile_has() -> None:

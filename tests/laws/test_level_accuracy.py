@@ -39,8 +39,8 @@ def ways(asked: LevelSizes, yes: tuple[int, ...]) -> int:
 
 
 AIMS: list[tuple[Aim, Callable[[np.ndarray], np.ndarray]]] = [
-    (Aim.TYPICAL, ASKED.typical),
-    (Aim.EVERY_TABLE, ASKED.every_table),
+    (Aim.TYPICAL, ASKED.weighted),  # law 1
+    (Aim.EVERY_TABLE, ASKED.balanced),
 ]
 
 
@@ -105,7 +105,7 @@ def near_the_middle(asked: LevelSizes, error: Callable[[np.ndarray], np.ndarray]
 def test_the_table_of_average_errors(strict: int, near: int | None, reported: tuple[float, ...]) -> None:
     """Of 1001 people, over all votes and over those near the middle (docs/decisions/0007-average-errors.md)."""
     asked = level_sizes(501, [(0.1, strict), (1.0, 1001 - strict)])
-    for error, expected in zip((asked.every_table, asked.strict_left_out, asked.typical), reported):
+    for error, expected in zip((asked.balanced, asked.strict_left_out, asked.weighted), reported):
         average = asked.average(error, 0.5) if near is None else near_the_middle(asked, error, near)
         assert round(average, 4) == expected
 
@@ -113,7 +113,7 @@ def test_the_table_of_average_errors(strict: int, near: int | None, reported: tu
 def test_the_table_of_average_errors_of_a_share() -> None:
     asked = level_sizes(300, [(0.1, 300), (1.0, 700)])
     weightless = level_sizes(300, [(0.0, 300), (1.0, 700)])
-    kinds = (asked.every_table, weightless.typical, asked.typical)
+    kinds = (asked.balanced, weightless.weighted, asked.weighted)
     assert [round(asked.average(error, 0.3), 4) for error in kinds] == [0.21, 0.1876, 0.1672]
 
 
@@ -122,13 +122,13 @@ def test_at_margin_fifteen_the_balanced_law_errs_three_thousand_times_as_often()
     asked = level_sizes(501, [(0.1, 21), (1.0, 980)])
     table = np.array([(s, 515 - s) for s in range(22)])
     coins = np.array([math.comb(21, s) / 2**21 for s in range(22)])
-    times = (asked.every_table(table) @ coins) / (asked.strict_left_out(table) @ coins)
+    times = (asked.balanced(table) @ coins) / (asked.strict_left_out(table) @ coins)
     assert times == pytest.approx(2963.757, abs=1e-3)
 
 
 def test_very_many_people_take_no_longer() -> None:
     large = level_sizes(500_001, [(0.1, 100_000), (1.0, 900_001)])
-    typical, strictest = large.average(large.typical, 0.5), large.average(large.strictest_for_all, 0.5)
+    typical, strictest = large.average(large.weighted, 0.5), large.average(large.strictest_for_all, 0.5)
     assert strictest < typical  # strict people are hardly heard
     cap, capped = large.best_cap(0.5)
     assert capped <= strictest * 1.01 < typical / 5
@@ -140,15 +140,15 @@ def test_a_cap_is_between_the_two_extremes() -> None:
     cap, capped = asked.best_cap(0.3)
     assert 0.3 < cap < 0.6
     assert capped == pytest.approx(0.156, abs=5e-4)
-    assert asked.average(asked.typical, 0.3) == pytest.approx(0.1672, abs=5e-5)
-    assert asked.capped(0.1).average_typical(0.3) == pytest.approx(asked.average(asked.strictest_for_all, 0.3))
+    assert asked.average(asked.weighted, 0.3) == pytest.approx(0.1672, abs=5e-5)
+    assert asked.capped(0.1).average_weighted(0.3) == pytest.approx(asked.average(asked.strictest_for_all, 0.3))
 
 
 def test_the_least_average_error_is_below_both_aims_and_private() -> None:
     levels, sizes, least = ["ln(11/10)", "ln(3)"], [3, 4], 4
     best = prior_optimum(least, levels, sizes)
     asked = level_sizes(least, [(math.log(1.1), 3), (math.log(3), 4)])
-    typical, balanced = (asked.average(error, 0.5) for error in (asked.typical, asked.every_table))
+    typical, balanced = (asked.average(error, 0.5) for error in (asked.weighted, asked.balanced))
     assert float(best.average_error) < min(typical, balanced)
     errors = {point: chance if sum(point) < least else 1 - chance for point, chance in best.yes}
     assert set(errors) == set(itertools.product(range(4), range(5)))

@@ -14,13 +14,12 @@ from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import QuestionError
 from optimaldp.laws import level_accuracy, top
-from optimaldp.laws.balanced import balanced_error, one_level_error
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.laws.many_groups import half_of, level_of_each_key
-from optimaldp.laws.personal import mean_sides, threshold_sides, yes_probability_from
+from optimaldp.laws.personal import balanced_error, mean_sides, one_level_error, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile.cuts import rank_cuts
 from optimaldp.laws.quantile.law import QuantileLaw
@@ -132,8 +131,8 @@ def test_lists_are_read_up_to_a_number_and_each_way_has_its_proof(monkeypatch: p
 def test_where_the_answer_cannot_change_nobody_errs() -> None:
     tables = np.array([[0, 0], [1, 1], [1, 2]])
     for least in (0, 4):
-        assert LevelSizes(least, (0.2, 0.5), (1, 2)).every_table(tables).tolist() == [0, 0, 0]
-    assert LevelSizes(1, (0.2, 0.5), (1, 2)).every_table(tables).min() > 0
+        assert LevelSizes(least, (0.2, 0.5), (1, 2)).balanced(tables).tolist() == [0, 0, 0]
+    assert LevelSizes(1, (0.2, 0.5), (1, 2)).balanced(tables).min() > 0
 
 
 def test_votes_that_are_certain_are_one_point() -> None:
@@ -146,7 +145,7 @@ def test_votes_that_are_certain_are_one_point() -> None:
 def test_every_level_above_nothing_is_tried_as_a_cap() -> None:
     """Where some people have a level of nothing, the caps are the other levels; here the lowest of them is the best."""
     asked = level_sizes(50, [(0.0, 1), (0.3, 60), (3.0, 1), (4.0, 39)])
-    averages = {cap: asked.capped(cap).average_typical(0.5) for cap in (0.3, 3.0, 4.0)}
+    averages = {cap: asked.capped(cap).average_weighted(0.5) for cap in (0.3, 3.0, 4.0)}
     best = min(averages, key=averages.__getitem__)
     assert best == 0.3
     assert asked.best_cap(0.5) == (best, averages[best])

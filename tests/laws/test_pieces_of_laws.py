@@ -272,16 +272,6 @@ def test_axes_are_the_known_distributions(yes: int, size: int, others: int) -> N
     assert hypergeometric_axis(17, 7, 9)[1].tolist() == [0.0]
 
 
-def test_thinned_axes_keep_their_weight_and_their_middle() -> None:
-    values, weights = np.arange(100), stats.binom.pmf(np.arange(100), 99, 0.5)
-    few, heavier = level_accuracy._thinned(values, weights, 10)
-    assert few.tolist() == [5, 15, 25, 35, 45, 55, 65, 75, 85, 95]
-    assert heavier == pytest.approx(weights.reshape(10, 10).sum(axis=1))
-    same, own = level_accuracy._thinned(values, weights, 100)
-    assert same is values
-    assert own is weights
-
-
 def test_levels_are_sorted_merged_and_capped() -> None:
     sizes = level_sizes(4, [(1.0, 3), (0.2, 1), (0.7, 0), (1.0, 2)])
     assert sizes == LevelSizes(4, (0.2, 1.0), (1, 5))
@@ -290,8 +280,8 @@ def test_levels_are_sorted_merged_and_capped() -> None:
     assert sizes.capped(0.1) == LevelSizes(4, (0.1,), (6,))
     cap, average = sizes.best_cap(0.6)
     tried = np.geomspace(0.2, 1.0, 17)
-    assert average == pytest.approx(min(sizes.capped(float(one)).average_typical(0.6) for one in tried))
-    assert sizes.capped(cap).average_typical(0.6) == average
+    assert average == pytest.approx(min(sizes.capped(float(one)).average_weighted(0.6) for one in tried))
+    assert sizes.capped(cap).average_weighted(0.6) == average
     nothing = level_sizes(4, [(0.0, 3), (0.5, 2), (1.0, 2)])
     assert nothing.best_cap(0.6)[0] in (0.5, 1.0)
 

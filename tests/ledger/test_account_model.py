@@ -11,19 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import BudgetError, InputError, LedgerError, LevelError
-from optimaldp.ledger.account import Account
-from optimaldp.ledger.agreement import AS_STORED, require_agreement, require_same
+from optimaldp.ledger.account import Account, Cost, find_group, find_part, remaining_words, require_askable
 from optimaldp.ledger.budget import Budget, budget_words, difference, exact_text, readable, single_bound, text_at_least
 from optimaldp.ledger.chain import EntryChain, read_whole, same_question
-from optimaldp.ledger.charge import Charge
-from optimaldp.ledger.composition.basic import NOTHING, add
-from optimaldp.ledger.composition.rules import Optimal, Spending
-from optimaldp.ledger.cost import Cost
+from optimaldp.ledger.composition.rules import NOTHING, Optimal, Spending, add
 from optimaldp.ledger.entry import BEGINNING, Answer, Opening, Spend, hash_of
-from optimaldp.ledger.naming import find_group, find_part, require_askable
+from optimaldp.ledger.history import Remaining
+from optimaldp.ledger.ledger import AS_STORED, Charge, require_agreement, require_same
 from optimaldp.ledger.people import Group, Part, askable_parts, disjoint_parts, read_groups, read_part, read_parts
-from optimaldp.ledger.refusal import remaining_words
-from optimaldp.ledger.remaining import Remaining
 from optimaldp.ledger.store import StoredEntry
 from optimaldp.privacy import Epsilon, Neighbours, all_of, directed, level
 from optimaldp.privacy.levels import Bound
@@ -211,7 +206,7 @@ def test_a_chain_follows_what_is_right() -> None:
     assert (chain.last, chain.head) == (4, stored[-1].hash)
     assert str(chain.account.spent().epsilon) == "0.2"
     assert chain.answers[2].answer == "yes"
-    key = ("majority(x)", bound("0.2"), None, "code")
+    key = ("majority(x)", bound("0.2"), None, "code", 1, "{}")
     assert same_question(SPEND) == key
     assert same_question(replace(SPEND, data=None)) is None
     assert chain.answered[key].spend == 2

@@ -201,7 +201,7 @@ def test_a_forked_child_uses_its_own_connection(location: str) -> None:
 
 def test_a_clock_that_goes_backwards_changes_nothing(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([f"20{year}-01-01T00:00:00.000+00:00" for year in range(40, 10, -1)])
-    monkeypatch.setattr("optimaldp.ledger.entry_making.now", lambda: next(times))
+    monkeypatch.setattr("optimaldp.ledger.chain.now", lambda: next(times))
     ledger = make(location, 1)
     for answer in ("first", "second", "third"):
         spend(ledger, 0.1, data_version="v1").record(answer)

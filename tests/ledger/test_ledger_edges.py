@@ -14,6 +14,7 @@ from ledger.conftest import make, spend
 
 from optimaldp.errors import InputError, LedgerError
 from optimaldp.ledger import Budget, open_ledger, verify_ledger
+from optimaldp.ledger.account import find_group, refusal
 from optimaldp.ledger.budget import exact_text, text_at_least
 from optimaldp.ledger.composition import (
     Basic,
@@ -26,11 +27,8 @@ from optimaldp.ledger.composition import (
     most_spends,
 )
 from optimaldp.ledger.entry import Spend, hash_of
-from optimaldp.ledger.ledger_file import FileIdentity, _only_a_draft
-from optimaldp.ledger.naming import find_group
 from optimaldp.ledger.people import Group
-from optimaldp.ledger.refusal import refusal
-from optimaldp.ledger.sqlite_store import SQLiteStore
+from optimaldp.ledger.sqlite_store import FileIdentity, SQLiteStore, _only_a_draft
 from optimaldp.ledger.store import StoredEntry
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.levels import Bound

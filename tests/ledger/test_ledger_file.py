@@ -15,9 +15,9 @@ import pytest
 from ledger.conftest import make, spend
 
 from optimaldp.errors import LedgerError
-from optimaldp.ledger import Ledger, ledger_file, open_ledger, sqlite_store, verify_ledger
-from optimaldp.ledger.head_note import HeadNote
-from optimaldp.ledger.ledger_file import FileIdentity
+from optimaldp.ledger import Ledger, open_ledger, sqlite_store, verify_ledger
+from optimaldp.ledger import sqlite_store as ledger_file
+from optimaldp.ledger.sqlite_store import FileIdentity, HeadNote
 
 
 def connection_of(ledger: Ledger) -> sqlite3.Connection:

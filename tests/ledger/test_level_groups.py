@@ -13,9 +13,8 @@ from ledger.conftest import make, spend
 
 from optimaldp.errors import BudgetError, InputError, LedgerError, LevelError
 from optimaldp.ledger import Budget, Group, Optimal, Part, open_ledger
-from optimaldp.ledger.account import Account
+from optimaldp.ledger.account import Account, Cost
 from optimaldp.ledger.composition.rules import Basic
-from optimaldp.ledger.cost import Cost
 from optimaldp.ledger.entry import Opening
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.levels import Bound

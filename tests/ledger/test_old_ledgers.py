@@ -14,7 +14,7 @@ from postgres_server import PostgresServer
 import optimaldp as odp
 from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger import Budget, Group, Ledger, Part, open_ledger, verify_ledger
-from optimaldp.ledger.cost import cost_of
+from optimaldp.ledger.account import cost_of
 from optimaldp.ledger.entry import Spend
 from optimaldp.ledger.postgres_store import PostgresStore
 from optimaldp.ledger.store import StoredEntry

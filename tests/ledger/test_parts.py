@@ -131,7 +131,7 @@ def test_parts_of_units_must_be_declared_public(file: Path) -> None:
 
 
 def test_an_ambiguous_value_asks_for_the_condition() -> None:
-    from optimaldp.ledger.naming import find_part
+    from optimaldp.ledger.account import find_part
 
     class Declared:
         parts = (Part("a", "north"), Part("b", "north"))

@@ -10,7 +10,6 @@ import pytest
 
 from optimaldp import graphs, level
 from optimaldp.designing import Design, design, solve
-from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import CertificateError, GraphError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
@@ -99,7 +98,7 @@ def test_the_first_wrong_edge_is_named(change, words):
 @pytest.mark.parametrize("wrong", [-3, 5000, 1.5, True, "1", None])
 def test_a_tree_by_numbers_holds_places_alone(wrong):
     made = solve(two_levels(2, size=2400), exact=False)
-    document = read_json_text(made.to_json())
+    document = json.loads(made.to_json())
     document["certificate"]["trees"][0]["predecessors"][7] = wrong
     with pytest.raises(CertificateError, match="is not the place of a dataset"):
         Design.from_json(json.dumps(document))

@@ -22,6 +22,7 @@ from optimaldp.errors import CertificateError, InputError, LevelError, OptimalDP
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, EventConstraint, Mechanism, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
+from optimaldp.mechanisms.certificate_documents import level_document, read_written_level
 from optimaldp.mechanisms.documents import (
     design_document,
     mechanism_document,
@@ -30,7 +31,6 @@ from optimaldp.mechanisms.documents import (
     read_mechanism,
     read_problem,
 )
-from optimaldp.mechanisms.level_documents import level_document, read_written_level
 from optimaldp.privacy import Bound, Epsilon, all_of, directed, level
 
 GOOD = {

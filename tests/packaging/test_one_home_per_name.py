@@ -11,7 +11,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "optimaldp"
 ONE_MEANING = ("read_level", "count", "compare", "levels_of", "mechanism_document", "solve")
 PUBLIC = {
     "count": {
-        "channels/graphs/folds.py",
+        "channels/databases.py",
         "questions/kinds/threshold.py",
     },  # a question, and the same in a channel's graph
     "compare": {

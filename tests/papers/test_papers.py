@@ -47,9 +47,35 @@ def test_what_is_not_there_is_refused(arguments: tuple[str, ...]) -> None:
 
 
 def test_the_figures_of_the_first_two_papers_are_all_there() -> None:
-    assert {"000-fig1a", "000-fig1b", "000-fig1c", "000-fig2", "000-fig3"} == {f.name for f in paper("000").figures()}
+    assert {"000-fig1a", "000-fig1b", "000-fig1c", "000-fig2", "000-fig2b", "000-fig3"} == {
+        f.name for f in paper("000").figures()
+    }
     wanted = {"001-fig1a", "001-fig1b", "001-fig2", "001-fig3", "001-fig4", "001-fig5"}
     assert wanted == {f.name for f in paper("001").figures()}
+
+
+def test_the_figures_of_the_others_are_all_there() -> None:
+    assert {"002-fig2", "002-fig3"} <= {f.name for f in paper("002").figures()}
+    assert {"003-fig1a", "003-fig1b", "003-fig1c"} <= {f.name for f in paper("003").figures()}
+
+
+def test_the_line_of_000_figure_2_has_the_probabilities_that_are_pulled_back() -> None:
+    """Printed after Theorem 5: red at i .2, d .36, j .568, e .7446; blue inside of the boundary 1."""
+    shown = [line for line in _words_in("000-fig2b").split("\n") if line.replace(".", "").isdigit()]
+    assert sorted(shown) == sorted(["1", "1", "0.923", "0.2", "0.36", "0.568", "0.745"])
+
+
+def test_metric_privacy_has_a_level_between_all_datasets() -> None:
+    from optimaldp.papers.paper003 import _hot, _metric, _with_boundary
+
+    graph = _metric()
+    assert graph.edge_count == 28
+    sparse, dense = _hot().mechanism, _with_boundary(graph).mechanism
+    assert sparse is not None
+    assert dense is not None
+    assert all(sparse[name] == dense[name] for name in graph.names), (
+        "the cheapest ways ask nothing that the edges do not"
+    )
 
 
 def _words_in(name: str) -> str:

@@ -37,6 +37,11 @@ def _draw_errors() -> Any:
     return axes
 
 
+def _cross_table() -> Any:
+    people = pyarrow.table({"sex": ["m", "f"] * 30, "age": [*range(20, 80)]})
+    return odp.release(people, "histogram(sex: ['m', 'f'], age: bins=[0, 40, 60, 90])", epsilon=2).crosstab()
+
+
 SAMPLES: dict[str, Callable[[], Any]] = {
     "channels.heat_map": lambda: channels.heat_map(Channel([["3/4", "1/4"], ["1/4", "3/4"]])),
     "channels.bound_against_epsilon": lambda: channels.bound_against_epsilon(10, largest=2),
@@ -50,6 +55,7 @@ SAMPLES: dict[str, Callable[[], Any]] = {
         [0, 1, 2], [[0.5, 0.5], [0.7, 0.3], [0.9, 0.1]], transitions=[0, 1], title="a line"
     ),
     "histograms.draw_release": lambda: histograms.draw_release(odp.private_histogram([5, 9, 4], epsilon=1)),
+    "histograms.draw_cross_table": lambda: histograms.draw_cross_table(_cross_table()),
     "histograms.draw_error_curve": lambda: histograms.draw_error_curve(3, epsilon=1),
     "histograms.draw_constraint_graph": lambda: histograms.draw_constraint_graph(constraint_graph(3, 4)),
     "histograms.draw_remap_errors": lambda: histograms.draw_remap_errors({"none": 3.0, "bayes": 2.0}, least=1.9),

@@ -10,7 +10,7 @@ import pytest
 from golden import vectors
 
 from optimaldp.errors import LevelError
-from optimaldp.mechanisms.level_documents import read_written_level
+from optimaldp.mechanisms.certificate_documents import read_written_level
 from optimaldp.privacy import ApproximateDP, GaussianDP, level
 from optimaldp.privacy.lines import OrderedDistribution, phases, row_after, transitions
 

@@ -53,9 +53,13 @@ def test_smoothed_rank_with_weights_and_delta(counts: list[int], data: st.DataOb
     rank = data.draw(st.fractions(Fraction(1, 9), 1, max_denominator=9))
     delta = data.draw(st.fractions(0, 1, max_denominator=40))
     weights = tuple(data.draw(st.lists(st.fractions(Fraction(1, 3), 5), min_size=len(counts), max_size=len(counts))))
-    beta = delta / (Fraction(25, 9) + 2 * delta)
-    wanted = clipped(smoothed_rank(cut_heights(counts, rank), ROOT, weights), beta)
-    law = smoothed(len(counts), rank, delta, weights=weights)
+    plain, law = (
+        smoothed_rank(cut_heights(counts, rank), ROOT, weights),
+        smoothed(len(counts), rank, delta, weights=weights),
+    )
+    before = clipped(plain, delta / (Fraction(25, 9) + 2 * delta))
+    assert replace(law, version=1).probabilities(cells(counts), exact=True) == before
+    wanted = clipped(plain, delta / (Fraction(25, 9) - 1 + 2 * delta))
     assert law.probabilities(cells(counts), exact=True) == wanted
     with precision(128):
         assert all(

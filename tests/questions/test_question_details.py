@@ -103,7 +103,7 @@ def test_how_far_off_a_quantile_is_next_to_others() -> None:
     names = [one["mechanism"] for one in figures["even_spread"]]
     assert len(names) >= 2
     assert all(f"{name} " in said for name in names[1:])
-    assert said.startswith("Were people spread evenly over the bins, it would be off by at most")
+    assert said.startswith("If values are spread evenly, it is within")
     assert question.accuracy(Setting(level(1), SUBSTITUTION)).distance() == ((), {})
     assert question.accuracy(Setting(level(1), SUBSTITUTION, people=9)).distance() == ((), {}), "fewer people than bins"
     assert question.accuracy(Setting(level(21), SUBSTITUTION, people=1000)).distance() == ((), {})
@@ -115,8 +115,8 @@ def test_how_far_off_a_quantile_is_next_to_others() -> None:
 def test_a_mean_of_few_people_promises_nothing_outside_of_its_range() -> None:
     asked = optimaldp.mean("v", range=[0, 10]) >= 2
     few, many = (optimaldp.preview(asked, epsilon=1, n=n).sentences() for n in (2, 200))
-    assert any("it is certain nowhere: no mean in the range is 15 away" in sentence for sentence in few)
-    assert any("that is certain when the mean is at least 0.15 away" in sentence for sentence in many)
+    assert any("it is not reliable: no mean in the range is 15 away" in sentence for sentence in few)
+    assert any("far enough when it is at least 0.15 away" in sentence for sentence in many)
 
 
 @pytest.mark.parametrize(
@@ -128,5 +128,5 @@ def test_a_mean_is_certain_somewhere_if_the_range_goes_that_far(bound: str, peop
     setting = Setting(level("ln(3)"), SUBSTITUTION, people=people)
     [said], figures = parse(f"mean(x, range=[1, 5]) >= {bound}").accuracy(setting).distance()
     assert figures == {"mean_away": 12 / people}
-    assert ("that is certain when" in said) is certain
-    assert ("it is certain nowhere" in said) is not certain
+    assert ("far enough when it is" in said) is certain
+    assert ("it is not reliable" in said) is not certain

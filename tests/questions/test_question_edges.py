@@ -120,10 +120,10 @@ def test_everybody_is_written_as_a_star() -> None:
 def test_the_parameters_of_a_quantile_are_those_that_it_has() -> None:
     question: Any = parse("quantile(a, 0.25, range=[0, 5], step=1)")
     made = question.mechanism(Setting(approximate(Epsilon.read("1")), SUBSTITUTION))
-    assert made.parameters() == {"bins": 5, "rank": "0.25", "share": "1"}
+    assert made.parameters() == {"bins": 5, "rank": "0.25", "share": "1", "law": 2}
     levels = ((Epsilon.read("0.5"), 3), (Epsilon.read("1"), 4))
     personal = question.mechanism(Setting(approximate(Epsilon.read("1")), SUBSTITUTION, people=7, levels=levels))
-    assert personal.parameters() == {"bins": 5, "rank": "0.25", "share": "1", "levels": ["0.5", "1"]}
+    assert personal.parameters() == {"bins": 5, "rank": "0.25", "share": "1", "levels": ["0.5", "1"], "law": 2}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,8 @@ def test_the_parameters_of_several_quantiles(ranks: list[str], epsilon: str, nam
     question: Any = parse(f"quantiles(a, [{', '.join(ranks)}], range=[0, 60], step=1)")
     made = question.mechanism(Setting(approximate(Epsilon.read(epsilon)), SUBSTITUTION))
     assert made.name == name
-    assert made.parameters() == {"bins": 60, "ranks": ranks}
+    drawn = {} if name == "quartiles jointly" else {"law": 2}
+    assert made.parameters() == {"bins": 60, "ranks": ranks} | drawn
 
 
 def test_whoever_is_not_asked_is_everybody_else_of_a_histogram() -> None:
@@ -157,7 +158,7 @@ def test_the_two_first_options_of_an_election_are_the_opposites() -> None:
     [
         ("mean(range=[1, 5]) >= 3", "does not have the parts that it needs", "mean(score, range=[1, 5]) >= 3.5"),
         ("count(a) >", "does not compare its number with a bound", "count(age >= 65) >= 100"),
-        ("mean(x, range=[1, 5])", "does not compare its number with a bound", "mean(score, range=[1, 5]) >= 3.5"),
+        ("mean(x, range=[1, 5]) >", "does not compare its number with a bound", "mean(score, range=[1, 5]) >= 3.5"),
     ],
 )
 def test_a_question_that_lacks_something_is_shown_one_of_its_kind(text: str, rule: str, example: str) -> None:

@@ -67,7 +67,7 @@ def test_who_is_short_of_people_gets_no_even_spread() -> None:
     for epsilon, known in ((20, True), (21, False)):
         assert bool(question.accuracy(Setting(level(epsilon), SUBSTITUTION, people=50)).off) is known
     [said] = question.accuracy(Setting(level(20), SUBSTITUTION, people=20)).off
-    assert "at most 0 people or 0 bins" in said
+    assert "within 0 people (0 bins)" in said
 
 
 class Figure(NamedTuple):
@@ -80,11 +80,11 @@ class Figure(NamedTuple):
 def test_one_person_and_one_bin_are_said_as_one() -> None:
     others = (Figure("a", 3, 3, 0.5), Figure("b", 3, 3, 0.25))
     assert _off((Figure("ours", 1, 2, 0.125), *others)) == [
-        "Were people spread evenly over the bins, it would be off by at most 1 person or 2 bins with 95 %, "
-        "and by 0.125 people on average (a 0.5, b 0.25)."
+        "If values are spread evenly, it is within 1 person (2 bins) 95 % of the time, "
+        "and off by 0.125 people on average (a 0.5, b 0.25)."
     ]
     [said] = _off((Figure("ours", 2, 1, 0.125), *others))
-    assert "at most 2 people or 1 bin with" in said
+    assert "within 2 people (1 bin) 95 %" in said
     assert _off(()) == []
 
 
@@ -197,8 +197,11 @@ def test_one_option_has_no_opposite() -> None:
 @pytest.mark.parametrize(
     ("text", "aim", "name"),
     [
-        ("majority(x)", Aim.TYPICAL, "weighted votes"),
-        ("majority(x)", Aim.EVERY_TABLE, "balanced levels"),
+        ("majority(x)", Aim.TYPICAL, "hedged votes"),
+        ("count(x) >= 1", Aim.TYPICAL, "fair levels"),
+        ("majority(x)", Aim.EVERY_TABLE, "fair levels"),
+        ("majority(x among y)", Aim.TYPICAL, "weighted votes"),
+        ("majority(x among y)", Aim.EVERY_TABLE, "balanced levels"),
         ("compare(v, 'a', 'b')", Aim.TYPICAL, "weighted votes"),
         ("compare(v, 'a', 'b')", Aim.EVERY_TABLE, "balanced levels"),
         ("mean(x, range=[1, 4]) >= 2", Aim.TYPICAL, "weighted votes"),
@@ -221,14 +224,14 @@ def test_a_mean_of_two_values_is_a_share() -> None:
     assert parse("mean(x, range=[0, 2]) >= 0.5").mechanism(setting).name == "signed distance"
 
 
-def test_how_far_a_mean_is_certain() -> None:
+def test_how_far_from_the_bound_a_mean_is_reliable() -> None:
     """95 % from margin m on: m people who cross the whole range of 4 move the mean of 200 by 4 m / 200."""
     accuracy = parse("mean(x, range=[1, 5]) >= 3").accuracy(Setting(level("ln(3)"), SUBSTITUTION, people=200))
     # e^(-eps (m - 1/2)) / 2 <= 1/20 at 3^(m - 1/2) >= 10: m = 3.
     assert accuracy.reliable()[0] == ("at most 5 %", 3)
     [said], figures = accuracy.distance()
     assert figures == {"mean_away": pytest.approx(4 * 3 / 200)}
-    assert "For 200 people" in said
+    assert "With 200 people" in said
     assert parse("mean(x, range=[1, 5]) >= 3").accuracy(Setting(level(1), SUBSTITUTION)).distance() == ((), {})
     assert float(accuracy.error(2)) == pytest.approx(3**-1.5 / 2, rel=1e-12)
 

@@ -103,7 +103,6 @@ def test_forms_that_people_type(text: str, same: str) -> None:
     [
         "",
         "count(age > 3) >=",
-        "count(age > 3)",
         "count(age > 3) >= many",
         "count(age > 3 >= 2",
         "count(name = 'a) >= 2",

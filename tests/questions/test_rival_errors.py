@@ -110,10 +110,10 @@ def test_the_sentence_of_an_accuracy() -> None:
     def sentence(start: int) -> str:
         return Accuracy(lambda margin: Ball(0 if margin >= start else 1), lambda: ()).sentence()
 
-    assert sentence(1) == "Right in at least 95 % of cases at every table."
+    assert sentence(1) == "At least 95 % likely to be right at every table."
     assert (
         sentence(2)
-        == "Right in at least 95 % of cases where 2 or more people would have to change to change the truth."
+        == "At least 95 % likely to be right if 2 or more people would have to answer differently to reverse it."
     )
     assert sentence(2 * MOST_PEOPLE) == "At this level the answer is not reliable at any margin."
 

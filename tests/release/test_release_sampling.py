@@ -7,7 +7,7 @@ import math
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import Ask
 from optimaldp.certify.questions import certify, draw
 from optimaldp.errors import MechanismError, QuestionError
 from optimaldp.laws.setting import Setting, Table
@@ -54,7 +54,7 @@ def test_simulation_takes_counts_and_no_table() -> None:
 def test_a_draw_for_a_release_has_the_stated_error(
     question: str, counts: tuple[int, ...], wrong: str, probability: float
 ) -> None:
-    request = Draft(question, epsilon=1).request()
+    request = Ask(question, epsilon=1).request()
     setting = Setting(request.level, request.neighbours, sum(counts))
     certified = certify(request.question.mechanism(setting))
     table, source, draws = Table(dict(enumerate(counts))), SystemBits(), 4000

@@ -17,8 +17,7 @@ import optimaldp as odp
 from optimaldp.errors import InputError
 from optimaldp.ledger import Budget
 from optimaldp.reporting import printing
-from optimaldp.reporting.reliability import question_texts, reliability_of
-from optimaldp.reporting.report import documents_html, report_html, write_report
+from optimaldp.reporting.report import documents_html, question_texts, reliability_of, report_html, write_report
 
 TABLE = pyarrow.table(
     {
@@ -72,7 +71,7 @@ def test_a_report_stands_alone_and_says_everything(ledger: Path) -> None:
     text = re.sub(r"<[^>]+>", " ", page)
     assert "4 of 10 spent in 3 entries" in text
     assert text.count("Protected: each row counts as one person.") == 3
-    assert text.count("Whoever knows everybody else") == 4  # each answer, and all together
+    assert text.count("Someone who knows everyone else") == 4  # each answer, and all together
     assert "balanced chain" in text  # the proof, in the appendix
     assert "lattice noise" in text
     assert text.index("balanced chain") > text.index("Appendix")

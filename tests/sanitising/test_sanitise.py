@@ -18,9 +18,9 @@ from optimaldp.certify.noise import certify_noise
 from optimaldp.errors import HistogramError, LevelError, NotCertifiedError, OptimalDPError, QuestionError
 from optimaldp.histograms import HistogramNoise, LaplaceNoise, query_error
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import read_columns
 from optimaldp.sampling import SystemBits
 from optimaldp.sanitising import estimate, planning, releasing
-from optimaldp.sanitising.columns import read_columns
 from optimaldp.sanitising.drawing import draw_table, map_back, noise_for
 from optimaldp.sanitising.rows import generator, placed_codes
 
@@ -100,7 +100,9 @@ def test_files_and_statement(table, tmp_path):
         assert said["rows"] == PEOPLE
         assert (said["epsilon"], said["delta"], said["neighbours"]) == ("ln(3)", 0, "substitution")
         assert said["cells"] == 3 * 4 * clean.columns[2].size
-        assert said["expected_error"] > 0
+        assert all(said["expected_error"][of]["value"] >= 0 for of in ("counts", "rows"))
+        low, high = said["expected_error"]["rows"]["interval"]
+        assert low <= said["expected_error"]["rows"]["value"] <= high
         assert said["one_way_error_95"]["sex"] == clean.query_error(sex="m").quantile()
     lines = (tmp_path / "clean.csv").read_text().splitlines()
     assert lines[0] == '"sex","age","smokes"'
@@ -226,7 +228,7 @@ def test_people_in_cells_too_small_to_tell_follow_the_margins():
     noise = certified(151 * 151)
     drawn = map_back(draw_table(cells, columns, noise, SystemBits()), noise.mechanism)
     assert drawn.unplaced > 300
-    codes = placed_codes(drawn, generator(1))
+    codes = placed_codes(drawn.noisy, drawn.counts, drawn.unplaced, generator(1))
     assert len(codes) == 3000
     truth = np.bincount(a, minlength=151)
     shown = np.bincount(codes[:, 0], minlength=151)
@@ -248,7 +250,8 @@ def test_the_margins_of_the_rows_are_hardly_pulled():
     for remap in ("automatic", "projection"):
         noisy = [draw_table(cells, columns, noise, SystemBits()) for _ in range(12)]
         drawn = [map_back(one, noise.mechanism, remap=remap) for one in noisy]
-        largest = [np.bincount(placed_codes(one, generator(seed))[:, 0])[0] for seed, one in enumerate(drawn)]
+        placed = [placed_codes(one.noisy, one.counts, one.unplaced, generator(3)) for one in drawn]
+        largest = [np.bincount(codes[:, 0])[0] for codes in placed]
         off[remap] = np.mean(largest) - np.bincount(a)[0]
     assert abs(off["automatic"]) < 40
     assert off["projection"] < -45
@@ -303,7 +306,7 @@ def test_errors_hold_no_data(table, monkeypatch):
     def broken(*_, **__):
         raise ValueError("somebody is 117 years old")
 
-    monkeypatch.setattr(releasing, "draw_table", broken)
+    monkeypatch.setattr(releasing, "map_back", broken)
     with pytest.raises(OptimalDPError) as caught:
         odp.sanitise(table, {"sex": ["m", "f"]}, epsilon=1)
     assert "117" not in str(caught.value)

@@ -57,7 +57,7 @@ def test_errors_are_shown_at_their_field_and_go_away(page: Any, studio: str) -> 
     assert "-1" in page.inner_text(".field-error")
     page.fill("#epsilon", "1")
     page.wait_for_selector(".field-error", state="detached")
-    page.fill("#question", "share(x)")
+    page.fill("#question", "share(x")
     page.wait_for_selector("#question[aria-invalid='true'] + .field-error")
     assert page.input_value("#kind") == "own"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify import verify
 from optimaldp.mechanisms.documents import read_mechanism, read_problem
 from optimaldp.questions.sheets import sheets
@@ -83,8 +83,8 @@ def test_people_s_own_levels_are_the_library_s_curves() -> None:
     assert shown["error"] == {name: list(errors) for name, errors in expected.series}
     assert "typical, average" in shown["error"]
     every = shown["error"]["every table, worst"]
-    # Nobody is above epsilon 1: two steps of 0.1 come first, then steps of 1.
-    assert every[shown["margin"].index(3)] == pytest.approx(math.exp(-0.2) / (1 + math.e))
+    # Nobody is above epsilon 1: two steps of 0.1 come first, then steps of 1; the least level of all is 0.1.
+    assert every[shown["margin"].index(3)] == pytest.approx(math.exp(-1.2) / (1 + math.exp(-0.1)))
 
 
 def test_people_s_own_levels_of_other_questions_are_shown_too() -> None:
@@ -135,7 +135,7 @@ def test_paths_of_a_universe_lead_to_the_boundary() -> None:
         assert view["vertices"][name]["distance"] == 0
 
 
-def test_a_universe_of_personal_levels_is_the_balanced_design() -> None:
+def test_a_universe_of_personal_levels_is_the_fair_design() -> None:
     sizes = {"ln(3)": 2, "ln(2)": 1}
     view = run("universe", {"question": "majority(x)", "epsilon": "ln(3)", "level_sizes": sizes})
     found = odp.design(odp.graphs.votes(3, levels=["ln(2)", "ln(3)", "ln(3)"]), odp.graphs.majority).mechanism
@@ -160,7 +160,7 @@ def test_a_design_can_be_verified_and_reproduced(capsys: pytest.CaptureFixture[s
     assert verify(mechanism, certificate, boundary="balanced").optimal
     assert view["verdict"]["private"] is True
     exec(view["python"], {})
-    assert "Design(optimal, 4 datasets × 2 answers" in capsys.readouterr().out
+    assert "Design(greatest for the balanced boundary, 4 datasets × 2 answers" in capsys.readouterr().out
 
 
 def test_a_snippet_survives_names_that_would_end_its_quotes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def workers_of(parent: int) -> set[int]:
         except OSError:
             continue
         state, owner = rest.split()[:2]
-        if int(owner) == parent and state != "Z" and b"optimaldp.studio.worker" in command:
+        if int(owner) == parent and state != "Z" and b"optimaldp.studio.pool" in command:
             found.add(int(entry.parent.name))
     return found
 

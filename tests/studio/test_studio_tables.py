@@ -22,11 +22,11 @@ from studio_server import CANARIES, write_survey
 
 from optimaldp.asking.plans import Plan, parse_plan
 from optimaldp.ledger import Budget
-from optimaldp.studio import gate, uploads
+from optimaldp.studio import gate
+from optimaldp.studio import settings as uploads
 from optimaldp.studio.app import application
 from optimaldp.studio.server import prepared
-from optimaldp.studio.settings import Settings
-from optimaldp.studio.uploads import shown_name
+from optimaldp.studio.settings import Settings, shown_name
 
 HERE = "http://127.0.0.1:8600"
 TOKEN = {"X-Studio-Token": "a-token-without-digits"}

@@ -114,6 +114,8 @@ class Case:
             first = min(row[self.settings["reduce_order"]] for row in placed)
             ties = [row for row in placed if row[self.settings["reduce_order"]] == first]
             return min(self._or_last(self.cell(row)) for row in ties)
+        if self.rule == "max":  # cells rise with values
+            return max((cell for cell in cells if cell is not None), default=self.size - 1)
         votes = Counter(cell for cell in cells if cell is not None)
         return min(votes, key=lambda cell: (-votes[cell], cell)) if votes else self.size - 1
 
@@ -160,7 +162,7 @@ EVERYDAY = [
     holds("order not in ('yes', 'no')", lambda r: _known(r["order"], lambda x: x not in ("yes", "no"))),
     holds("order < 'b'", lambda r: _known(r["order"], lambda x: x < "b")),
     holds("lower(order) = 'yes' and length(order) = 3", lambda r: r["order"] in ("yes", "YES")),
-    holds("upper(order) = 'ÜNÏCODE'", lambda r: r["order"] == "Ünïcode"),
+    holds("upper(order) = 'ÜNïCODE'", lambda r: r["order"] == "Ünïcode"),  # ASCII alone
     holds("trim(order) = 'yes'", lambda r: r["order"] in ("yes", "yes ")),
     holds("length(order) = 7", lambda r: r["order"] == "Ünïcode"),
     holds("coalesce(order, 'nothing') = 'nothing'", lambda r: r["order"] is None),
@@ -203,7 +205,7 @@ TREACHEROUS = [
     holds("round(weight) = 2 or round(weight) = -3", lambda r: r["weight"] in (1.5, -2.5)),
     holds("round(weight, 2) = 2.68", lambda r: r["weight"] == 2.675),
     holds("round(weight, 1) = 0.1", lambda r: r["weight"] == 0.1),
-    holds("weight > 1e50", lambda r: _known(r["weight"], lambda x: x > 1e50 or x != x)),
+    holds("weight > 1e50", lambda r: _known(r["weight"], lambda x: x > 1e50)),
     holds("paid / (paid - paid) > 0", lambda r: False),
     holds("(age + 0.5) * 2 = 37", lambda r: r["age"] == 18),
 ]
@@ -225,7 +227,7 @@ PEOPLE = [
     options("order", WORDS, settings={**VOTES, "where": "ok"}, where=lambda r: r["ok"] is True, rule="most-frequent"),
     options("order", WORDS, settings={**VOTES, "reduce": "first", "reduce_order": "born"}, rule="first"),
     options("order", WORDS, settings={**VOTES, "reduce": "first", "reduce_order": "tier"}, rule="first"),
-    bins("age", "0", "18", "64.5", "100", settings=VOTES, rule="most-frequent"),
+    bins("age", "0", "18", "64.5", "100", settings={**VOTES, "reduce": "max"}, rule="max"),
 ]
 
 TABLES = [

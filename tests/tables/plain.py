@@ -6,6 +6,7 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -39,8 +40,8 @@ def number_of(reading: Any, row: Row | None, truths: Truths) -> int:
 
 def _edge(value: Any, edge: Any) -> int:
     """Negative if the edge is below the value, zero on it: a double is compared with the nearest double of the edge."""
-    if isinstance(value, float):
-        edge = float(edge)
+    if isinstance(value, float | Decimal) or (isinstance(value, int) and value >= 2**63):
+        value, edge = float(value), float(edge)
     elif isinstance(value, datetime.datetime) and not isinstance(edge, datetime.datetime):
         edge = datetime.datetime(edge.year, edge.month, edge.day)
     return -1 if edge < value else int(edge > value)
@@ -55,10 +56,15 @@ def _last_not_above(value: Any, low: Any, step: Any, bins: int) -> int:
     return below
 
 
-def reduced(reading: Any, rule: str, rows: list[Row], truths: Truths) -> int:
+def reduced(reading: Any, rule: str, rows: list[Row], truths: Truths, order: str | None = None) -> int:
     """The number of a person from the rows that speak for them."""
-    numbers = [number_of(reading, row, truths) for row in rows]
     last = reading.size - 1
+    if not isinstance(reading, Condition | Options):
+        return number_of(reading, {reading.column: value_of(rule, rows, reading.column, order)}, truths)
+    if rule in ("first", "last"):
+        numbers = [number_of(reading, row, truths) for row in _first(rows, order, last=rule == "last")]
+        return (max if rule == "last" else min)(numbers, default=int(last))
+    numbers = [number_of(reading, row, truths) for row in rows]
     if rule == "any":
         return 0 if 0 in numbers else 1
     if rule == "all":
@@ -66,12 +72,27 @@ def reduced(reading: Any, rule: str, rows: list[Row], truths: Truths) -> int:
     heard = numbers if isinstance(reading, Condition) else [number for number in numbers if number != last]
     if not heard:
         return int(last)
-    if rule == "most-frequent":
-        votes = Counter(heard)
-        return min(votes, key=lambda number: (-votes[number], number))
-    if rule == "mean":
-        return math.floor(Fraction(sum(heard), len(heard)) + Fraction(1, 2))
-    return max(heard) if rule == "max" else min(heard)
+    votes = Counter(heard)
+    return min(votes, key=lambda number: (-votes[number], number))
+
+
+def value_of(rule: str, rows: list[Row], column: str, order: str | None) -> Any:
+    """The value of a person from those of their rows."""
+    if rule == "count":
+        return len(rows)
+    if rule in ("first", "last"):
+        rows = _first(rows, order, last=rule == "last")
+    values = [row[column] for row in rows if row[column] is not None and row[column] == row[column]]
+    if not values:
+        return None
+    if rule in ("sum", "mean") and isinstance(values[0], float | Decimal):
+        parts = sum(math.floor(float(value) * 2**20 + 0.5) for value in values)
+        return parts / 2**20 if rule == "sum" else float(parts) / (len(values) * 2**20)
+    if rule in ("sum", "mean"):
+        return sum(values) if rule == "sum" else float(Fraction(sum(values), len(values)))
+    if rule == "median":
+        return sorted(values)[(len(values) - 1) // 2]
+    return max(values) if rule in ("max", "last") else min(values)
 
 
 def groups(rows: Iterable[Row], people: People, truths: Truths) -> list[list[Row]]:
@@ -104,18 +125,14 @@ def counted(tally: Tally, rows: Iterable[Row], people: People, truths: Truths) -
 def _cell(tally: Tally, own: list[Row], people: People, rules: tuple[str, ...], truths: Truths) -> int:
     if people.unit is None:
         return _joined(tally, [number_of(one, own[0] if own else None, truths) for one in tally.readings])
-    if people.reduce == "first":
-        return min(
-            (_joined(tally, [number_of(one, row, truths) for one in tally.readings]) for row in _first(own, people)),
-            default=tally.size - 1,
-        )
-    return _joined(tally, [reduced(one, rule, own, truths) for one, rule in zip(tally.readings, rules)])
+    order = people.reduce_order
+    return _joined(tally, [reduced(one, rule, own, truths, order) for one, rule in zip(tally.readings, rules)])
 
 
-def _first(own: list[Row], people: People) -> list[Row]:
-    placed = [row for row in own if row[people.reduce_order or ""] is not None]
-    least = min((row[people.reduce_order or ""] for row in placed), default=None)
-    return [row for row in placed if row[people.reduce_order or ""] == least]
+def _first(own: list[Row], order: str | None, *, last: bool = False) -> list[Row]:
+    placed = [row for row in own if row[order or ""] is not None]
+    best = (max if last else min)((row[order or ""] for row in placed), default=None)
+    return [row for row in placed if row[order or ""] == best]
 
 
 def _joined(tally: Tally, numbers: list[int]) -> int:
@@ -130,7 +147,7 @@ def keys(tally: KeyTally, rows: Iterable[Row], people: People, truths: Truths) -
     found: Counter[Any] = Counter()
     for own in groups(rows, people, truths):
         if people.reduce == "first":
-            own = _first(own, people)
+            own = _first(own, people.reduce_order)
         votes = Counter(row[tally.column] for row in own if row[tally.column] is not None)
         if votes:
             most = max(votes.values()) if people.reduce != "first" else 0

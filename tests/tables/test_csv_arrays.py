@@ -23,6 +23,6 @@ from optimaldp.tables.csv_files import open_csv
 def test_cells_are_what_the_loop_says(tmp_path: Path, cells: list[bytes], values: list[str | None]) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n" + b"".join(cell + b",1\n" for cell in cells))
-    files = open_csv([str(path)], "t").feed
+    files = open_csv([str(path)], "t").engine.fill.__self__
     assert files.reader(["a"]).read_all().to_pydict() == {"c0": values}
     assert files.few(["a"]) == [values]

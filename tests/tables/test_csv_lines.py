@@ -18,7 +18,7 @@ LINES = st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map(b"".join), ma
 
 
 def read(path: Path, **settings: str) -> list[tuple[str | None, ...]]:
-    files = open_csv([str(path)], "t", **settings).feed
+    files = open_csv([str(path)], "t", **settings).engine.fill.__self__
     table = files.reader(files.columns).read_all()
     return [tuple(row.values()) for row in table.to_pylist()]
 
@@ -183,7 +183,7 @@ def test_files_of_one_table_have_one_header(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="another first line"):
         open_csv([str(first), str(second)], "t")
     second.write_bytes(b"\xef\xbb\xbfa,b\r\n3,4")
-    both = open_csv([str(first), str(second)], "t").feed
+    both = open_csv([str(first), str(second)], "t").engine.fill.__self__
     assert both.reader(["b"]).read_all().to_pydict() == {"c1": ["2", "4"]}
 
 
@@ -204,7 +204,7 @@ def test_the_file_that_differs_is_named_wherever_it_stands(tmp_path: Path) -> No
 
 def test_a_carriage_return_before_a_delimiter_is_part_of_its_cell(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,b\nx\r,y\r\n\r,\r\n")
-    files = open_csv([str(tmp_path / "t.csv")], "t").feed
+    files = open_csv([str(tmp_path / "t.csv")], "t").engine.fill.__self__
     cells = files.reader(["a", "b"]).read_all().to_pydict()
     assert cells == {"c0": ["x\r", "\r"], "c1": ["y", None]}
     assert files.few(["a", "b"]) == list(cells.values())

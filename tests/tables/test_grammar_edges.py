@@ -6,9 +6,10 @@ import pytest
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import ColumnType, Condition, Options, Schema, Tally, parse_predicate, plan_counting
+from optimaldp.tables.engines import DuckdbEngine
 from optimaldp.tables.schema import OPEN
 from optimaldp.tables.source import Source
-from optimaldp.tables.sql import SqlTable
+from optimaldp.tables.sql import DUCKDB, SqlTable
 
 SCHEMA = Schema(
     (
@@ -114,12 +115,12 @@ def test_what_is_not(text: str) -> None:
 
 def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists_none() -> None:
     """Without a unit: the places of the conditions, smaller sets first."""
-    made_up = Source(SqlTable("t", {}), SCHEMA, "made up")
+    made_up = Source(SqlTable("t", {}, DUCKDB), SCHEMA, "made up", DuckdbEngine())
     three = plan_counting(made_up, Tally((Condition("age > 3"), Condition("*"), Condition("cell = 1"))))
     assert three.filtered
     assert (three.shape, three.size, three.options) == ((2, 2, 2), 8, None)
     mixed = plan_counting(made_up, Tally((Condition("age > 3"), Options("cell", ("a", "b")))))
-    assert (mixed.filtered, mixed.shape, mixed.size, mixed.reduced) == (False, (2, 3), 6, ())
+    assert (mixed.filtered, mixed.shape, mixed.size, mixed.items) == (False, (2, 3), 6, ())
 
 
 def test_a_condition_shows_its_text_and_its_columns() -> None:

@@ -26,10 +26,13 @@ BINS, STEPS = Bins("n", (Fraction(0), Fraction(1))), Steps("n", Fraction(0), Fra
     [
         ((YES,), None, ("any",)),
         ((YES,), "all", ("all",)),
-        ((YES,), "most-frequent", ("most-frequent",)),
+        ((YES,), "most-frequent", ("most",)),
         ((CHOICE,), None, ("most-frequent",)),
-        ((BINS,), None, ("most-frequent",)),
-        ((STEPS,), None, ("most-frequent",)),
+        ((BINS,), "sum", ("sum",)),
+        ((STEPS,), "median", ("median",)),
+        ((CHOICE, NUMBER), "mean", ("most-frequent", "mean")),
+        ((CHOICE, NUMBER), {"n": "sum"}, ("most-frequent", "sum")),
+        ((CHOICE, YES), {"v": "first", "n": "sum"}, ("first", "any")),
         ((NUMBER,), "mean", ("mean",)),
         ((NUMBER,), "max", ("max",)),
         ((YES, YES), "all", ("all", "all")),
@@ -38,8 +41,9 @@ BINS, STEPS = Bins("n", (Fraction(0), Fraction(1))), Steps("n", Fraction(0), Fra
         ((NUMBER, YES), "min", ("min", "any")),
     ],
 )
-def test_how_several_rows_become_one(readings: tuple[Reading, ...], reduce: str | None, rules: tuple[str, ...]) -> None:
-    assert People(unit="id", reduce=reduce).rules(Tally(readings)) == rules
+def test_how_several_rows_become_one(readings: tuple[Reading, ...], reduce: Any, rules: tuple[str, ...]) -> None:
+    order = "t" if "first" in rules else None
+    assert People(unit="id", reduce=reduce, reduce_order=order).rules(Tally(readings)) == rules
     assert People().rules(Tally(readings)) == ()
     first = People(unit="id", reduce="first", reduce_order="t").rules(Tally(readings))
     assert first == ("first",) * len(readings)
@@ -109,7 +113,7 @@ class _Numbers:
     def __init__(self, numbers: list[int]) -> None:
         self.numbers = numbers
 
-    def fetch(self, table: Any, expression: Any) -> list[tuple[Any, ...]]:
+    def run(self, query: Any) -> list[tuple[Any, ...]]:
         return [tuple(self.numbers)]
 
 
@@ -120,7 +124,7 @@ def test_at_least_becomes_exactly() -> None:
     plan = plan_counting(table, Tally((Condition("x = 1"), Condition("y = 1"), Condition("z = 1"))))
     cells = list(product((1, 0), repeat=3))
     at_least = [sum(all(map(ge, person, asked)) for person in people) for asked in cells]
-    counted = count_checked(replace(table, feed=_Numbers(at_least)), plan)
+    counted = count_checked(replace(table, engine=_Numbers(at_least)), plan)
     assert counted.counts == tuple(people.count(answers) for answers in cells)
 
 

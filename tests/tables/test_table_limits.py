@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis.expr.datatypes as dt
 import pyarrow as pa
 import pytest
 
 from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import (
     Condition,
-    Grid,
     KeyTally,
     Options,
     People,
@@ -26,21 +24,25 @@ from optimaldp.tables import (
     csv_files,
     grammar,
     plan_counting,
-    sql,
-    stepping,
 )
-from optimaldp.tables.csv_files import open_csv
+from optimaldp.tables.binning import MOST_BINS
+from optimaldp.tables.binning import check as check_steps
+from optimaldp.tables.csv_files import CsvFiles, open_csv
 from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
-from optimaldp.tables.stepping import MOST_BINS
-from optimaldp.tables.stepping import check as check_steps
+from optimaldp.tables.sql import DUCKDB
 from optimaldp.tables.terms import MANY
 
 F = Fraction
 
 
+def files_of(path: Path) -> CsvFiles:
+    engine: Any = open_csv([str(path)], "t").engine
+    return engine.fill.__self__  # type: ignore[no-any-return]
+
+
 def cells(path: Path) -> list[tuple[str | None, ...]]:
-    files = open_csv([str(path)], "t").feed
+    files = files_of(path)
     table = files.reader(files.columns).read_all()
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
@@ -153,28 +155,16 @@ def test_numbers_in_a_condition_are_doubles_in_both_ways_of_writing_a_query(
         (5, "int64", "BIGINT"),
         (True, "boolean", "BOOLEAN"),
         ("it's", "string", "VARCHAR"),
-        (date(2020, 2, 29), "date", "DATE"),
-        (datetime(2020, 2, 29, 12, 30, 1, 7), "timestamp", "TIMESTAMP"),
     ],
 )
 def test_what_is_written_into_a_query_has_the_type_that_it_says(value: Any, dtype: str, name: str) -> None:
     """DuckDB takes a bare 0.1 for a decimal and a bare 5 for 32 bits, whose sums are others and may not fit."""
-    written = sql.literal(value, type=dtype)
+    written = DUCKDB.literal(value)
     assert written.dtype == dtype
+    bound = {need.name: need.value for need in written.needs if not isinstance(need, str)}
     with duckdb.connect() as engine:
-        row = engine.execute(f"SELECT TYPEOF({written.text}), {written.text}").fetchone()
+        row = engine.execute(f"SELECT TYPEOF({written.text}), {written.text}", bound).fetchone()
     assert row == (name, value)
-
-
-def test_a_mean_of_as_many_values_as_half_of_64_bits_can_number() -> None:
-    source, people = open_source(pa.table({"id": [1], "x": [1]})), People(unit="id", reduce="mean")
-
-    def values(number: int) -> Tally:
-        return Tally((Grid("x", F(0), F(number - 2), F(1)),))
-
-    assert plan_counting(source, values(2**31), people).size == 2**31
-    with pytest.raises(QuestionError, match="fewer than 2\\^31 values"):
-        plan_counting(source, values(2**31 + 1), people)
 
 
 def test_as_many_cells_as_63_bits_can_number() -> None:
@@ -220,20 +210,20 @@ def test_a_line_that_is_as_long_as_allowed_goes_on(
     [
         (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=1), True),
         (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=3), True),
-        (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=1.5), False),
-        (pa.timestamp("us"), datetime(2020, 1, 1, 0, 0, 0, 500_000), timedelta(seconds=1), False),
+        (pa.timestamp("us"), datetime(2020, 1, 1), timedelta(seconds=1.5), True),
+        (pa.timestamp("us"), datetime(2020, 1, 1, 0, 0, 0, 500_000), timedelta(seconds=1), True),
         (pa.date32(), date(2020, 1, 1), timedelta(days=1), True),
         (pa.date32(), date(2020, 1, 1), timedelta(hours=36), False),
     ],
     ids=str,
 )
-def test_bins_of_whole_seconds_and_whole_days(kind: Any, low: Any, step: timedelta, fits: bool) -> None:
+def test_bins_of_microseconds_and_whole_days(kind: Any, low: Any, step: timedelta, fits: bool) -> None:
     source = open_source(pa.table({"x": pa.array([low], kind)}))
     tally = Tally((Steps("x", low, low + 4 * step, step),))
     if fits:
         assert plan_counting(source, tally).shape == (5,)
     else:
-        with pytest.raises(QuestionError, match=r"whole (seconds|days)"):
+        with pytest.raises(QuestionError, match="whole days"):
             plan_counting(source, tally)
 
 
@@ -246,15 +236,15 @@ def test_a_carriage_return_ends_a_line_only_before_its_line_feed(
 ) -> None:
     (tmp_path / "t.csv").write_bytes(b'a,b\n"p",q\n' + line + b"\n")
     assert {row[0] for row in cells(tmp_path / "t.csv")} == {"p", first}
-    files = open_csv([str(tmp_path / "t.csv")], "t").feed
-    assert files.few(["a"]) == [["p", first]]
+    assert files_of(tmp_path / "t.csv").few(["a"]) == [["p", first]]
 
 
 @pytest.mark.parametrize("options", [2, 200])
 def test_no_query_by_level_is_limited_below_all_cells_of_all_levels(options: int) -> None:
     source = open_source(pa.table({"x": [1], "e": [1]}))
     plan = plan_counting(source, Tally((Options("x", tuple(range(options))),)), People(levels="e"))
-    assert counting._query(source.table, plan).op().n == (counting.MOST_LEVELS + 1) * (options + 1)
+    limit = (counting.MOST_LEVELS + 1) * (options + 1)
+    assert counting._query(source.table, plan).text.endswith(f"LIMIT {limit})")
 
 
 def test_a_predicate_that_is_as_long_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,14 +260,11 @@ def test_lines_may_end_with_two_bytes(tmp_path: Path, mark: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,b\r\n" + one + b",2\r\n3," + one + b"\r\n,\r\n\r\n" + one + b"\r\n")
     records = [("1", "2"), ("3", "1"), (None, None), (None, None), ("1", None)]
     assert cells(tmp_path / "t.csv") == sorted(records, key=repr)
-    assert list(zip(*open_csv([str(tmp_path / "t.csv")], "t").feed.few(["a", "b"]) or ())) == records
+    assert list(zip(*files_of(tmp_path / "t.csv").few(["a", "b"]) or ())) == records
 
 
 def test_whole_numbers_of_128_bits_are_not_taken_for_decimals(tmp_path: Path) -> None:
-    """Ibis calls both decimals of 38 digits, in which not all of these numbers fit."""
-    exact = [dt.Decimal(38, 1), dt.Decimal(10, 2), dt.Decimal(10, 0), dt.Decimal(38, 18)]
-    others = [dt.Decimal(38, 0), dt.Decimal(38, 19), dt.Decimal(None, 2), dt.float64, dt.int64]
-    assert [stepping._is_exact(dtype) for dtype in (*exact, *others)] == [True] * 4 + [False] * 5
+    """They are doubles, like everything that is wider than 64 bits."""
     with duckdb.connect(str(tmp_path / "t.db")) as engine:
         engine.execute(
             f"CREATE TABLE t (x HUGEINT); INSERT INTO t VALUES ({-(2**126)}), (-1), (0), (3), (4), ({2**126}), (NULL)"
@@ -295,7 +282,7 @@ def test_as_many_readings_as_a_tally_may_have() -> None:
 
 
 def test_as_many_levels_as_a_column_may_have() -> None:
-    thousand: dict[Any, dict[int, int]] = {level: {0: 1} for level in range(1000)}
-    assert len(counting._by_level(thousand, "e")) == 1000
+    thousand: dict[Any, dict[int, list[int]]] = {level: {0: [1]} for level in range(1000)}
+    assert len(counting._named_levels(thousand, "e")) == 1000
     with pytest.raises(TableError, match="more than 1000 levels"):
-        counting._by_level(thousand | {1000: {0: 1}}, "e")
+        counting._named_levels(thousand | {1000: {0: [1]}}, "e")

@@ -60,7 +60,7 @@ def holding(source: Source, text: str) -> int:
         ("order like 'a%'", 2),
         ("order not like 'a%'", 2),
         ("order like '_'", 2),
-        ("lower(order) = 'ü'", 1),
+        ("lower(order) = 'Ü'", 1),
         ("upper(order) = 'A'", 1),
         ("length(order) = 1", 2),
         ("trim(order) = 'a'", 1),

@@ -28,13 +28,13 @@ from optimaldp.tables import (
     counting,
     csv_files,
     readings,
-    stepping,
+    reducing,
+    sql,
 )
 from optimaldp.tables.csv_files import CsvFiles
-from optimaldp.tables.engines import writer
 from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.readings import Numbered, Predicate
-from optimaldp.tables.reducing import Reduced, one_row_each
+from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import Cell
 from optimaldp.tables.tally import KeyTally, Steps
 
@@ -58,6 +58,9 @@ ROWS: list[dict[str, Any]] = [
         ("p8", 1, "yes", "a", 10, "north"),
         ("p9", 1, "no", "b", 10, "south"),
         ("p9", 2, "no", "b", 20, "south"),
+        ("p9", 3, None, "z", None, "south"),
+        ("p9", 3, None, "z", None, "south"),
+        ("p9", 3, None, "z", None, "south"),
     ]
 ]
 SMOKES, ADULT, NORTH = "smokes = 'yes'", "age >= 18", "ward = 'north'"
@@ -95,11 +98,13 @@ ASKED: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((VOTE,), WHO | {"part": ("ward", "south"), "where": ADULT}),
     ((AGES,), {}),
     ((AGES, Condition(SMOKES)), {"where": NORTH}),
-    ((AGES,), WHO),
+    ((AGES,), WHO | {"reduce": "max"}),
+    ((AGES, Condition(SMOKES)), WHO | {"reduce": "sum", "where": NORTH}),
+    ((VOTE, AGES), WHO | {"reduce": {"age": "median"}}),
     ((STEPS,), {}),
     ((GRID,), {}),
-    *(((GRID,), WHO | {"reduce": rule}) for rule in ("mean", "max", "min")),
-    ((GRID,), WHO | {"reduce": "first", "reduce_order": "day"}),
+    *(((GRID,), WHO | {"reduce": rule}) for rule in ("sum", "mean", "median", "max", "min", "count")),
+    *(((GRID, VOTE, Condition(SMOKES)), WHO | {"reduce": rule, "reduce_order": "day"}) for rule in ("first", "last")),
 ]
 
 
@@ -149,125 +154,123 @@ def replaced(owner: Any, name: str, wrong: Callable[..., Any]) -> Callable[[Patc
     return lambda patch: patch.setattr(owner, name, wrong)
 
 
-def last_row_each(rows: Any, cell: Any, size: int) -> Any:
-    placed = rows.mutate(cell=cell)
-    people = placed.group_by("unit").aggregate(cell=placed.cell.argmax(placed.place))
-    return people.mutate(cell=people.cell.fill_null(size - 1))
+TRUE_ROWS, TRUE_EACH = counting._rows, counting.one_row_each
 
 
-def or_where(columns: dict[str, Any], speaks: Any, plan: CountingPlan) -> dict[str, Any]:
-    return {name: value | speaks if plan.filtered else value for name, value in columns.items()}
+def where_wrong(wrong: Callable[[Any, Any], Any]) -> Callable[[Patch], None]:
+    """Rows that are people with a condition of theirs in place of where."""
+
+    def rows(table: Any, plan: CountingPlan) -> Any:
+        if plan.where is None:
+            return TRUE_ROWS(table, plan)
+        on = plan.where.on(table)
+        plain_rows = replace(plan, where=None)
+        columns = {
+            f"key{place}": wrong(one.key(one.value(table)), on) if plan.filtered else one.key(one.value(table))
+            for place, one in enumerate(plan.readings)
+        }
+        return counting._selected(table, columns, plain_rows)
+
+    return replaced(counting, "_rows", rows)
+
+
+def aggregated(rule: str, wrong: Callable[[Reduced, Any, Any], Any]) -> Callable[[Patch], None]:
+    """Another aggregate for one rule."""
+    true = Reduced.gathered
+
+    def gathered(self: Reduced, rows: Any, order: Any) -> Any:
+        return wrong(self, rows, order) if self.rule == rule else true(self, rows, order)
+
+    return replaced(Reduced, "gathered", gathered)
 
 
 TWINS: dict[str, Callable[[Patch], None]] = {
     "every row is a person though a unit is named": replaced(
-        counting, "one_row_each", lambda rows, reduced: rows.mutate(**_each_by_itself(rows, reduced))
-    ),
-    "a person counted twice": changed(
-        counting, "one_row_each", lambda people, *_: people.union(people, distinct=False)
+        counting,
+        "one_row_each",
+        lambda rows, items, keys, order: TRUE_EACH(_by_line(rows), items, (*keys, "line"), order),
     ),
     "somebody without a name is a person": changed(counting, "plan_counting", lambda plan, *_: _unnamed(plan)),
     "NULL counts as yes": replaced(Predicate, "on", lambda self, table: self.build(table).fill_null(True)),
-    "NULL of a reduced condition counts as yes": changed(
-        Reduced, "partial", lambda parts, one, rows: _null_is_yes(parts, one, rows)
+    "NULL of a reduced condition counts as yes": aggregated(
+        "any", lambda one, rows, _: (rows["speaks"] & rows[one.name].fill_null(True)).any()
     ),
-    "the last row instead of the first": replaced(counting, "first_row_each", last_row_each),
-    "where joined by or": replaced(counting, "_silenced", or_where),
-    "where ignored": replaced(counting, "_silenced", lambda columns, speaks, plan: columns),
-    "where leaves people out": changed(
-        counting, "one_row_each", lambda people, rows, reduced: one_row_each(rows.filter(rows.speaks), reduced)
+    "the last row instead of the first": aggregated(
+        "first", lambda one, rows, order: rows.dialect.first_by(rows[one.name], order, last=True)
+    ),
+    "first among rows that do not speak": aggregated(
+        "first", lambda one, rows, order: rows.dialect.first_by(rows[one.name], order)
+    ),
+    "where joined by or": where_wrong(lambda value, on: value | on),
+    "where ignored": where_wrong(lambda value, on: value),
+    "where leaves people out": replaced(
+        counting,
+        "one_row_each",
+        lambda rows, *rest: TRUE_EACH(rows.filter(rows["speaks"]), *rest),
     ),
     "part ignored": changed(counting, "plan_counting", lambda plan, *_: replace(plan, part=None)),
     "the second condition ignored": changed(counting, "plan_counting", lambda plan, *_: _first_only(plan)),
-    "cells transposed": changed(CountingPlan, "cell", lambda cell, plan, numbers: plan.size - 1 - cell),
+    "cells transposed": changed(CountingPlan, "cell", lambda cell, plan, numbers, _: plan.size - 1 - cell),
     "yes and no swapped": changed(
         counting, "count_checked", lambda counted, _, plan: _turned(counted) if plan.filtered else counted
     ),
     "bins off by one": changed(binning, "_edges", lambda edges, *_: tuple(edge + 1 for edge in edges)),
-    "an edge belongs to the bin below": replaced(binning, "_is_below", lambda value, edge, column: value <= float(edge)),
-    "steps off by one": changed(
-        stepping, "bin_number", lambda build, *_: lambda table: (build(table) + 1).clip(upper=11)
-    ),
-    "the grid rounds down": changed(
-        stepping, "bin_number", lambda build, *rest: stepping_below(*rest) if isinstance(rest[2], Fraction) else build
-    ),
+    "an edge belongs to the bin below": replaced(binning, "_is_below", lambda value, edge: value <= edge),
+    "steps off by one": changed(binning._Lattice, "of", lambda made, *_: replace(made, first=made.first + 10)),
+    "the grid rounds down": changed(binning._Lattice, "of", lambda made, *_: _rounding_down(made)),
     "everybody else is the first option": changed(
         readings, "_options", lambda numbered, *_: _first_for_others(numbered)
     ),
-    "the mean rounds down": replaced(Reduced, "_mean", lambda self, people: _floor_mean(self, people)),
-    "the greatest is the least": changed(Reduced, "partial", lambda parts, one, rows: _swapped(parts, one, rows)),
-    "all is any": changed(Reduced, "final", lambda final, one, people: _any_for_all(final, one, people)),
-    "the key of the fewest rows": replaced(counting, "_voted_keys", lambda rows: _fewest(rows)),
+    "everybody else competes": replaced(sql.Value, "nullif", lambda self, other: self),
+    "the mean of all rows": aggregated("mean", lambda one, rows, _: _of_all_rows(one, rows)),
+    "the greatest is the least": aggregated("max", lambda one, rows, _: one.heard(rows).min()),
+    "a sum of those that do not speak": aggregated("sum", lambda one, rows, _: rows[one.name].sum().cast_to("int64")),
+    "all is any": aggregated("all", lambda one, rows, _: (rows["speaks"] & rows[one.name].fill_null(False)).any()),
+    "fewest rows": changed(reducing, "_with_votes", lambda rows, *_, **__: _turned_votes(rows)),
     "numbers of a CSV by how long they are": changed(Cell, "value", lambda value, cell, text: _length(value, cell, text)),
     "the last line of a CSV is lost": changed(CsvFiles, "few", lambda columns, *_: [cells[:-1] for cells in columns]),
     "the last line of a long CSV is lost": lambda patch: _lost(patch),
 }  # fmt: skip
 
 
+def _by_line(rows: Any) -> Any:
+    return rows.mutate(line=sql.Value("ROW_NUMBER() OVER ()", "int64", rows.dialect))
+
+
 def _turned(counted: Counted) -> Counted:
     return replace(counted, cells={counted.size - 1 - cell: people for cell, people in counted.cells.items()})
 
 
-def _each_by_itself(rows: Any, reduced: Any) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for one in reduced:
-        for name, value in one.partial(rows).items():
-            columns[name] = value.over(rows=(0, 0)) if hasattr(value, "over") else value
-        if one.votes:
-            columns[f"score{one.place}"] = one.number(rows)
-    return columns
+def _turned_votes(rows: Any) -> Any:
+    votes = {name: -value for name, value in rows.columns.items() if name.startswith("votes_")}
+    return rows.mutate(**votes)
+
+
+def _of_all_rows(one: Reduced, rows: Any) -> Any:
+    return one.heard(rows).sum().cast_to("float64") / rows.count().cast("float64").nullif(0.0)
 
 
 def _unnamed(plan: CountingPlan) -> CountingPlan:
-    named = plan.unit
-    if named is None:
+    if not plan.unit:
         return plan
-    return replace(plan, unit=lambda table: writer(table).coalesce(named(table).cast("string"), "nobody"))
-
-
-def _null_is_yes(parts: dict[str, Any], one: Reduced, rows: Any) -> dict[str, Any]:
-    if one.rule not in ("any", "all"):
-        return parts
-    holds = rows[f"key{one.place}"].fill_null(True)
-    return {f"some{one.place}": (holds & rows.speaks).any(), f"every{one.place}": (holds | ~rows.speaks).all()}
+    named = plan.unit[0]
+    return replace(plan, unit=(lambda table: named(table).cast("string").fill_null("nobody"),))
 
 
 def _first_only(plan: CountingPlan) -> CountingPlan:
-    if not plan.filtered or plan.unit is not None:
+    if not plan.filtered or plan.unit:
         return plan
-    return replace(plan, readings=(plan.readings[0], *(replace(r, key=readings._always) for r in plan.readings[1:])))
+    always = [replace(one, value=lambda table: table.dialect.literal(True)) for one in plan.readings[1:]]
+    return replace(plan, readings=(plan.readings[0], *always))
 
 
-def stepping_below(name: Any, column: Any, low: Any, step: Any, bins: Any) -> Any:
-    true = stepping._of_numbers
-    return true(name, column, Fraction(low) + step / 2, step, bins)
+def _rounding_down(made: Any) -> Any:
+    return replace(made, first=made.first + made.width // 2) if made.first < 0 else made
 
 
 def _first_for_others(numbered: Numbered) -> Numbered:
     true = numbered.number
     return replace(numbered, number=lambda key: true(key) % numbered.last)
-
-
-def _floor_mean(self: Reduced, people: Any) -> Any:
-    total, values = (people[f"{word}{self.place}"].cast("int64") for word in ("total", "values"))
-    return (total.cast("float64") / values.nullif(0).cast("float64")).floor().cast("int64")
-
-
-def _swapped(parts: dict[str, Any], one: Reduced, rows: Any) -> dict[str, Any]:
-    if one.rule not in ("max", "min"):
-        return parts
-    value = one.heard(rows)
-    return {f"number{one.place}": value.min() if one.rule == "max" else value.max()}
-
-
-def _any_for_all(final: Any, one: Reduced, people: Any) -> Any:
-    return people[f"some{one.place}"] if one.rule == "all" else final
-
-
-def _fewest(rows: Any) -> Any:
-    spoken = rows.filter(rows.key.notnull())
-    votes = spoken.group_by("unit", "key").aggregate(votes=spoken.count())
-    return votes.group_by("unit").aggregate(key=votes.key.argmin(votes.votes))
 
 
 def _length(value: Any, cell: Cell, text: Any) -> Any:

@@ -96,8 +96,8 @@ def test_a_rule_goes_to_the_readings_of_its_kind_and_first_to_all() -> None:
         (People(reduce="any"), "reduce: 'any' needs unit="),
         (People(reduce_order="day"), "reduce_order: 'day' needs unit="),
         (People(unit="id", reduce="mean"), "is not a rule for this question"),
-        (People(unit="id", reduce="first"), "goes with reduce='first' and only with it"),
-        (People(unit="id", reduce="any", reduce_order="day"), "goes with reduce='first' and only with it"),
+        (People(unit="id", reduce="first"), "is needed by the rules first and last"),
+        (People(unit="id", reduce="any", reduce_order="day"), "goes with the rules first and last only"),
     ],
 )
 def test_rules_that_are_none(people: People, words: str) -> None:

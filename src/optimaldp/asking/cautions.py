@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import warnings
 from typing import Any
 
 from optimaldp.asking.request import Request
-from optimaldp.privacy import Epsilon
+from optimaldp.errors import ReadingWarning
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.tables.plans import reading_cautions
 from optimaldp.tables.schema import Schema
 
 _LARGE_EPSILON = 10
@@ -19,21 +21,18 @@ _IDENTIFIER = re.compile(
 )
 
 
-def cautions(
-    request: Request, schema: Schema, people: int | None = None, levels: tuple[tuple[Epsilon, int], ...] = ()
-) -> tuple[str, ...]:
-    """What a careful colleague would say before this is asked; *levels*: how many people have which level of their own."""
+def cautions(request: Request, schema: Schema, people: int | None = None) -> tuple[str, ...]:
+    """What a careful colleague would say before this is asked."""
     said = [_large_epsilon(request), _large_delta(request, people), _unit(request, schema), *_options(request)]
-    said.append(_levels(request, levels))
+    said += reading_cautions(schema, request.tally, request.people)
     return tuple(text for text in said if text)
 
 
-def _levels(request: Request, levels: tuple[tuple[Epsilon, int], ...]) -> str:
-    if len(levels) < 2:
-        return ""
-    from optimaldp.asking.level_previewing import level_caution  # floats on arrays: only where levels differ
-
-    return level_caution(request, levels)
+def warn_of_reading(request: Request, schema: Schema, stacklevel: int) -> None:
+    """Say before anything is spent how undeclared columns are read, and that each row is taken for a person."""
+    for text in (_unit(request, schema), *reading_cautions(schema, request.tally, request.people)):
+        if text:
+            warnings.warn(text, ReadingWarning, stacklevel=stacklevel + 1)
 
 
 def _large_epsilon(request: Request) -> str:
@@ -52,6 +51,8 @@ def _large_delta(request: Request, people: int | None) -> str:
 
 def _unit(request: Request, schema: Schema) -> str:
     unit = request.people.unit
+    if request.ask.description is not None:  # which says who is a person
+        return ""
     if unit is None:
         likely = [name for name in schema.names if _looks_like_identifier(name)]
         if not likely:

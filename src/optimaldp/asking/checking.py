@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
-from optimaldp.asking.draft import Draft, DraftOptions
+from optimaldp.asking.ask import Ask, takes_options
+from optimaldp.asking.corridor import opened_book
+from optimaldp.asking.releasing import open_asked, settled_request
 from optimaldp.asking.request import Request
-from optimaldp.ledger import Ledger, open_ledger
+from optimaldp.ledger import Ledger
 from optimaldp.questions.base import Question
-from optimaldp.tables import open_source, plan_counting
+from optimaldp.tables import plan_counting
 from optimaldp.tables.tally import EVERY_RECORD, Condition, KeyTally
 
 
+@takes_options()
 def check_request(
     question: Question | str,
     *,
     data: object = None,
-    types: Mapping[str, str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     personal: bool = False,
-    **options: Unpack[DraftOptions],
+    **options: Any,
 ) -> Request:
     """A request, with every condition in it parsed; of a table, with every column found; of a ledger, with its own rules.
 
     *personal*: people have their own levels, whose column is not named yet.
     """
-    draft = Draft(question, **options)
+    return check_ask(Ask(question, **options), data=data, ledger=ledger, personal=personal)
+
+
+def check_ask(
+    ask: Ask,
+    *,
+    data: object = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    personal: bool = False,
+) -> Request:
+    """As :func:`check_request`, of an ask that was written already."""
     if personal:
-        draft = replace(draft, levels="level")
-    draft = _completed(draft, ledger)
-    request = draft.request()
-    _conditions_parse(request)
-    if data is not None:
-        opened = open_source(data, types=types)
+        ask = replace(ask, levels="level")
+    with opened_book(ledger, readonly=True) as book:
+        if data is None:
+            request = (ask if book is None else ask.completed(book)).request()
+            _conditions_parse(request)
+            return request
+        opened = open_asked(data, [ask], book)
+        request = settled_request(ask, opened, book)
+        _conditions_parse(request)
         request = request.settled(opened.schema)
         plan_counting(opened, request.tally, replace(request.people, levels=None))
-    return request
-
-
-def _completed(draft: Draft, ledger: Ledger | str | os.PathLike[str] | None) -> Draft:
-    if ledger is None or isinstance(ledger, Ledger):
-        return draft if ledger is None else draft.completed(ledger)
-    with open_ledger(ledger, readonly=True) as book:
-        return draft.completed(book)
+        return request
 
 
 def _conditions_parse(request: Request) -> None:

@@ -58,9 +58,17 @@ def with_levels(
         (name, None if never and not limit else _reliable_from(own, asked, float(limit), most))
         for name, limit in LIMITS
     )
-    more = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}}
+    more: dict[str, Any] = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}}
     if isinstance(request.aim, Prior) and isinstance(asked, LevelTables):
         more["average_error"] = over_prior(asked, request.aim)
+    elif len(asked.levels) > 1 and not request.question.aims_agree:
+        more["never_worse_than_a_coin_from"] = _reliable_from(
+            _worst(asked, _own_error(asked, request.aim)), asked, 0.5, most
+        )
+        if not isinstance(asked, LevelTables):
+            more["average_error"] = over_coins(asked)
+    if (law := mechanism.parameters()).get("law"):
+        more["mechanism"] = {"name": mechanism.name, **law}
     return Preview(
         str(request.question),
         request.level,
@@ -189,6 +197,22 @@ def over_prior(asked: LevelTables, prior: Prior) -> dict[str, float]:
     return {name: float(error(points) @ chances) for name, error in errors.items()}
 
 
+def over_coins(asked: LevelSizes) -> dict[str, float]:
+    """The average error over votes in which everybody says yes with chance 1/2: both aims, and what one would do without them."""
+    errors = {
+        "typical": asked.typical,
+        "every table": asked.every_table,
+        "weighted votes": asked.weighted,
+        "strictest for all": asked.strictest_for_all,
+        "strict left out": asked.strict_left_out,
+    }
+    return {name: asked.average(error, 0.5) for name, error in errors.items()}
+
+
+def _own_error(asked: LevelSizes, aim: AnyAim) -> Error:
+    return asked.typical if aim is Aim.TYPICAL else asked.every_table
+
+
 def _sentences(asked: LevelSizes, request: Request, more: Mapping[str, Any]) -> list[str]:
     spread = assumed(request.question)
     said = [f"for tables in which {spread}"] if spread else []
@@ -206,40 +230,17 @@ def _sentences(asked: LevelSizes, request: Request, more: Mapping[str, Any]) -> 
         said.append(disagree + "they are hardly heard and the answer may be wrong for certain")
     else:
         said.append(
-            disagree + "'typical' hardly hears them and may be wrong for certain; 'every table' is then as sure as the "
-            "strictest of them allow"
+            disagree
+            + "'typical' hears them less and may be wrong more often than not; 'every table' is then as sure as "
+            "the strictest of them allow"
         )
-    if not isinstance(asked, LevelTables) and request.aim is Aim.TYPICAL and (hint := cap_hint(asked)):
-        said.append(hint)
+    if (coin := more.get("never_worse_than_a_coin_from")) is not None:
+        said.append(f"from a margin of {coin} the answer is never worse than a coin, whoever disagrees")
+    if "average_error" in more:
+        compared = ", ".join(f"{name} {100 * error:.3g} %" for name, error in more["average_error"].items())
+        said.append(f"wrong on average over votes in which everybody says yes with chance 1/2: {compared}")
     return said
 
 
 def _shown(aim: AnyAim) -> str:
     return f"shown for the aim '{'typical' if aim is Aim.TYPICAL else 'every table'}'"
-
-
-def level_caution(request: Request, sizes: Sizes) -> str:
-    """What a careful colleague would say of the typical aim in a large table; nothing where it is the better one.
-
-    By chance the votes of s strict people lean to one side by about ``sqrt(s)/2``, of which weighing them forgets the share
-    ``1 - a/b``. Where that is more than the ``1/a`` people who blur the strictest level for all, a smaller epsilon is better.
-    """
-    if request.aim is not Aim.TYPICAL or len(sizes) < 2 or request.question.opposite_places() is None:
-        return ""
-    (strictest, _), (loosest, _) = sizes[0], sizes[-1]
-    strict = sum(size for _, size in sizes[:-1])
-    forgotten = (1 - float(strictest) / float(loosest)) * strict**0.5 / 2
-    asked = _closed_forms(request, sizes) if forgotten * float(strictest) > 1 else None
-    return "" if asked is None else cap_hint(asked)
-
-
-def cap_hint(asked: LevelSizes) -> str:
-    """With which smaller epsilon weighted votes would err less on average, if by more than a twentieth; else nothing."""
-    chance = (asked.least - 0.5) / asked.people
-    plain, (cap, capped) = asked.average_typical(chance), asked.best_cap(chance)
-    if capped >= 0.95 * plain:
-        return ""
-    return (
-        f"with epsilon {cap:.2g} for the release, to which looser levels are cut, 'typical' errs in {100 * capped:.2g} % "
-        f"instead of {100 * plain:.2g} % of such votes"
-    )

@@ -45,10 +45,6 @@ class LevelTables(LevelSizes):
     """The levels as they are promised, in rising order, with how many people have each."""
     places: tuple[int, int]
 
-    @property
-    def points(self) -> int:
-        return _POINTS
-
     def margins(self, *, truth: bool = True) -> range:
         """Up to where going to a third place, another bin, does not change the answer sooner."""
         return range(1, self._most_margins[truth] + 1)
@@ -61,10 +57,10 @@ class LevelTables(LevelSizes):
         low, high = 0, len(super().margins(truth=truth))
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self._flips(middle, truth=truth) == middle else (low, middle - 1)
+            low, high = (middle, high) if self._moves(middle, truth=truth) == middle else (low, middle - 1)
         return low
 
-    def _flips(self, margin: int, *, truth: bool) -> int | float:
+    def _moves(self, margin: int, *, truth: bool) -> int | float:
         question, there = self.request.question, self.total_at(margin, truth=truth)
         return question.flips(question.fold(self._cells(there, self.people - there)), self.request.neighbours)
 

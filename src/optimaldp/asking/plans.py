@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from optimaldp.asking.checking import check_request
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import FIELDS, MEANING, READING_FIELDS, Ask, from_json, meaning_of
+from optimaldp.asking.checking import check_ask
 from optimaldp.asking.previewing import preview_of
 from optimaldp.asking.releasing import release_each
 from optimaldp.asking.result import Release
@@ -29,26 +29,13 @@ from optimaldp.asking.session import open_table
 from optimaldp.documents.toml_text import toml_key, toml_value
 from optimaldp.errors import BudgetError, InputError, NoMarginError
 from optimaldp.ledger import Budget, Charge, Ledger, ledger_exists, open_ledger
-from optimaldp.ledger.agreement import AS_STORED
+from optimaldp.ledger.ledger import AS_STORED
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 
-_TOP = {"source", "unit", "neighbours", "ledger", "budget", "types", "n", "question", "dataset"}
-_QUESTION = {
-    "text",
-    "epsilon",
-    "delta",
-    "where",
-    "reduce",
-    "reduce_order",
-    "by",
-    "groups",
-    "public_groups",
-    "levels",
-    "aim",
-    "part",
-    "level_sizes",
-}
+_OF_TABLE = tuple(name for name in FIELDS if meaning_of(name).of_table)
+_TOP = {"source", "ledger", "budget", "n", "question", "dataset", "meaning", *_OF_TABLE}
+_QUESTION = {"text", "level_sizes", *FIELDS} - {"question", *_OF_TABLE}
 
 
 @dataclass(frozen=True)
@@ -62,17 +49,38 @@ class Plan:
     ledger: str | None = None
     budget: Mapping[str, Any] | None = None
     types: Mapping[str, str] | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    description: str | None = None
     n: int | None = None
     dataset: str | None = None
+    meaning: int = 1
+    """Which version of meaning its questions have; plans of version 0.2 say none and mean 1."""
     folder: Path = field(default_factory=Path)
 
     def place(self, name: str) -> str:
         """A path in the plan is meant beside the plan."""
         return name if "://" in name else str(self.folder / name)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the cells of the source are read, as far as the plan says so."""
+        said = {name: getattr(self, name) for name in READING_FIELDS}
+        if said["description"] is not None:
+            said["description"] = self.place(said["description"])
+        return {name: value for name, value in said.items() if value is not None}
+
+    def asks(self) -> list[Ask]:
+        """The questions of the plan, each with what the plan says of the table."""
+        of_table = {"unit": self.unit, "neighbours": self.neighbours, **self.reading}
+        return [
+            from_json(dict(one) | of_table | {"question": one["text"]}, remedy="correct the plan", keys=False)
+            for one in self.questions
+        ]
+
     def to_toml(self) -> str:
         """The plan as the text of a plan file: ``parse_plan(plan.to_toml()) == plan``, but for the folder."""
-        names = ("source", "unit", "neighbours", "ledger", "dataset", "n", "budget", "types")
+        names = ("source", "meaning", "ledger", "dataset", "n", "budget", *_OF_TABLE)
         top = [f"{name} = {toml_value(getattr(self, name))}" for name in names if getattr(self, name) is not None]
         questions = [
             "\n[[question]]\n" + "\n".join(f"{toml_key(name)} = {toml_value(value)}" for name, value in one.items())
@@ -108,7 +116,10 @@ def parse_plan(text: str, *, name: str = "the plan", folder: Path | None = None)
         _known(question, _QUESTION, "question")
         if not {"text", "epsilon"} <= set(question):
             raise InputError("question", question, "has no text or no epsilon", "there is no default epsilon")
-    options = {key: content.get(key) for key in ("unit", "neighbours", "ledger", "budget", "types", "n", "dataset")}
+    if type(content.get("meaning", 1)) is not int or not 1 <= content.get("meaning", 1) <= MEANING:
+        remedy = f"this version knows the meanings 1 to {MEANING}"
+        raise InputError("meaning", content["meaning"], "is not a version of meaning", remedy)
+    options = {key: content[key] for key in content if key not in ("source", "question")}
     return Plan(str(content["source"]), tuple(questions), **options, folder=folder or Path())
 
 
@@ -123,20 +134,10 @@ def preview_plan(plan: Plan) -> dict[str, Any]:
     """What the plan would cost and how reliable its answers would be. Reads no row and spends nothing."""
     shown, charges = [], []
     total, delta = Epsilon.read(0), Fraction(0)
-    for question in plan.questions:
-        options = {
-            name: value for name, value in question.items() if name not in ("text", "levels", "part", "level_sizes")
-        }
+    for ask, question in zip(plan.asks(), plan.questions):
         sizes = question.get("level_sizes")
-        request = check_request(
-            question["text"],
-            **options,
-            neighbours=plan.neighbours,
-            unit=plan.unit,
-            data=plan.place(plan.source),
-            types=plan.types,
-            personal=sizes is not None,
-        )
+        unread = replace(ask, levels=None, part=None)
+        request = check_ask(unread, data=plan.place(plan.source), personal=sizes is not None)
         total, delta = total + request.level.epsilon, delta + request.level.delta
         charges.append(Charge(request.text, request.level))
         try:
@@ -171,20 +172,14 @@ def release_plan(plan: Plan) -> list[Release]:
     """Release every question of the plan: all are checked, then charged together or not at all."""
     source = plan.place(plan.source)
     if plan.ledger is None:
-        drafts = [_draft(question, neighbours=plan.neighbours, unit=plan.unit) for question in plan.questions]
-        return release_each(source, drafts, types=plan.types)
+        return release_each(source, plan.asks())
     with open_table(
         source,
         ledger=plan.place(plan.ledger),
         budget=None if plan.budget is None else Budget(**plan.budget),
         dataset=plan.dataset,
         neighbours=plan.neighbours,
-        types=plan.types,
         unit=AS_STORED if plan.unit is None else plan.unit,
+        **plan.reading,
     ) as table:
-        return release_each(source, [_draft(one) for one in plan.questions], ledger=table.ledger, types=table.types)
-
-
-def _draft(question: Mapping[str, Any], **of_plan: Any) -> Draft:
-    own = {name: value for name, value in question.items() if name not in ("text", "level_sizes")}
-    return Draft(question["text"], **own, **of_plan)
+        return release_each(source, plan.asks(), ledger=table.ledger)

@@ -18,6 +18,8 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optimaldp.asking.leakage import Leakage
+
 Series = tuple[str, tuple[float, ...]]
 
 
@@ -42,6 +44,8 @@ class Preview(Result):
 
     def summary(self) -> str:
         sure = "never sure" if self.margins else f"of all counts together {next(iter(self.rows()), ['', ''])[1]}"
+        if "half_width" in self.more:
+            sure = next((f"about {row[1]}" for row in self.rows()), "by the table")
         near = next((f"{name} from margin {margin}" for name, margin in self.reliable if margin is not None), sure)
         return f"Preview({self.question}, {self.level}, {self.neighbours}, error {near})"
 
@@ -59,6 +63,17 @@ class Preview(Result):
             "notes": list(self.notes),
             **self.more,
         }
+
+    def leakage(self) -> Leakage:
+        """How useful the answer would be and how much it would tell, in bits, beside the bounds of paper 004.
+
+        >>> from optimaldp.asking.previewing import preview
+        >>> preview("majority(smokes = 'yes')", epsilon="ln(2)", n=21).leakage()
+        Leakage(utility 0.9394, 1 bits in all, 0.415 bits about one person)
+        """
+        from optimaldp.asking.leakage import leakage_of, mechanism_of_preview
+
+        return leakage_of(mechanism_of_preview(self))
 
     def error(self, margin: int) -> float:
         """The probability of a wrong answer of ours at one of the listed margins."""

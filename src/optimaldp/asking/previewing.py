@@ -6,43 +6,33 @@ The margin is public because it is hypothetical: "if 13 or more people would hav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from optimaldp.asking.draft import Draft
-from optimaldp.asking.inside_groups import setting_inside
+from optimaldp.asking.ask import Ask, takes_options
 from optimaldp.asking.preview_result import Preview
-from optimaldp.asking.request import Request
+from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import epsilon_means
-from optimaldp.errors import InputError, NoMarginError
-from optimaldp.laws.setting import AimLike, Setting
+from optimaldp.errors import InputError, NoMarginError, QuestionError
+from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
-from optimaldp.questions.base import Question
-from optimaldp.tables.tally import KeyTally, Option
+from optimaldp.questions.base import NumberPreview, Question
+from optimaldp.tables.tally import KeyTally
 
 _MARGIN_ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
 
 
+@takes_options()
 def preview(
     question: Question | str,
     *,
-    epsilon: Any,
-    delta: Any = 0,
     n: int | None = None,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
     margins: Sequence[int] | None = None,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    where: str | None = None,
-    by: str | None = None,
-    groups: Iterable[Option] | None = None,
-    public_groups: bool = False,
     level_sizes: Mapping[Any, int] | None = None,
-    aim: AimLike | None = None,
+    **options: Any,
 ) -> Preview:
     """How often the private answer will be wrong, by margin. Spends nothing and reads nothing but public numbers.
 
@@ -54,9 +44,23 @@ def preview(
     >>> shown.reliable
     (('at most 5 %', 3), ('at most 1 %', 5), ('0', None))
     """
-    draft = Draft(question, epsilon, delta, reduce, reduce_order, where, by, groups, public_groups, aim=aim, unit=unit)
-    draft = replace(draft, neighbours=neighbours, levels=None if level_sizes is None else "level")
-    request = draft.request()
+    return preview_ask(Ask(question, **options), n=n, margins=margins, level_sizes=level_sizes)
+
+
+def preview_ask(
+    ask: Ask,
+    *,
+    n: int | None = None,
+    margins: Sequence[int] | None = None,
+    level_sizes: Mapping[Any, int] | None = None,
+) -> Preview:
+    """As :func:`preview`, of an ask that was written already."""
+    if ask.levels is not None and level_sizes is None:
+        remedy = (
+            "say how many people have each level: level_sizes={0.1: 20, 1: 981}, or --level-sizes '0.1: 20, 1: 981'"
+        )
+        raise QuestionError("levels", ask.levels, "is a column, which a preview does not read", remedy)
+    request = replace(ask, levels=None if level_sizes is None else "level").request()
     return preview_of(request, n=n, margins=margins, level_sizes=level_sizes)
 
 
@@ -75,6 +79,9 @@ def preview_of(
         from optimaldp.asking.level_previewing import of_counts, require_levels, with_levels
 
         sizes = read_level_sizes(level_sizes, request.level.epsilon)
+        people = sum(size for _, size in sizes)
+        if (number := request.question.number_preview(request.setting(people, sizes), people)) is not None:
+            return _number_shown(request, number, people)
         require_levels(request, sizes)
         if (counts := of_counts(request, sizes)) is not None:
             return counts
@@ -82,6 +89,8 @@ def preview_of(
         reliable = request.question.mechanism(setting).reliability()
         raise NoMarginError("question", str(request.question), "has no margin to show", reliable)
     refuse_options(request.question)
+    if (number := request.question.number_preview(setting, persons)) is not None:
+        return _number_shown(request, number, persons)
     if (counts_off := request.question.expected_errors(setting)) is not None:
         return _counts_shown(request, setting, counts_off, persons)
 
@@ -129,6 +138,13 @@ def _counts_shown(request: Request, setting: Setting, errors: Mapping[str, float
     more = {"epsilon_means": epsilon_means(request.level), "expected_error": dict(errors)}
     known = (str(request.question), request.level, request.neighbours, persons)
     return Preview(*known, (), (), (), tuple(_group_note(request)), off, more)
+
+
+def _number_shown(request: Request, number: NumberPreview, persons: int | None) -> Preview:
+    """A number has no margin: how far off it will be, next to what others would do."""
+    more = {"epsilon_means": epsilon_means(request.level), "expected_error": number.errors, **number.figures}
+    known = (str(request.question), request.level, request.neighbours, persons)
+    return Preview(*known, (), (), (), tuple(_group_note(request)), number.sentences, more)
 
 
 def _group_note(request: Request) -> list[str]:

@@ -3,69 +3,35 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optimaldp import __version__
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import MEANING, from_json
 from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import epsilon_means
-from optimaldp.asking.statements import law_document
-from optimaldp.errors import InputError, QuestionError
-from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.asking.statements import claimed_optimality, law_document
+from optimaldp.errors import InputError
+from optimaldp.privacy import Epsilon
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.binning import Binning
-from optimaldp.questions.literals import read_edge
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.tables.tally import steps_between
 
 FORMAT = "optimaldp release 2"
 _MOST_PEOPLE = 2**63
-_TEXTS = ("unit", "reduce", "order", "where", "levels", "by", "aim", "among", "dataset", "time", "version", "format")
+_TEXTS = ("among", "dataset", "time", "version", "format")
+_AS_WRITTEN = "give the document as release --json wrote it"
 
 
 def request_of(document: Mapping[str, Any]) -> Request:
     """The request that a document is about."""
-    for name in ("question", "neighbours"):
-        _need(isinstance(document[name], str), name, document[name], "is not a text")
     for name in _TEXTS:
         _need(isinstance(document.get(name), (str, type(None))), name, document.get(name), "is not a text")
-    groups = document.get("groups")
-    _need(groups is None or isinstance(groups, (list, tuple)), "groups", groups, "is not a list")
-    public = document.get("public_groups")
-    _need(public is None or isinstance(public, bool), "public_groups", public, "is neither true nor false")
-    draft = Draft(
-        document["question"],
-        epsilon=_number(document, "epsilon"),
-        delta=_number(document, "delta"),
-        reduce=document.get("reduce"),
-        reduce_order=document.get("order"),
-        where=document.get("where"),
-        by=document.get("by"),
-        groups=groups,
-        public_groups=bool(public),
-        levels=document.get("levels"),
-        aim=document.get("aim"),
-        neighbours=document["neighbours"],
-        unit=document.get("unit"),
-        declared_part=_part(document.get("part")),
-    )
-    return draft.request()
-
-
-def _part(part: Any) -> tuple[str, Any] | None:
-    if part is None:
-        return None
-    named = isinstance(part, Mapping) and set(part) == {"column", "value"} and isinstance(part["column"], str)
-    _need(named and isinstance(part["value"], (str, int)), "part", part, "is not a column and a value")
-    return part["column"], part["value"]
-
-
-def _number(document: Mapping[str, Any], name: str) -> str:
-    value = document.get(name, 0)
-    _need(not isinstance(value, (bool, list, tuple, Mapping, type(None))), name, value, "is not a number")
-    return str(value)
+    for name in ("question", "neighbours"):
+        _need(isinstance(document[name], str), name, document[name], "is not a text")
+    meaning = document.get("meaning", 1)
+    _need(meaning is None or type(meaning) is int, "meaning", meaning, "is not a whole number")
+    return from_json(document, remedy=_AS_WRITTEN).request()
 
 
 def people_of(published: Mapping[str, Any]) -> int | None:
@@ -121,6 +87,8 @@ def false_claim(
         return "its format is not one that this version knows"
     if (problem := _time_problem(document.get("time"))) or (problem := _version_problem(document.get("version"))):
         return problem
+    if (document.get("meaning") or 1) > MEANING:
+        return "a later version than this one says what its question means: verify it with that one"
     if "among" in document and document["among"] != request.question.among:
         return "among is not that of its question"
     if not _spent_is_right(document.get("spent"), request, mechanism):
@@ -151,15 +119,15 @@ def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level),
         "reliable": mechanism.reliability(),
-        "neighbours": request.neighbours.words,
+        "neighbours": request.neighbours_words(),
         "theorem": mechanism.proof,
-        "optimal": mechanism.optimality,
+        "optimal": claimed_optimality(request, mechanism),
         "notes": request.notes(),
     }
 
 
 def _used_delta(request: Request, mechanism: QuestionMechanism) -> Any:
-    return request.level.delta if mechanism.uses_delta else 0
+    return request.level.delta if mechanism.spends_delta else 0
 
 
 def _spent_is_right(spent: object, request: Request, mechanism: QuestionMechanism) -> bool:
@@ -209,68 +177,10 @@ def _own_version() -> str:
 def possible(answer: object, request: Request, mechanisms: Sequence[QuestionMechanism]) -> bool:
     """Whether a release of this request can give this answer: one, or one for each group."""
     if request.groups is None:
-        return _possible(answer, mechanisms[0])
+        return mechanisms[0].possible(answer)
     if not isinstance(answer, Mapping) or list(answer) != list(request.groups.names):
         return False
-    return all(_possible(one, mechanism) for one, mechanism in zip(answer.values(), mechanisms))
-
-
-def _possible(answer: Any, mechanism: QuestionMechanism) -> bool:
-    spec = mechanism.question.spec()
-    kind = spec["kind"]
-    if kind == "quantile":
-        question: Any = mechanism.question
-        return _bin(question.binning, answer) is not None
-    if mechanism.listed or kind in ("count", "share"):
-        return isinstance(answer, str) and answer in mechanism.answers
-    if kind == "histogram":
-        return _is_histogram(answer, mechanism)
-    if kind == "keys":
-        return isinstance(answer, (list, tuple)) and _different(answer, (str, int))
-    if kind == "top":
-        known = isinstance(answer, (list, tuple)) and _different(answer, (str,)) and set(answer) <= {*mechanism.answers}
-        return known and len(answer) == spec["size"]
-    if kind == "quantiles":
-        return _is_quantiles(answer, mechanism)
-    return True
-
-
-def _different(values: Iterable[Any], kinds: tuple[type, ...]) -> bool:
-    listed = list(values)
-    plain_values = all(isinstance(value, kinds) and not isinstance(value, bool) for value in listed)
-    return plain_values and len(set(listed)) == len(listed)
-
-
-def _is_histogram(answer: object, mechanism: QuestionMechanism) -> bool:
-    if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
-        return False
-    counts = list(answer.values())
-    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
-        return False
-    people = mechanism.setting.people if mechanism.setting.neighbours is Neighbours.SUBSTITUTION else None
-    return people is None or sum(counts) == people
-
-
-def _is_quantiles(answer: object, mechanism: QuestionMechanism) -> bool:
-    question: Any = mechanism.question
-    if not isinstance(answer, Mapping) or list(answer) != [fraction_text(rank) for rank in question.ranks]:
-        return False
-    places = [_bin(question.binning, name) for name in answer.values()]
-    return None not in places and places == sorted(places, key=lambda place: place or 0)
-
-
-def _bin(binning: Binning, name: object) -> int | None:
-    """The place of a bin from its name; of equal bins there may be too many to look through."""
-    if not isinstance(name, str):
-        return None
-    if binning.step is None:
-        return next((place for place in range(binning.bins) if binning.name(place) == name), None)
-    try:
-        steps = steps_between(binning.edges[0], read_edge(name, "answer"), binning.step)
-    except (QuestionError, TypeError):
-        return None
-    place = int(steps)
-    return place if 0 <= place < binning.bins and binning.name(place) == name else None
+    return all(mechanism.possible(one) for one, mechanism in zip(answer.values(), mechanisms))
 
 
 def differing_field(
@@ -293,4 +203,4 @@ def plain(value: object) -> Any:
 
 def _need(holds: bool, name: str, value: object, rule: str) -> None:
     if not holds:
-        raise InputError(name, value, rule, "give the document as release --json wrote it")
+        raise InputError(name, value, rule, _AS_WRITTEN)

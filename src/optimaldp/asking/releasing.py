@@ -1,274 +1,352 @@
-"""The one place where table, mechanism, referee, ledger and sampler meet: a question in, one private answer out."""
+"""A question in, one private answer out: the corridor's order for questions, and the function that everybody calls."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from optimaldp.asking.cautions import cautions
-from optimaldp.asking.draft import Asked, Draft, DraftOptions, Number
-from optimaldp.asking.preparing import Prepared, counted_levels, personal_costs, prepare, withhold_details
-from optimaldp.asking.repeats import warn_of_paid_repeats
-from optimaldp.asking.request import Request
-from optimaldp.asking.result import Release
-from optimaldp.asking.statements import details_of, meaning_of_answer, statement
-from optimaldp.asking.waiting import Clock
+from optimaldp.asking.ask import Ask, ReleaseOptions, takes_options
+from optimaldp.asking.cautions import warn_of_reading
+from optimaldp.asking.corridor import (
+    Clock,
+    Losses,
+    Order,
+    Ready,
+    losses_of,
+    opened_book,
+    outside,
+    read_own_level,
+    walk,
+)
+from optimaldp.asking.request import Groups, Request, setting_inside
+from optimaldp.asking.result import About, Release
+from optimaldp.asking.statements import AboutPrepared, meaning_of_answer
+from optimaldp.certify.findings import Certified
+from optimaldp.certify.promise import Promise, require_draws, require_promise
+from optimaldp.certify.questions import certify, draw, require_groups_together
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import AimLike, Table
-from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.laws.setting import Table
+from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question
+from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource, SystemBits
-from optimaldp.tables import Source, count_checked, open_source, plan_counting
+from optimaldp.tables import Description, Source, count_checked, open_source, plan_counting, read_description
+from optimaldp.tables.description import is_described
 from optimaldp.tables.plans import CountingPlan
-from optimaldp.tables.tally import Counted, Option
+from optimaldp.tables.schema import Schema
+from optimaldp.tables.tally import Counted, KeyTally
 
 if TYPE_CHECKING:
+    import os
+
     from optimaldp.ledger import Ledger
+    from optimaldp.ledger.entry import Answer as RecordedAnswer
 
 Listed = list[Question] | list[str] | list[Question | str] | tuple[Question | str, ...]
-
-
-class ReleaseOptions(DraftOptions, total=False):
-    """The options of :func:`release`, for readers of types."""
-
-    ledger: Ledger | str | os.PathLike[str] | None
-    types: Mapping[str, str] | None
-    delimiter: str | None
-    encoding: str | None
-    answer_after: float | None
+Parts = tuple[tuple[str | None, Certified[QuestionMechanism]], ...]
+"""The name of each group, or none, and what answers it."""
 
 
 @overload
-def release(source: object, question: Asked, **options: Unpack[ReleaseOptions]) -> Release: ...
+def release(source: object, question: Question | str, **options: Unpack[ReleaseOptions]) -> Release: ...
 
 
 @overload
 def release(source: object, question: Listed, **options: Unpack[ReleaseOptions]) -> list[Release]: ...
 
 
+@takes_options()
 def release(
     source: object,
-    question: Asked | Listed,
+    question: Question | str | Listed,
     *,
-    epsilon: Number,
-    delta: Number = 0,
-    neighbours: str | Neighbours | None = None,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    where: str | None = None,
-    by: str | None = None,
-    groups: Iterable[Option] | None = None,
-    public_groups: bool = False,
-    levels: str | None = None,
-    aim: AimLike | None = None,
-    part: str | int | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
-    types: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
     answer_after: float | None = None,
+    **options: Any,
 ) -> Release | list[Release]:
     """Answer *question* about the table *source* privately.
 
-    **Guarantee.** The answer is (epsilon, delta)-differentially private for the stated neighbours and people, drawn exactly,
-    from a mechanism that the referee has passed; nothing else that was computed from the data leaves, not even in an error. With
-    *levels* (a column with each person's own epsilon, public) nobody loses more than their own level.
+    **Guarantee.** The answer is (epsilon, delta)-differentially private for the stated neighbours and people, drawn exactly
+    from a mechanism that the referee has passed. Nothing else that was computed from the data leaves, not even in an error. With
+    *levels* nobody loses more than their own level.
 
-    The order: check the question and the level, count, certify, sample. With a *ledger* the spend is durable before the draw, and
-    *part* (a value of the column by which the ledger declares disjoint parts) asks and charges the people of that part alone.
-    Several questions in a list are each answered at this level and charged together, all or nothing. *by* and *groups* answer
-    once for every public group, in one spend. *types* says how the cells of a CSV are read (``{"cost": "number 1,234.5"}``),
-    *delimiter* and *encoding* what its first line cannot. *answer_after* gives the answer that many seconds after the
-    question, so that the time it took tells nothing.
+    Parameters
+    ----------
+    source
+        A path, a URL, a data frame, or a description (``NAME.datapackage.json``).
+    question
+        A question or its text. Several questions in a list are each answered at this level and charged together, all or nothing.
+    epsilon, delta
+        The privacy level. There is no default epsilon.
+    neighbours
+        ``"substitution"`` (one record is replaced, the number of people is public) or ``"add-remove"``.
+    unit
+        The column that identifies a person. Without it, each row is one person.
+    reduce, reduce_order
+        How the rows of a person become one value: a rule, or a rule for each column, ``{"cost": "sum"}``.
+    where
+        A condition that filters rows, not people.
+    by, groups, public_groups, groups_per_person
+        Answer once for every public group of the column *by*, in one spend.
+    levels, aim
+        A public column with each person's own epsilon, and what the mechanism should be good at.
+    part
+        Ask and charge the people of one declared part of the *ledger* alone.
+    types, delimiter, encoding, description
+        How the cells of a file are read: ``types={"cost": "number 1,234.5"}``.
+    ledger
+        Who pays: the spend is durable before the draw.
+    answer_after
+        Give the answer that many seconds after the question, so that the time it took tells nothing.
 
     >>> import pyarrow
     >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
     >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
     Release('no', (1, 1e-06)-DP, substitution, certified)
     """
-    options: DraftOptions = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "neighbours": neighbours,
-        "unit": unit,
-        "reduce": reduce,
-        "reduce_order": reduce_order,
-        "where": where,
-        "by": by,
-        "groups": None if groups is None else list(groups),
-        "public_groups": public_groups,
-        "levels": levels,
-        "aim": aim,
-        "part": part,
-    }
-    asked = [question] if isinstance(question, (Question, str)) else question
-    made = release_each(
-        source,
-        [Draft(one, **options) for one in asked],
-        ledger=ledger,
-        types=types,
-        delimiter=delimiter,
-        encoding=encoding,
-        answer_after=answer_after,
-    )
-    return made[0] if isinstance(question, (Question, str)) else made
+    listed = [question] if isinstance(question, (Question, str)) else question
+    asks = [Ask(one, **options) for one in listed]
+    made = release_each(source, asks, ledger=ledger, answer_after=answer_after)
+    return made[0] if listed is not question else made
 
 
 def release_each(
     source: object,
-    drafts: Sequence[Draft],
+    asks: Sequence[Ask],
     *,
     ledger: Ledger | str | os.PathLike[str] | None = None,
-    types: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
     answer_after: float | None = None,
 ) -> list[Release]:
     """Release several questions, each with its own options: all are checked, then all or none is charged."""
     clock = None if answer_after is None else Clock(answer_after)
-    if not drafts:
+    if not asks:
         raise QuestionError("question", [], "is an empty list", "ask at least one question")
     bits = SystemBits()  # first: a broken generator is refused before anything is read or spent
-    requests = [draft.request() for draft in drafts] if ledger is None else []
-    opened = open_source(source, types=types, delimiter=delimiter, encoding=encoding)
-    try:
-        if ledger is not None:
-            return _with_ledger(opened, drafts, ledger, bits)
-        requests = [one.settled(opened.schema) if one.question.asks_the_schema else one for one in requests]
-        plans = [plan_counting(opened, request.tally, request.people) for request in requests]
-        made = []
-        for request, plan in zip(requests, plans):
-            prepared, tables = withhold_details(lambda: prepare(request, count_checked(opened, plan)))  # noqa: B023
-            answer = withhold_details(lambda: prepared.draw(tables, bits))  # noqa: B023
-            made.append(_made(answer, opened, prepared))
-        return made
-    except QuestionError:
-        clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
-        raise
-    finally:
-        if clock is not None:
-            clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
+    with opened_book(ledger) as book:
+        for ask in asks if book is None and not is_described(source) else ():
+            if ask.description is None and (ask.by is None or ask.groups is not None):
+                ask.request()  # what is wrong without a table is said before one is opened
+        opened = open_asked(source, asks, book)
+        try:
+            if book is not None:
+                book.note_description(None if opened.description is None else opened.description.hash)
+            return walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits)
+        except QuestionError:
+            clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
+            raise
+        finally:
+            if clock is not None:
+                clock.wait()  # a failure after reading too: when it comes must not tell more than that it comes
 
 
-def _made(answer: object, opened: Source, prepared: Prepared, dataset: str | None = None) -> Release:
-    """What is handed over. What it says about itself is written when somebody looks at it."""
-    request, setting = prepared.request, prepared.mechanism.setting
-    return Release(
-        answer,
-        prepared.question,
-        request.level,
-        request.neighbours,
-        lambda: statement(prepared) | details_of(answer),
-        lambda: meaning_of_answer(request, dataset),
-        prepared.spent,
-        cautioned=lambda: cautions(request, opened.schema, setting.people, setting.levels),
-    )
+def open_asked(source: object, asks: Sequence[Ask], book: Ledger | None = None) -> Source:
+    """The table as the asks say that its cells are read, or as the ledger remembers it: all of them say the same."""
+    readings = [ask.reading if book is None else ask.remembered(book.opening.settings) for ask in asks]
+    if any(one != readings[0] for one in readings):
+        remedy = "declare types, delimiter and encoding once for the table"
+        raise QuestionError("types", "the questions", "want the table read in different ways", remedy)
+    return open_read(source, **readings[0])
 
 
-def _with_ledger(
-    opened: Source, drafts: Sequence[Draft], ledger: Ledger | str | os.PathLike[str], bits: BitSource
-) -> list[Release]:
-    """Spend first, then draw: a crash may lose budget, never privacy."""
-    from optimaldp.ledger import Ledger, open_ledger
-
-    if isinstance(ledger, Ledger):
-        return _spend_and_draw(opened, drafts, ledger, bits)
-    with open_ledger(ledger) as book:
-        return _spend_and_draw(opened, drafts, book, bits)
-
-
-def _spend_and_draw(opened: Source, drafts: Sequence[Draft], book: Ledger, bits: BitSource) -> list[Release]:
-    asked = [draft.completed(book).request() for draft in drafts]
-    requests = [one.settled(opened.schema) if one.question.asks_the_schema else one for one in asked]
-    plans = [plan_counting(opened, request.tally, request.people) for request in requests]
-    version = opened.version()
-    known = [_recorded(book, request, plan, version) for request, plan in zip(requests, plans)]
-    fresh = [(request, plan) for request, plan, recorded in zip(requests, plans, known) if recorded is None]
-    released = iter(_paid(opened, fresh, book, version, bits) if fresh else [])
-    return [recorded if recorded is not None else next(released) for recorded in known]
+def open_read(source: object, *, description: object = None, **reading: Any) -> Source:
+    """The table, read by types, delimiter and encoding, or by a description that is not the source itself."""
+    if description is None:
+        return open_source(source, **reading)
+    if any(value is not None for value in reading.values()):
+        rule = "is what the description says"
+        raise QuestionError("types", "types, delimiter or encoding", rule, "leave it out, or change the description")
+    told = description if isinstance(description, Description) else read_description(str(description))
+    told.need_review()
+    return told.apply(open_source(source, delimiter=told.delimiter, encoding=told.encoding))
 
 
-def _paid(
-    opened: Source,
-    fresh: Sequence[tuple[Request, CountingPlan]],
-    book: Ledger,
-    version: str | None,
-    bits: BitSource,
-) -> list[Release]:
-    from optimaldp.ledger import Charge
+def order_of(ask: Ask, opened: Source, book: Ledger | None = None) -> QuestionOrder:
+    """Read an ask about a table: everything public is settled, and every column and condition is found."""
+    request = settled_request(ask, opened, book)
+    plan = plan_counting(opened, request.tally, request.people)
+    warn_of_reading(request, opened.schema, outside())
+    return QuestionOrder(request, plan, opened.schema)
 
-    requests = [request for request, _ in fresh]
-    agreed = {"neighbours": requests[0].neighbours, "unit": requests[0].people.unit}
-    book.require_together([Charge(**_charge(request)) for request in requests], **agreed)
-    warn_of_paid_repeats(book, requests)
-    prepared = [withhold_details(lambda: _prepared(opened, one, requests, book)) for one in fresh]  # noqa: B023
-    charges = [
-        Charge(
-            **_charge(one.request)
-            | {"used": one.spent, "personal": personal_costs(one, weightless), "data_version": version},
+
+def settled_request(ask: Ask, opened: Source, book: Ledger | None = None) -> Request:
+    """The request, completed by the ledger, the description and the types of the columns."""
+    ask = ask if book is None else ask.completed(book)
+    ask = ask.described(opened.description)
+    if ask.by is not None and ask.groups is None:
+        name, column = opened.schema.find(ask.by, field="by")
+        ask = replace(ask, by=name, groups=column.options)
+    request = ask.request()
+    return request.settled(opened.schema) if request.question.asks_the_schema else request
+
+
+@dataclass(frozen=True)
+class QuestionOrder(Order[Release]):
+    """A question about a table, settled."""
+
+    request: Request
+    plan: CountingPlan
+    schema: Schema
+
+    @property
+    def asked(self) -> Request:
+        return self.request
+
+    def count(self, opened: Source) -> Counted:
+        return count_checked(opened, self.plan)
+
+    def counted_levels(self, counted: Counted) -> tuple[Epsilon, ...]:
+        return tuple(read_own_level(text) for text, _ in counted.by_level or ())
+
+    def prepare(self, counted: Counted, weightless: frozenset[Epsilon]) -> ReadyQuestion:
+        prepared, tables = prepare(self.request, counted, weightless)
+        require_draws(
+            lambda made_up, bits: ReadyQuestion(self, prepared, tuple(made_up)).draw(bits, None).answer,
+            [(name, one.mechanism) for name, one in prepared.parts],
         )
-        for one, _, weightless in prepared
-    ]
-    reservations = book.reserve_together(charges, **agreed)
-    answers = [withhold_details(lambda: one.draw(tables, bits)) for one, tables, _ in prepared]  # noqa: B023
-    made = [_made(answer, opened, one, book.opening.dataset) for answer, (one, _, _) in zip(answers, prepared)]
-    book.record_together([(held, one.answer, one.statement) for held, one in zip(reservations, made)])
-    return made
+        return ReadyQuestion(self, prepared, tables)
+
+    def restored(self, recorded: RecordedAnswer, dataset: str | None) -> Release:
+        request = self.request
+        # With the options that the column's type lists, so that its document says all that it depends on.
+        question = request.question if self.plan.options is None else request.question.with_options(self.plan.options)
+        return Release(
+            question.restored(recorded.answer) if request.groups is None else recorded.answer,
+            question,
+            request.level,
+            request.neighbours,
+            About(dict(recorded.statement or {}), meaning_of_answer(request, dataset), ()),
+            approximate(ZERO),
+            recorded=True,
+        )
+
+    def to_record(self, made: Release) -> tuple[object, object]:
+        return made.answer, made.statement
 
 
-def _prepared(
-    opened: Source, checked: tuple[Request, CountingPlan], together: Sequence[Request], book: Ledger
-) -> tuple[Prepared, tuple[Table, ...], frozenset[Epsilon]]:
-    request, plan = checked
-    counted = count_checked(opened, plan)
-    weightless = _weightless(book, request, together, counted)
-    return *prepare(request, counted, weightless), weightless
+@dataclass(frozen=True)
+class Prepared:
+    """A request with a certified mechanism for each group: all of it public."""
+
+    request: Request
+    question: Question
+    parts: Parts
+    mechanism: QuestionMechanism
+    """That of the first group, whose name and cost are those of all."""
+    spent: ApproximateDP
+    """What the release costs, without a delta that is not used."""
+    losses: Losses = ()
+    """With people's own levels: each level as it is written, and what its people lose."""
+
+    def draw(self, tables: Sequence[Table], source: BitSource) -> Answer:
+        """The private answer, or one for each group, from the table of each."""
+        parts = zip(self.parts, tables, strict=True)
+        drawn = {name: draw(certified, table, source) for (name, certified), table in parts}
+        return drawn.get(None, drawn)
 
 
-def _weightless(book: Ledger, request: Request, together: Sequence[Request], counted: Counted) -> frozenset[Epsilon]:
-    """The levels whose people have too little budget of their own left: they are not asked, and the others still are."""
-    column = request.people.levels
-    if column is None:
-        return frozenset()
-    # All or none of the questions of this column: what is asked together is charged together.
-    levels = [one.level for one in together if one.people.levels == column]
-    askable = book.askable(column, counted_levels(counted), level=levels, part=_part_text(request))
-    return frozenset(own for own, may in askable.items() if not may)
+@dataclass(frozen=True, repr=False)
+class ReadyQuestion(Ready[Release]):
+    """A prepared question with the tables that it is drawn from, which are private."""
+
+    order: QuestionOrder
+    prepared: Prepared
+    tables: tuple[Table, ...]
+
+    @property
+    def spent(self) -> ApproximateDP:
+        return self.prepared.spent
+
+    @property
+    def losses(self) -> Losses:
+        return self.prepared.losses
+
+    def draw(self, source: BitSource, dataset: str | None) -> Release:
+        prepared, request = self.prepared, self.order.request
+        answer = prepared.draw(self.tables, source)
+        about = AboutPrepared(prepared, answer, self.order.schema, dataset)
+        return Release(answer, prepared.question, request.level, request.neighbours, about, prepared.spent)
 
 
-def _part_text(request: Request) -> Any:
-    return None if request.people.part is None else request.people.part[1]
+def prepare(
+    request: Request, counted: Counted, weightless: frozenset[Epsilon] = frozenset()
+) -> tuple[Prepared, tuple[Table, ...]]:
+    """Choose and certify the mechanism, by public things alone though the people have been counted already; and the tables
+    that it is drawn from, which are private.
+
+    *weightless*: the levels of people whose own budget is used up, who are not asked any more.
+    """
+    question = request.question if counted.options is None else request.question.with_options(counted.options)
+    written = [read_own_level(text) for text, _ in counted.by_level or ()]
+    losses = losses_of(written, request.level.epsilon, weightless)
+    if request.groups is not None:
+        parts, tables = _by_group(request, question, counted, request.groups)
+    else:
+        by_level = _by_level(counted, dict(losses)) if losses else ()
+        sizes = tuple((epsilon, sum(cells.values())) for epsilon, cells in by_level)
+        setting = request.setting(sum(counted.cells.values()), sizes)
+        table = Table(counted.cells, by_level)
+        if isinstance(request.tally, KeyTally):  # which keys occur is private, and how many people there are unknown
+            setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
+        parts, tables = ((None, certify(question.mechanism(setting))),), (table,)
+    promise = promised(request, question, losses, written_sizes(counted))
+    require_promise(promise, [(name, one.mechanism) for name, one in parts])
+    mechanism = parts[0][1].mechanism
+    spent = request.level if mechanism.spends_delta else approximate(request.level.epsilon)
+    return Prepared(request, question, parts, mechanism, spent, losses), tables
 
 
-def _charge(request: Request) -> dict[str, Any]:
-    return {
-        "question": request.text,
-        "level": request.level,
-        "part": _part_text(request),
-        "levels": request.people.levels,
-    }
+def written_sizes(counted: Counted) -> dict[Epsilon, int]:
+    """How many people have each level as it is written: public where people have levels of their own."""
+    sizes: dict[Epsilon, int] = {}
+    for text, cells in counted.by_level or ():
+        own = read_own_level(text)
+        sizes[own] = sizes.get(own, 0) + sum(cells.values())
+    return sizes
 
 
-def _recorded(book: Ledger, request: Request, plan: CountingPlan, version: str | None) -> Release | None:
-    """The answer that the ledger already holds for this very question, level, people and data: it costs nothing."""
-    same = book.opening.neighbours is request.neighbours and book.opening.unit == request.people.unit
-    if not same or version is None:
-        return None
-    entry = book.answered(request.text, request.level, version, part=_part_text(request))
-    if entry is None:
-        return None
-    # With the options that the column's type lists, so that its document says all that it depends on.
-    question = request.question if plan.options is None else request.question.with_options(plan.options)
-    return Release(
-        question.restored(entry.answer) if request.groups is None else entry.answer,
-        question,
+def promised(request: Request, question: Question, losses: Losses, sizes: Mapping[Epsilon, int]) -> Promise:
+    """What everyone in the table is promised: from what was asked, not from what was chosen."""
+    groups, personal = request.groups, bool(losses)
+    return Promise(
         request.level,
         request.neighbours,
-        lambda: dict(entry.statement or {}),
-        lambda: meaning_of_answer(request, book.opening.dataset),
-        approximate(ZERO),
-        recorded=True,
+        str(question),
+        dict(losses) if personal else None,
+        None if groups is None else groups.names,
+        request.public_groups if groups is None else groups.public,
+        sizes if personal else None,
     )
+
+
+def _by_group(
+    request: Request, question: Question, counted: Counted, groups: Groups
+) -> tuple[Parts, tuple[Table, ...]]:
+    own = question.tally
+    assert not isinstance(own, KeyTally)
+    inside: dict[int, dict[int, int]] = {}
+    for cell, people in counted.cells.items():
+        group, place = divmod(cell, own.size)
+        inside.setdefault(group, {})[place] = people
+    made: list[tuple[str | None, Certified[QuestionMechanism]]] = []
+    tables: list[Table] = []
+    for value, name in zip(groups.values, groups.names):
+        table = Table(inside.get(groups.place(value), {}))
+        setting = setting_inside(request, table.people)
+        require_groups_together(
+            request.level, request.neighbours, setting.level, setting.neighbours, public=groups.public
+        )
+        made.append((name, certify(question.mechanism(setting))))
+        tables.append(table)
+    return tuple(made), tuple(tables)
+
+
+def _by_level(counted: Counted, losses: Mapping[Epsilon, Epsilon]) -> tuple[tuple[Epsilon, Mapping[int, int]], ...]:
+    """The people by what they lose, in rising order. The levels are public, the counts are not."""
+    merged: dict[Epsilon, dict[int, int]] = {}
+    for text, cells in counted.by_level or ():
+        inside = merged.setdefault(losses[read_own_level(text)], {})
+        for cell, people in cells.items():
+            inside[cell] = inside.get(cell, 0) + people
+    return tuple(sorted(merged.items(), key=lambda item: item[0]))

@@ -1,19 +1,48 @@
-"""What is asked, and of whom: everything public about a release, in one value that is settled before any data is read."""
+"""What is read from an :class:`~optimaldp.asking.ask.Ask`: everything public about a release, before any data is read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
-from optimaldp.errors import QuestionError
+from optimaldp.asking.ask import FIELDS, READING_FIELDS, Ask
+from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.many_groups import level_of_each_group
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, AnyAim, Setting
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
+from optimaldp.privacy import level as read_level
+from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import KeyTally, Option, Options, People, Tally
 
 OTHER = "(other)"
+_SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
+_LARGEST_EPSILON = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
+
+
+def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
+    """A level that a release can promise: a finite epsilon, and a delta below 1."""
+    made = read_level(epsilon, delta)
+    if not isinstance(made, ApproximateDP) or not made.is_single:
+        raise LevelError("epsilon", str(made), "is not a single (epsilon, delta)", "write epsilon=1, delta=1e-6")
+    if made.epsilon.infinite:
+        raise LevelError("epsilon", "inf", "promises nothing", "a release needs a finite epsilon")
+    # The whole number above it settles nearly all cases; only who is near the limit is looked at closely.
+    if made.epsilon.ceiling > _LARGEST_EPSILON and float(made.epsilon) > _LARGEST_EPSILON:
+        raise LevelError(
+            "epsilon", str(epsilon), "is too large to mean privacy", f"a release takes at most {_LARGEST_EPSILON}"
+        )
+    below_one = made.delta.denominator.bit_length() - made.delta.numerator.bit_length() if made.delta else 0
+    for name, zeros in (("epsilon", 0 if made.epsilon.is_zero else made.epsilon.leading_zeros), ("delta", below_one)):
+        if zeros > _SMALLEST_BITS:
+            raise LevelError(name, f"2^-{zeros}", "is too small to be told from 0 in reasonable time", "write 0")
+    if made.delta >= 1:
+        raise LevelError("delta", fraction_text(made.delta), "promises nothing", "a release needs a delta below 1")
+    return made
 
 
 @dataclass(frozen=True)
@@ -49,12 +78,12 @@ class Request:
     groups: Groups | None = None
     aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
-    tally: Tally | KeyTally = field(init=False, repr=False, compare=False)
-    """Which counts of people it needs: those of the question, in every group."""
+    ask: Ask = field(default=Ask("", 0), repr=False, compare=False)
+    """What it was read from."""
 
     def __post_init__(self) -> None:
         """Refuse what does not go together, as far as that shows without a table."""
-        people, question, tally = self.people, self.question, self.question.tally
+        people, question = self.people, self.question
         if people.where is not None and people.unit is None and question.where_is_among and question.among is None:
             rule = "would not leave anybody out: whoever it does not hold for is still one of the people"
             remedy = f"to ask only some of them write {_with_among(question, people.where)}"
@@ -69,14 +98,16 @@ class Request:
             raise QuestionError("aim", str(self.aim), rule, remedy)
         if people.levels is not None and self.groups is not None:
             raise QuestionError("by", self.groups.column, "does not go with levels", "ask for one of them")
-        if people.levels is not None and not by_substitution:
-            rule = "is not proven for personal levels"
-            raise QuestionError("neighbours", str(self.neighbours), rule, "use 'substitution'")
-        if self.groups is not None:
-            if isinstance(tally, KeyTally):
-                raise QuestionError("by", self.groups.column, f"does not go with {question}", "ask it without groups")
-            tally = Tally((Options(self.groups.column, self.groups.listed), *tally.readings))
-        vars(self).update(tally=tally)
+        if self.groups is not None and isinstance(question.tally, KeyTally):
+            raise QuestionError("by", self.groups.column, f"does not go with {question}", "ask it without groups")
+
+    @cached_property
+    def tally(self) -> Tally | KeyTally:
+        """Which counts of people it needs: those of the question, in every group."""
+        own = self.question.tally
+        if self.groups is None or isinstance(own, KeyTally):
+            return own
+        return Tally((Options(self.groups.column, self.groups.listed), *own.readings))
 
     def settled(self, schema: Schema) -> Request:
         """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
@@ -98,6 +129,47 @@ class Request:
             "groups": "public" if self.public_groups else None,
         }
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
+
+    def said(self) -> dict[str, Any]:
+        """Every field of the :class:`Ask` as it was understood, as JSON values: what a document says of the request."""
+        people, groups = self.people, self.groups
+        read: dict[str, Any] = {
+            "question": str(self.question),
+            "epsilon": str(self.level.epsilon),
+            "delta": fraction_text(self.level.delta),
+            "neighbours": str(self.neighbours),
+            "unit": people.unit,
+            "reduce": people.reduce,
+            "reduce_order": people.reduce_order,
+            "where": people.where,
+            "by": None if groups is None else groups.column,
+            "groups": None if groups is None else list(groups.names),
+            "public_groups": self.public_groups or None,
+            "groups_per_person": self.ask.groups_per_person,
+            "levels": people.levels,
+            "aim": None if people.levels is None else str(self.aim),
+            "part": None if people.part is None else {"column": people.part[0], "value": people.part[1]},
+            **self.reading,
+        }
+        return {name: read[name] for name in FIELDS}
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the cells of a file were read, as JSON values."""
+        said = {name: getattr(self.ask, name) for name in READING_FIELDS}
+        return said | {"types": None if said["types"] is None else dict(said["types"])}
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is treated as public, so that a record is only ever replaced by another that agrees in it."""
+        part = [] if self.people.part is None else [self.people.part[0]]
+        groups = [self.groups.column if self.groups else f"the groups of {self.question}"] if self.public_groups else []
+        levels = [] if self.people.levels is None else [self.people.levels]
+        return tuple(dict.fromkeys([*part, *groups, *levels]))
+
+    def neighbours_words(self) -> str:
+        """Which tables are neighbours, in words, with what is public."""
+        return self.neighbours.within(self.public)
 
     def setting(self, people: int, levels: tuple[tuple[Epsilon, int], ...] = ()) -> Setting:
         """The setting of the whole question; the number of people is public under substitution alone."""
@@ -121,7 +193,7 @@ class Request:
         """What a reader must know about who was counted."""
         more = []
         if self.people.where is not None:
-            more.append(f"only rows with {self.people.where} speak for their person, who is counted all the same")
+            more.append(f"where filters rows, not people: without a row with {self.people.where} a person still counts")
         if (reduction := self.reduction()) is not None:
             more.append(reduction)
         return [*self.question.notes(self.neighbours), *more]
@@ -131,3 +203,15 @@ def _with_among(question: Question, condition: str) -> str:
     text = str(question)
     end = text.rindex(")")
     return f"{text[:end]} among {condition}{text[end:]}"
+
+
+def setting_inside(request: Request, people: int | None = None) -> Setting:
+    """At which setting each group is answered when all groups together are one spend.
+
+    Inside a private group people come and go; inside a public one a record is replaced, and its size is public.
+    """
+    assert request.groups is not None
+    level = request.level
+    each = level_of_each_group(level.epsilon, level.delta, request.neighbours, public_groups=request.groups.public)
+    known = people if each.neighbours is Neighbours.SUBSTITUTION else None
+    return Setting(approximate(each.epsilon, each.delta), each.neighbours, known)

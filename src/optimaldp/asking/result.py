@@ -8,12 +8,14 @@ import html
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp import __version__
+from optimaldp.errors import InputError
 from optimaldp.extras import requiring
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
@@ -23,57 +25,63 @@ from optimaldp.results import Result, html_bars
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optimaldp.asking.leakage import Leakage
+    from optimaldp.channels import Channel
+    from optimaldp.histograms.margins import CrossTable
     from optimaldp.histograms.release import HistogramRelease
     from optimaldp.questions.base import Question
 
 Statement = dict[str, Any]
 
 
+class About:
+    """What a release says of itself: its statement, everything that was asked, and warnings. All of it is public."""
+
+    def __init__(self, statement: Statement, meaning: dict[str, Any], warnings: tuple[str, ...]) -> None:
+        self.statement, self.meaning, self.warnings = statement, meaning, warnings
+
+    def __reduce__(self) -> tuple[type[About], tuple[Any, ...]]:
+        """What is kept of it elsewhere: what it says, not what makes it."""
+        return About, (self.statement, self.meaning, self.warnings)
+
+
 @dataclass(frozen=True, repr=False)
 class Release(Result):
     """A private answer that may be published, with what is proven about it. Nothing else in it was computed from the data."""
 
-    answer: Any
+    answer: str | Any
+    """What was drawn: a text for most questions, so that ``release.answer == "yes"`` is a ``bool`` to readers of types."""
     asked: Question
     level: ApproximateDP
     neighbours: Neighbours
-    stated: Callable[[], Statement] = field(compare=False)
-    """What makes the statement: it takes longer than the answer, and a pipe that takes the answer alone never asks for it."""
-    meant: Callable[[], dict[str, Any]] = field(default=dict, compare=False)
-    """What makes the meaning, in the same way."""
+    about: About = field(compare=False)
+    """What it says of itself, written when somebody looks at it: a pipe that takes the answer alone never asks for it."""
     spent: ApproximateDP | None = None
     """What was really charged: without a delta that was not used; nothing for a recorded answer."""
     recorded: bool = False
     """Whether the answer was already in the ledger, so that asking again cost nothing."""
     time: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     """When it was made, to the second: when a question was asked is public."""
-    cautioned: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False)
-    """What makes the warnings, in the same way."""
 
-    @cached_property
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a careful colleague would say: by names, types and public numbers alone."""
-        return self.cautioned()
+        return self.about.warnings
 
     @cached_property
     def question(self) -> str:
         """The question as it is written."""
         return str(self.asked)
 
-    @cached_property
+    @property
     def meaning(self) -> dict[str, Any]:
-        """What else changes the meaning of the answer: where, among, unit, reduce, by, and the dataset's name."""
-        return self.meant()
+        """Everything that was asked beside the question, by the keys of a document, and the dataset's name."""
+        return self.about.meaning
 
-    @cached_property
+    @property
     def statement(self) -> Statement:
         """What is promised and proven, in plain words and numbers: all of it public."""
-        return self.stated()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is kept of a release elsewhere: statement, meaning and warnings, not what makes them."""
-        made = {"statement": self.statement, "meaning": self.meaning, "warnings": self.warnings}
-        return vars(self) | made | {"stated": None, "meant": None, "cautioned": None}
+        return self.about.statement
 
     @property
     def certificate(self) -> Statement:
@@ -81,14 +89,19 @@ class Release(Result):
         return self.statement
 
     @property
+    def _structure(self) -> Any:
+        """The answer where it is more than a text: a bin, counts, one answer for each group."""
+        return self.answer
+
+    @property
     def low(self) -> Any:
         """The lower edge of the bin that was answered."""
-        return self.answer.low
+        return self._structure.low
 
     @property
     def high(self) -> Any:
         """The upper edge of the bin that was answered."""
-        return self.answer.high
+        return self._structure.high
 
     def summary(self) -> str:
         many = isinstance(self.answer, dict) and len(self.answer) > _MOST_SHOWN
@@ -105,20 +118,79 @@ class Release(Result):
             "delta": fraction_text(self.level.delta),
             "neighbours": str(self.neighbours),
             "certificate": {name: value for name, value in self.statement.items() if name not in _APART},
-            **{name: self.meaning.get(name) for name in ("where", "among", "unit", "reduce", "by", "dataset")},
-            **{name: value for name, value in self.meaning.items() if name in _MORE and value is not None},
+            **{name: value for name, value in self.meaning.items() if name not in _SAID_FIRST},
             "time": self.time,
             "version": __version__,
             "spent": {"epsilon": str(spent.epsilon), "delta": fraction_text(spent.delta)},
             "mechanism": self.statement.get("mechanism_document"),
             **{name: self.statement[name] for name in ("histogram",) if name in self.statement},
+            **self._beside_a_number(),
         }
+
+    def _beside_a_number(self) -> dict[str, Any]:
+        """Of a number: its interval and the like, beside the answer; of one for each group an object of such objects."""
+        known = self.statement.get("number", {})
+        if "groups" not in known:
+            return dict(known)
+        return {"answers": {name: {"answer": self.answer[name], **one} for name, one in known["groups"].items()}}
+
+    def _of_number(self, read: Callable[[Any], Any]) -> Any:
+        known = self.statement.get("number")
+        if known is None:
+            raise InputError("question", self.question, "does not have a number as its answer", "use .answer")
+        if "groups" in known:
+            return {name: read(one) for name, one in known["groups"].items()}
+        return read(known)
+
+    @property
+    def interval(self) -> Any:
+        """Of a number: (low, high), or ``None`` where there is no interval; of several groups one for each."""
+        return self._of_number(lambda one: None if one["interval"] is None else tuple(one["interval"]))
+
+    @property
+    def unbiased(self) -> Any:
+        """Of a number: the recorded one, before it was moved into what is possible: for totals and further arithmetic."""
+        return self._of_number(lambda one: one["unbiased"])
+
+    @property
+    def exact(self) -> Any:
+        """Of a number: the exact answer, a ``Fraction``."""
+        return self._of_number(lambda one: Fraction(one["exact"]))
+
+    def channel(self, *, group: str | None = None) -> Channel:
+        """The channel of the mechanism that was drawn, from tables on a line to its own answers (paper 004); reads no data.
+
+        Of a release by group, *group* names whose mechanism is meant; the first one where none is named.
+        """
+        from optimaldp.asking.leakage import channel_of, mechanism_of_document
+
+        return channel_of(mechanism_of_document(self.to_document(), group))
+
+    def leakage(self, *, group: str | None = None) -> Leakage:
+        """How useful the answer is and how much it tells in bits, beside the bounds of 004; reads no data."""
+        from optimaldp.asking.leakage import leakage_of, mechanism_of_document
+
+        return leakage_of(mechanism_of_document(self.to_document(), group))
+
+    def said(self) -> str:
+        """The answer in words."""
+        known, asked = self.statement.get("number"), self.asked
+        if known is None:
+            return asked.answer_words(self.answer, self.statement) or _answer_sentence(self.answer)
+        people = (self.statement.get("mechanism_document") or {}).get("people") or {}
+        if "groups" not in known:
+            return asked.number_words(known, people.get("n"))
+        sizes = people.get("groups") or {}
+        return "; ".join(
+            f"{name}: {asked.number_words(one, sizes.get(name))}"
+            for name, one in islice(known["groups"].items(), _MOST_LISTED)
+        )
 
     def sentences(self) -> list[str]:
         """The four things to know: the answer, who is protected, what epsilon means for one of them, and how far to trust it."""
         return [
-            _answer_sentence(self.answer),
-            f"Protected: {self.statement['protected']}; {self.neighbours.words}.",
+            self.said(),
+            f"Protected: {self.statement['protected']}; {self.statement.get('neighbours') or self.neighbours.words}.",
             self.statement["epsilon_means"],
             self.statement["reliable"],
         ]
@@ -147,8 +219,12 @@ class Release(Result):
 
         details = self.statement.get("histogram")
         if group is None:
-            return restored_histogram(self.answer, details)
-        return restored_histogram(self.answer[group], (details or {}).get("groups", {}).get(group))
+            return restored_histogram(self._structure, details)
+        return restored_histogram(self._structure[group], (details or {}).get("groups", {}).get(group))
+
+    def crosstab(self) -> CrossTable:
+        """The counts of a cross table with margins, intervals and notes: to be printed, saved or drawn."""
+        return self.asked.cross_table(self._structure, self.statement.get("histogram") or {})
 
     def answers(self) -> dict[str, Any]:
         """The answers by name: one for each group, option or rank; of a list by place; a single answer is called "answer"."""
@@ -161,7 +237,13 @@ class Release(Result):
         with requiring("pandas"):
             import pandas
 
-        return pandas.DataFrame({"name": list(self.answers()), "value": list(self.answers().values())})
+        frame = pandas.DataFrame({"name": list(self.answers()), "value": list(self.answers().values())})
+        if "number" in self.statement:  # with the interval beside it
+            intervals = self.interval if isinstance(self.answer, dict) else {"answer": self.interval}
+            frame["low"], frame["high"] = (
+                [None if ends is None else ends[side] for ends in intervals.values()] for side in (0, 1)
+            )
+        return frame
 
     def to_csv(self) -> str:
         """One line for each answer: its name, the value."""
@@ -178,8 +260,8 @@ class Release(Result):
 
 _MOST_SHOWN = 20  # answers in one line
 _MOST_LISTED = 1000  # answers in one sentence
-_APART = ("mechanism_document", "histogram")  # written beside the certificate
-_MORE = ("order", "levels", "aim", "part", "groups", "public_groups", "types")
+_APART = ("mechanism_document", "histogram", "number")  # written beside the certificate
+_SAID_FIRST = ("question", "epsilon", "delta", "neighbours")
 _HEADS = ("answer", "protected", "what epsilon means", "reliable")
 
 
@@ -211,15 +293,17 @@ def epsilon_means(level: ApproximateDP) -> str:
     """What a level means for one person, in one sentence with a number.
 
     >>> from optimaldp.privacy import level
-    >>> print(epsilon_means(level("ln(3)")))
-    Whoever knows everybody else and guesses one person's yes or no with 50 % before is right with at most 75 % after.
+    >>> import textwrap
+    >>> print(textwrap.fill(epsilon_means(level("ln(3)")), 100))
+    Someone who knows everyone else's record, and would guess yours right 50 % of the time, can be right
+    at most 75 % of the time after seeing this answer.
     """
     with precision(128):
         ratio = level.epsilon.exp()
         after = min(1.0, float(((ratio + float(level.delta)) / (ratio + 1)).mid()))
     return (
-        "Whoever knows everybody else and guesses one person's yes or no with 50 % before "
-        f"is right with at most {percent_up(after)} % after."
+        "Someone who knows everyone else's record, and would guess yours right 50 % of the time, can be right at most "
+        f"{percent_up(after)} % of the time after seeing this answer."
     )
 
 

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from optimaldp.asking.draft import Asked, QuestionOptions
+from optimaldp.asking.ask import READING_FIELDS, Ask, AskOptions, takes_options
 from optimaldp.asking.preview_result import Preview
-from optimaldp.asking.previewing import preview
-from optimaldp.asking.releasing import Listed, release
+from optimaldp.asking.previewing import preview_ask
+from optimaldp.asking.releasing import Listed, open_read, release_each
 from optimaldp.asking.result import Release
 from optimaldp.errors import InputError
 from optimaldp.ledger import Budget, History, Ledger, Remaining, open_ledger
-from optimaldp.ledger.agreement import AS_STORED
+from optimaldp.ledger.ledger import AS_STORED
 from optimaldp.ledger.opening import is_server, ledger_exists
 from optimaldp.ledger.people import Part, read_parts
 from optimaldp.questions.base import Question
-from optimaldp.tables import Source, open_source, plan_counting
+from optimaldp.tables import Source, plan_counting
 from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
 if TYPE_CHECKING:
+    from optimaldp.ledger.account import NamedGroup, NamedPart
     from optimaldp.ledger.composition import Rule
-    from optimaldp.ledger.naming import NamedGroup, NamedPart
     from optimaldp.privacy import Neighbours
 
 
-class AskOptions(QuestionOptions, total=False):
+class PaidOptions(AskOptions, total=False):
     """The options of :meth:`OpenTable.ask`, for readers of types."""
 
     answer_after: float | None
@@ -42,39 +42,52 @@ class OpenTable:
     ledger: Ledger
     description: str
     """What the source is, in public words."""
-    types: Mapping[str, str] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How its cells are read: types, delimiter, encoding, description."""
 
     @overload
-    def ask(self, question: Asked, **options: Unpack[AskOptions]) -> Release: ...
+    def ask(self, question: Question | str, **options: Unpack[PaidOptions]) -> Release: ...
 
     @overload
-    def ask(self, question: Listed, **options: Unpack[AskOptions]) -> list[Release]: ...
+    def ask(self, question: Listed, **options: Unpack[PaidOptions]) -> list[Release]: ...
 
-    def ask(self, question: Asked | Listed, **options: Unpack[AskOptions]) -> Release | list[Release]:
+    @takes_options()
+    def ask(
+        self, question: Question | str | Listed, *, answer_after: float | None = None, **options: Any
+    ) -> Release | list[Release]:
         """Answer *question* privately and pay for it.
 
         **Guarantee.** The spend is durable before anything is sampled, and everything that was asked of this ledger, in whatever
         process, keeps the budget together. The same question at the same level on unchanged data gives the recorded
-        answer at no cost. The options are those of :func:`~optimaldp.asking.releasing.release`: *epsilon* (there is no default),
-        *delta*, *where*, *reduce*, *reduce_order*, *by*, *groups*, *public_groups*, *levels*, *aim*, *part*, *answer_after*;
-        the ledger remembers the unit and the neighbours. A refusal
-        (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
+        answer at no cost. The options are those of :func:`~optimaldp.asking.releasing.release`; the ledger remembers the unit,
+        the neighbours and how the cells are read. A refusal (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
         """
-        return release(self.source, question, ledger=self.ledger, types=self.types, **options)
+        listed = [question] if isinstance(question, (Question, str)) else question
+        asks = [self.asked(one, **options) for one in listed]
+        made = release_each(self.source, asks, ledger=self.ledger, answer_after=answer_after)
+        return made[0] if listed is not question else made
 
+    def asked(self, question: Question | str, **options: Any) -> Ask:
+        """A question with its options, read as this table is."""
+        ask = Ask(question, **options)
+        return replace(ask, **ask.remembered(self.reading))
+
+    @takes_options()
     def preview(
         self,
         question: Question | str,
         *,
-        epsilon: Any,
-        delta: Any = 0,
         n: int | None = None,
         margins: Sequence[int] | None = None,
+        level_sizes: Mapping[Any, int] | None = None,
         **options: Any,
     ) -> Preview:
-        """How often the answer would be wrong, by margin: public, reads no data and spends nothing."""
-        neighbours = self.ledger.opening.neighbours
-        return preview(question, epsilon=epsilon, delta=delta, n=n, neighbours=neighbours, margins=margins, **options)
+        """How often the answer would be wrong, by margin: public, reads no data and spends nothing.
+
+        The options are those of :meth:`ask`; the ledger's unit and neighbours hold here too.
+        """
+        ask = self.asked(question, **options).completed(self.ledger)
+        return preview_ask(ask, n=n, margins=margins, level_sizes=level_sizes)
 
     @property
     def remaining(self) -> Remaining:
@@ -120,6 +133,9 @@ def open_table(
     unit_has_one_part: bool | None = None,
     groups: Mapping[str, Mapping[Any, Budget]] | None = None,
     types: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    description: str | os.PathLike[str] | None = None,
 ) -> OpenTable:
     """Open *source* for questions that are paid from *ledger* (a file, or ``postgresql://host/database?ledger=name``).
 
@@ -127,7 +143,8 @@ def open_table(
     name if it is left out). Later the ledger remembers everything, and what is given must agree with it. *parts* declares
     disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs (with a
     *unit* say *unit_has_one_part* too). *groups* are budgets of people with a level of their own, ``{"trust": {0.1:
-    Budget(0.5)}}``. *types* declares how cells of a CSV are read, ``{"cost": "number 1,234.5"}``.
+    Budget(0.5)}}``. *types* (``{"cost": "number 1,234.5"}``), *delimiter*, *encoding* and *description* say how the cells of a
+    file are read.
 
     >>> import pathlib, tempfile, pyarrow
     >>> survey = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
@@ -140,7 +157,15 @@ def open_table(
     """
     if ledger is None:
         raise InputError("ledger", None, "is missing", "name a file that keeps the budget: ledger='survey.ledger'")
-    opened = open_source(source, types=None if types is None else dict(types))
+    said = {"types": types, "delimiter": delimiter, "encoding": encoding, "description": description}
+    reading = {name: value for name, value in said.items() if value is not None}
+    opened = open_read(source, types=types, delimiter=delimiter, encoding=encoding, description=description)
+    told = opened.description
+    if told is not None:
+        ask = Ask("", 0, neighbours=neighbours, unit=None if unit is AS_STORED else unit).described(told)
+        neighbours = None if ask.neighbours is None else ask.neighbours
+        unit = ask.unit if told.says_person else unit
+        reading = {"description": told.hash}
     declared = None if parts is None else read_parts(parts)
     _check_parts(declared or (), opened)
     if budget is not None and dataset is None and not ledger_exists(ledger):
@@ -155,11 +180,12 @@ def open_table(
         parts=declared,
         unit_has_one_part=unit_has_one_part,
         groups=groups,
-        settings=None if types is None else {"types": dict(types)},
+        settings=reading or None,
     )
-    remembered = dict(book.opening.settings).get("types")
+    remembered = {} if told else {name: book.opening.settings.get(name) for name in READING_FIELDS}
+    own = {"description": description} if told else reading
     # The source as it was given: it is opened again for every question, so that changed data has a new version.
-    return OpenTable(source, book, opened.describe(), types or remembered)
+    return OpenTable(source, book, opened.describe(), {k: v for k, v in (remembered | own).items() if v is not None})
 
 
 def _check_parts(parts: tuple[Part, ...], opened: Source) -> None:

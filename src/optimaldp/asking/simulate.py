@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from optimaldp.asking.draft import Draft, Number
+from optimaldp.asking.ask import Ask
 from optimaldp.certify.questions import certify
 from optimaldp.errors import QuestionError
 from optimaldp.laws.setting import Setting, Table
@@ -14,14 +15,17 @@ from optimaldp.questions.base import Question
 from optimaldp.sampling.batch import draw_many
 from optimaldp.tables.tally import KeyTally
 
+if TYPE_CHECKING:
+    from optimaldp.asking.ask import LevelLike
+
 
 def release_many(
     question: Question | str,
     counts: Sequence[int],
     *,
     draws: int,
-    epsilon: Number,
-    delta: Number = 0,
+    epsilon: LevelLike,
+    delta: LevelLike = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
 ) -> dict[str, int]:
     """NOT a release: simulate *draws* answers for hypothetical *counts*, and say how often each came.
@@ -32,7 +36,7 @@ def release_many(
     >>> sum(release_many("majority(x)", [60, 40], draws=100, epsilon=1).values())
     100
     """
-    request = Draft(question, epsilon, delta, neighbours=neighbours).request()
+    request = Ask(question, epsilon, delta, neighbours=neighbours).request()
     asked, tally = request.question, request.question.tally
     if (
         isinstance(tally, KeyTally)

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from optimaldp.asking.preparing import Prepared
+from optimaldp.asking.ask import MEANING, key_of
+from optimaldp.asking.cautions import cautions
 from optimaldp.asking.request import Request
-from optimaldp.asking.result import Statement, epsilon_means
+from optimaldp.asking.result import About, Statement, epsilon_means
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.counted import ReleasedCounts
+from optimaldp.questions.claims import NOT_CLAIMED
+from optimaldp.questions.counted import Detailed
 from optimaldp.questions.mechanism import QuestionMechanism
+
+if TYPE_CHECKING:
+    from optimaldp.asking.releasing import Prepared
+    from optimaldp.tables.schema import Schema
+
+
+class AboutPrepared(About):
+    """What a new release says of itself, written when somebody looks at it: that takes longer than the answer."""
+
+    def __init__(self, prepared: Prepared, answer: object, schema: Schema, dataset: str | None) -> None:
+        self._prepared, self._answer, self._schema, self._dataset = prepared, answer, schema, dataset
+
+    @cached_property
+    def statement(self) -> Statement:  # type: ignore[override]
+        return statement(self._prepared) | details_of(self._answer)
+
+    @cached_property
+    def meaning(self) -> dict[str, Any]:  # type: ignore[override]
+        return meaning_of_answer(self._prepared.request, self._dataset)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:  # type: ignore[override]
+        setting = self._prepared.mechanism.setting
+        return cautions(self._prepared.request, self._schema, setting.people)
 
 
 def statement(prepared: Prepared) -> Statement:
@@ -22,10 +49,10 @@ def statement(prepared: Prepared) -> Statement:
         "epsilon_means": epsilon_means(request.level),
         "reliable": mechanism.reliability(),
         "mechanism": mechanism.name,
-        "neighbours": request.neighbours.words,
+        "neighbours": request.neighbours_words(),
         "checked": list(prepared.parts[0][1].finding.checks),
         "theorem": mechanism.proof,
-        "optimal": mechanism.optimality,
+        "optimal": claimed_optimality(request, mechanism),
         "delta_used": fraction_text(prepared.spent.delta),
         "notes": request.notes(),
         **_personal(prepared),
@@ -33,13 +60,21 @@ def statement(prepared: Prepared) -> Statement:
     }
 
 
+def claimed_optimality(request: Request, mechanism: QuestionMechanism) -> str:
+    """In which sense the whole release is the best: what holds inside one private group does not hold for all of them."""
+    if request.groups is not None and not request.groups.public:
+        return NOT_CLAIMED
+    return mechanism.optimality
+
+
 def details_of(answer: object) -> dict[str, Any]:
-    """What counts bring along that is private already: the noisy table, the remap, what is expected to be off."""
-    if isinstance(answer, ReleasedCounts):
-        return {"histogram": answer.details}
+    """What an answer brings along that is private already: a noisy table, an interval, what is expected to be off."""
+    if isinstance(answer, Detailed):
+        return {answer.section: answer.details}
     if isinstance(answer, dict):
-        inside = {name: one.details for name, one in answer.items() if isinstance(one, ReleasedCounts)}
-        return {"histogram": {"groups": inside}} if inside else {}
+        inside = {name: one for name, one in answer.items() if isinstance(one, Detailed)}
+        details = {name: one.details for name, one in inside.items()}
+        return {one.section: {"groups": details} for one in inside.values()}
     return {}
 
 
@@ -81,19 +116,6 @@ def law_document(
 
 
 def meaning_of_answer(request: Request, dataset: str | None) -> dict[str, Any]:
-    """What else changes the meaning of the answer."""
-    people, groups = request.people, request.groups
-    return {
-        "where": people.where,
-        "among": request.question.among,
-        "unit": people.unit,
-        "reduce": people.reduce,
-        "order": people.reduce_order,
-        "levels": people.levels,
-        "aim": None if people.levels is None else str(request.aim),
-        "part": None if people.part is None else {"column": people.part[0], "value": people.part[1]},
-        "by": None if groups is None else groups.column,
-        "groups": None if groups is None else list(groups.names),
-        "public_groups": request.public_groups or None,
-        "dataset": dataset,
-    }
+    """Everything that was asked, by the keys of a document: all of it changes the meaning of the answer."""
+    said = {key_of(name): value for name, value in request.said().items()}
+    return said | {"among": request.question.among, "dataset": dataset, "meaning": MEANING}

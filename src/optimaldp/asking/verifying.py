@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from optimaldp.asking.inside_groups import setting_inside
 from optimaldp.asking.published import (
     differing_field,
     false_claim,
@@ -16,14 +17,13 @@ from optimaldp.asking.published import (
     possible,
     request_of,
 )
-from optimaldp.asking.request import Request
+from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import Release
 from optimaldp.certify.questions import examine_release, require_groups_together
+from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
-from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Setting
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Reexamined(Result):
     checked: tuple[str, ...]
     failure: str = ""
 
+    def __bool__(self) -> bool:
+        return self.holds
+
     def summary(self) -> str:
         return f"Reexamined(holds, {len(self.checked)} checks)" if self.holds else f"Reexamined(fails: {self.failure})"
 
@@ -52,7 +55,7 @@ def verify(published: Release, /) -> Reexamined: ...
 
 
 @overload
-def verify(published: Mapping[str, Any], /) -> Reexamined: ...
+def verify(published: Mapping[str, Any] | str | os.PathLike[str], /) -> Reexamined: ...
 
 
 @overload
@@ -60,18 +63,33 @@ def verify(published: Mechanism, /, *claims: object, **options: object) -> Verdi
 
 
 def verify(published: Any, /, *claims: Any, **options: Any) -> Verdict | Reexamined:
-    """Examine what was published: a :class:`Release` or its document, or a mechanism with its claim.
+    """Examine what was published: a :class:`Release`, its document or the path of its file, or a mechanism with its claim.
 
     Of a release the referee rebuilds the mechanism from the public numbers in the document, without any data, and examines it
     anew; whatever the document says about itself must agree with that.
     """
     if isinstance(published, Release):
         return verify_document(published.to_document())
+    if isinstance(published, (str, os.PathLike)):
+        published = _read(os.fspath(published))
     if isinstance(published, Mapping):
         return verify_document(published)
     from optimaldp.certify.graphs.verdict import verify as verify_mechanism
 
     return verify_mechanism(published, *claims, **options)
+
+
+def _read(path: str) -> Mapping[str, Any]:
+    """The document of one release from the file that release --json wrote."""
+    try:
+        document = read_json_text(Path(path).read_text("utf-8"), source=path)
+    except OSError as error:
+        raise InputError("file", path, f"cannot be read ({error.strerror})", "check the path") from None
+    except UnicodeDecodeError:
+        raise InputError("file", path, "is not UTF-8 text", "give what release --json wrote") from None
+    if not isinstance(document, Mapping):
+        raise InputError("file", path, "does not hold the document of one release", "give what release --json wrote")
+    return document
 
 
 def verify_document(document: Mapping[str, Any]) -> Reexamined:
@@ -92,13 +110,15 @@ def verify_document(document: Mapping[str, Any]) -> Reexamined:
 
 
 def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> Reexamined:
-    settings = _settings(request, published)
-    mechanisms = [_rebuilt(request, setting, published) for setting in settings]
+    settings = settings_of(request, published)
+    mechanisms = [request.question.published_mechanism(setting, published) for setting in settings]
     sizes = [setting.people for setting in settings] if "groups" in (published.get("people") or {}) else None
     if different := differing_field(mechanisms[0], request, published, sizes):
         return Reexamined(False, (), f"the document's mechanism differs from the one of its question in: {different}")
     if not possible(document["answer"], request, mechanisms):
         return Reexamined(False, (), "the answer is not one that the question has")
+    if wrong := _contradiction(document, request, mechanisms):
+        return Reexamined(False, (), wrong)
     findings = [examine_release(mechanism) for mechanism in dict.fromkeys(mechanisms)]
     failed = next((finding for finding in findings if not finding.private), None)
     if failed is not None:
@@ -108,13 +128,18 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
     return Reexamined(True, findings[0].checks)
 
 
-def _rebuilt(request: Request, setting: Setting, published: Mapping[str, Any]) -> QuestionMechanism:
-    if published.get("name") == "prior optimum" and isinstance(setting.aim, Prior) and request.question.takes_prior:
-        return PriorVotes.published(request.question, setting, published)
-    return request.question.mechanism(setting)
+def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: list[QuestionMechanism]) -> str:
+    """Whether what stands beside the answer, or beside that of each group, follows from it."""
+    if request.groups is None:
+        return mechanisms[0].contradiction(document["answer"], document)
+    written = document.get("answers") or {}
+    for (name, answer), mechanism in zip(document["answer"].items(), mechanisms):
+        if wrong := mechanism.contradiction(answer, written.get(name) or {}):
+            return wrong
+    return ""
 
 
-def _settings(request: Request, published: Mapping[str, Any]) -> list[Setting]:
+def settings_of(request: Request, published: Mapping[str, Any]) -> list[Setting]:
     """The setting of the whole question, or one for each group whose size is public."""
     people = people_of(published)
     if request.groups is None:

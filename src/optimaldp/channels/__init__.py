@@ -1,23 +1,32 @@
 """Mechanisms as channels: what they leak, how useful they are, and which is best on a graph of answers."""
 
+from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.composition import after_query, decompose, hidden_choice, posteriors, visible_choice
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.graphs.databases import ABSENT, Databases
-from optimaldp.channels.graphs.folds import Fold, count, histogram, largest, plurality, total
-from optimaldp.channels.graphs.induced import induced_graph
-from optimaldp.channels.measures.audits import Audit, audit, audit_mechanism
-from optimaldp.channels.measures.bounds import (
-    LeakageBound,
-    border_utility_bound,
-    database_bound,
-    gain_bound,
-    individual_bound,
-    proposition_2,
-    range_bound,
+from optimaldp.channels.databases import (
+    ABSENT,
+    Databases,
+    Fold,
+    count,
+    histogram,
+    induced_graph,
+    largest,
+    plurality,
+    total,
 )
-from optimaldp.channels.measures.capacities import GainCapacity, additive_capacity, capacity_over_gains, gain_capacity
-from optimaldp.channels.measures.capacity import Capacity, shannon_capacity
+from optimaldp.channels.measures.audits import Audit, LeakageEstimate, audit, audit_mechanism, estimate_leakage
+from optimaldp.channels.measures.capacity import (
+    Capacity,
+    GainCapacity,
+    additive_capacity,
+    alpha_leakage,
+    arimoto_information,
+    capacity_over_gains,
+    gain_capacity,
+    maximal_alpha_leakage,
+    shannon_capacity,
+    sibson_information,
+)
 from optimaldp.channels.measures.entropies import (
     conditional_entropy,
     guessing_entropy,
@@ -26,40 +35,51 @@ from optimaldp.channels.measures.entropies import (
     renyi_entropy,
     shannon_entropy,
 )
-from optimaldp.channels.measures.gains import additive_gain_leakage, gain_leakage, posterior_gain, prior_gain, remap
-from optimaldp.channels.measures.individual import IndividualLeakage, individual_leakage
-from optimaldp.channels.measures.max_case import MaxCaseRefinement, max_case_refinement
-from optimaldp.channels.measures.orders import (
-    alpha_leakage,
-    arimoto_information,
-    maximal_alpha_leakage,
-    sibson_information,
+from optimaldp.channels.measures.privacy import LeastEpsilon, PrivacyProfile, least_epsilon, privacy_profile
+from optimaldp.channels.measures.refining import MaxCaseRefinement, Refinement, max_case_refinement, refinement
+from optimaldp.channels.measures.report import (
+    LeakageBound,
+    LeakageReport,
+    border_utility_bound,
+    database_bound,
+    explain_epsilon,
+    gain_bound,
+    individual_bound,
+    leakage_report,
+    proposition_2,
+    range_bound,
 )
-from optimaldp.channels.measures.privacy import LeastEpsilon, least_epsilon
-from optimaldp.channels.measures.profile import PrivacyProfile, privacy_profile
-from optimaldp.channels.measures.refining import Refinement, refinement
-from optimaldp.channels.measures.report import LeakageReport, explain_epsilon, leakage_report
-from optimaldp.channels.measures.samples import LeakageEstimate, estimate_leakage
 from optimaldp.channels.measures.vulnerability import (
+    IndividualLeakage,
+    additive_gain_leakage,
     additive_leakage,
     bayes_risk,
     column_maxima_sum,
     conditional_min_entropy,
+    gain_leakage,
+    individual_leakage,
     max_case_leakage,
     max_case_vulnerability,
     min_capacity,
     min_entropy,
     min_entropy_leakage,
     multiplicative_leakage,
+    posterior_gain,
     posterior_vulnerability,
+    prior_gain,
     prior_vulnerability,
+    remap,
 )
-from optimaldp.channels.optimal.comparison import Comparison, compare_with_all
-from optimaldp.channels.optimal.extremal import extremal_channel
-from optimaldp.channels.optimal.mechanism import optimal_mechanism
-from optimaldp.channels.optimal.result import OptimalMechanism
-from optimaldp.channels.optimal.ring import RingProfile, ring_profile
-from optimaldp.channels.optimal.transformations import average_over, doubled_even_ring, equal_diagonal, square
+from optimaldp.channels.optimal.closed_forms import RingProfile, ring_profile
+from optimaldp.channels.optimal.mechanism import Comparison, compare_with_all, optimal_mechanism
+from optimaldp.channels.optimal.result import ChannelRelease, OptimalMechanism
+from optimaldp.channels.optimal.transformations import (
+    average_over,
+    doubled_even_ring,
+    equal_diagonal,
+    extremal_channel,
+    square,
+)
 
 __all__ = [
     "ABSENT",
@@ -67,6 +87,7 @@ __all__ = [
     "Audit",
     "Capacity",
     "Channel",
+    "ChannelRelease",
     "Comparison",
     "Databases",
     "Fold",

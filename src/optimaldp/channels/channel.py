@@ -11,9 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from optimaldp.channels import composition
-from optimaldp.channels.labels import Label, index_of, json_labels, read_labels
 from optimaldp.channels.measures import capacity, entropies, refining, vulnerability
-from optimaldp.channels.numbers import ExactRow, FloatArray, Number, as_floats, cell_text, read_rows
+from optimaldp.channels.numbers import (
+    ExactRow,
+    FloatArray,
+    Label,
+    Number,
+    as_floats,
+    cell_text,
+    index_of,
+    json_labels,
+    read_labels,
+    read_rows,
+)
 from optimaldp.plots.style import axes_drawn
 from optimaldp.results import Result
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optimaldp.channels import exact_matrix
-from optimaldp.channels.labels import Label, index_of
-from optimaldp.channels.measures.priors import joint
-from optimaldp.channels.numbers import FloatArray, Number, read_distribution
+from optimaldp.channels import numbers as exact_matrix
+from optimaldp.channels.measures.entropies import joint
+from optimaldp.channels.numbers import FloatArray, Label, Number, index_of, read_distribution
 from optimaldp.errors import ChannelError
 
 if TYPE_CHECKING:

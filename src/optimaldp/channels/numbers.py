@@ -3,17 +3,97 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from optimaldp.errors import ChannelError
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.numbers import fraction_text, read_number
+
+# The names of a channel's inputs and outputs.
+
+
+Label = Hashable
+
+
+def read_labels(names: Sequence[Label] | None, size: int, field: str) -> tuple[Label, ...]:
+    """The names as a tuple, each once; 0, 1, 2, … where none are given."""
+    labels: tuple[Label, ...] = tuple(range(size)) if names is None else tuple(names)
+    if len(labels) != size:
+        raise ChannelError(field, f"{len(labels)} names", f"do not fit the matrix, which has {size}")
+    if len(set(labels)) != size:
+        twice = next(name for name in labels if labels.count(name) > 1)
+        raise ChannelError(field, twice, "appears twice", "names are unique")
+    return labels
+
+
+def index_of(names: tuple[Label, ...], name: Label, field: str) -> int:
+    """Where *name* stands, or an error that names it."""
+    try:
+        return names.index(name)
+    except ValueError:
+        raise ChannelError(field, name, "is not one of this channel's names") from None
+
+
+def json_labels(names: Sequence[Label]) -> list[Any]:
+    """Labels as JSON keeps them: texts and whole numbers stay, tuples become lists, the rest is written out."""
+    return [_json_label(name) for name in names]
+
+
+def _json_label(name: object) -> Any:
+    if name is None or isinstance(name, (str, bool, int)):
+        return name
+    return [_json_label(part) for part in name] if isinstance(name, (tuple, frozenset)) else str(name)
+
+
+# Exact linear algebra over the rationals, through python-flint.
+
+
+ExactRows = Sequence[Sequence[Fraction]]
+
+
+def to_flint(rows: ExactRows) -> fmpq_mat:
+    """The same matrix as flint keeps it."""
+    cells = [fmpq(cell.numerator, cell.denominator) for row in rows for cell in row]
+    return fmpq_mat(len(rows), len(rows[0]), cells)
+
+
+def from_flint(matrix: fmpq_mat) -> tuple[tuple[Fraction, ...], ...]:
+    """Back to Python's fractions."""
+    return tuple(
+        tuple(Fraction(int(matrix[i, j].p), int(matrix[i, j].q)) for j in range(matrix.ncols()))
+        for i in range(matrix.nrows())
+    )
+
+
+def multiply(left: ExactRows, right: ExactRows) -> tuple[tuple[Fraction, ...], ...]:
+    """The exact product of two matrices."""
+    return from_flint(to_flint(left) * to_flint(right))
+
+
+def solve_exactly(matrix: ExactRows, right: ExactRows) -> tuple[tuple[Fraction, ...], ...] | None:
+    """``X`` with ``matrix X = right`` for a square matrix, or ``None`` if the matrix is singular."""
+    try:
+        return from_flint(to_flint(matrix).solve(to_flint(right)))
+    except ZeroDivisionError:
+        return None
+
+
+def unique_solution(matrix: ExactRows, right: Sequence[Fraction]) -> list[Fraction] | None:
+    """The one vector ``v`` with ``matrix v = right``; ``None`` if there is none or more than one."""
+    unknowns = len(matrix[0])
+    reduced, rank = to_flint([[*row, value] for row, value in zip(matrix, right)]).rref()
+    if rank != unknowns:
+        return None  # too few equations, or one too many: then the last pivot lies in the right-hand column
+    solution = [Fraction(int(reduced[i, unknowns].p), int(reduced[i, unknowns].q)) for i in range(unknowns)]
+    return solution if all(reduced[i, i] == 1 for i in range(unknowns)) else None
+
 
 Number = Fraction | float
 FloatArray = NDArray[np.float64]

@@ -15,11 +15,12 @@ from typing import Any, NoReturn, cast
 import typer
 
 from optimaldp import __version__
-from optimaldp.errors import OptimalDPError, PaidRepeatWarning
+from optimaldp.errors import OptimalDPError, PaidRepeatWarning, ReadingWarning
 
 COMMANDS = (
     "audit",
     "channel",
+    "describe",
     "design",
     "histogram",
     "leakage",
@@ -81,12 +82,13 @@ def _warnings_as_notes() -> Iterator[None]:
         others = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
-            if issubclass(category, PaidRepeatWarning):
+            if issubclass(category, PaidRepeatWarning | ReadingWarning):
                 print(f"optimaldp: note: {message}", file=sys.stderr, flush=True)
             else:
                 others(message, category, *place)
 
         warnings.simplefilter("always", PaidRepeatWarning)
+        warnings.simplefilter("default", ReadingWarning)
         warnings.showwarning = show  # type: ignore[assignment]
         yield
 

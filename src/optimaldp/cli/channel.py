@@ -73,7 +73,7 @@ def verify(
 ) -> None:
     """Let the referee check a channel: private on the graph, and optimal if it holds a proof; exit code 1 if not."""
     from optimaldp.certify.channels import verify_channel  # numpy
-    from optimaldp.channels.graphs.answer_graph import AnswerGraph
+    from optimaldp.channels.answer_graph import AnswerGraph
 
     document = document_from(channel)
     read, masses = channel_from_document(document, prior)
@@ -103,7 +103,7 @@ def estimate(
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
     """Bound from below, by samples alone, what observations tell about secrets."""
-    from optimaldp.channels.measures.samples import estimate_leakage  # numpy
+    from optimaldp.channels.measures.audits import estimate_leakage  # numpy
 
     estimated = estimate_leakage(*samples_from(samples, "secrets", "observations"), confidence=confidence)
     typer.echo(estimated.words if sys.stdout.isatty() and not as_json else estimated.to_json(indent=2))

@@ -11,7 +11,7 @@ from optimaldp.errors import ChannelError, GraphError
 
 if TYPE_CHECKING:
     from optimaldp.channels import AnswerGraph, Channel
-    from optimaldp.channels.measures.priors import Prior
+    from optimaldp.channels.measures.entropies import Prior
 
 FAMILIES = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2, histograms:4x3"
 
@@ -23,14 +23,14 @@ def channel_from(path: str, prior: str | None = None) -> tuple[Channel, Prior]:
 
 def channel_from_document(document: dict[str, Any], prior: str | None = None) -> tuple[Channel, Prior]:
     """The same from a document that was read."""
-    from optimaldp.channels.documents import read_channel  # numpy
+    from optimaldp.channels.reading import read_channel  # numpy
 
     return read_channel(document if prior is None else document | {"prior": numbers_from(prior, "prior")})
 
 
 def document_from(path: str) -> dict[str, Any]:
     """A channel's document: JSON as it is, a table of numbers (CSV, ``.npy``) as the rows that it holds."""
-    from optimaldp.channels.tables import rows_of_array, rows_of_csv  # numpy
+    from optimaldp.channels.reading import rows_of_array, rows_of_csv  # numpy
     from optimaldp.documents.json_text import read_json_text  # exact numbers: not for a page of help
 
     if path.lower().endswith(".npy"):
@@ -48,8 +48,8 @@ def document_from(path: str) -> dict[str, Any]:
 
 def graph_from(text: str) -> AnswerGraph:
     """A graph by the name of its family, or from a JSON file."""
-    from optimaldp.channels.documents import read_graph_name  # numpy
-    from optimaldp.channels.graphs.answer_graph import AnswerGraph
+    from optimaldp.channels.answer_graph import AnswerGraph
+    from optimaldp.channels.reading import read_graph_name  # numpy
 
     named = read_graph_name(text)
     if named is not None:
@@ -61,7 +61,7 @@ def graph_from(text: str) -> AnswerGraph:
 
 def numbers_from(text: str, name: str) -> Any:
     """Numbers that were typed, or those of a JSON file."""
-    from optimaldp.channels.documents import read_numbers  # numpy
+    from optimaldp.channels.reading import read_numbers  # numpy
 
     return read_json(text) if text == "-" or is_file(text) else read_numbers(text, name=name)
 
@@ -76,7 +76,7 @@ def is_file(text: str) -> bool:
 
 def samples_from(path: str, first: str, second: str) -> tuple[list[Any], list[Any]]:
     """Two lists of samples: a JSON object with the two names, or a CSV file with two columns of these names."""
-    from optimaldp.channels.tables import columns_of_csv  # numpy
+    from optimaldp.channels.reading import columns_of_csv  # numpy
 
     if path.lower().endswith(".csv"):
         return columns_of_csv(read_text(path), (first, second), source=path)

@@ -27,7 +27,7 @@ def design(
 ) -> None:
     """Find the private mechanism that no other with the same boundary beats at any dataset, or say why there is none.
 
-    Exit code 0: optimal. 1: infeasible or no optimum (the witness says why). 2: bad input.
+    Exit code 0: a mechanism whose claim is proven. 1: infeasible or no optimum (the witness says why). 2: bad input.
     """
     from optimaldp.designing import Status, solve
     from optimaldp.documents.json_text import json_text
@@ -45,7 +45,7 @@ def design(
         _show(designed)
     elif output is None:
         typer.echo(text)
-    raise typer.Exit(0 if designed.status is Status.OPTIMAL else 1)
+    raise typer.Exit(0 if designed.status in (Status.OPTIMAL, None) else 1)
 
 
 def _digits(designed: Design, *, exact: bool) -> int | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.options import OF_FILE, OF_TABLE, asking
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, as is always don
 
 
 @ledger_app.command("create")
+@asking(*OF_TABLE)
 def create(
+    *,
     location: Location,
     dataset: Annotated[str, typer.Option(help="The steward's name for the data set.")],
     epsilon: Annotated[str, typer.Option(help="The budget: 3, 1/2, ln(3), or inf for a record without a limit.")],
     delta: Annotated[str, typer.Option(help="The budget's delta.")] = "0",
-    neighbours: Annotated[str, typer.Option(help="substitution or add-remove.")] = "substitution",
-    unit: Annotated[str | None, typer.Option(help="The column that names a person, if rows are not people.")] = None,
+    asked: dict[str, Any],
     each_epsilon: Annotated[
         str | None, typer.Option(help="Compose optimally: every spend at this epsilon at most.")
     ] = None,
@@ -55,10 +57,6 @@ def create(
             "and after a comma a delta); may be repeated."
         ),
     ] = None,
-    column_type: Annotated[
-        list[str] | None,
-        typer.Option("--type", help="The type of a CSV column for every question, age=number; may be repeated."),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a new ledger. What it is told here never changes."""
@@ -67,10 +65,10 @@ def create(
     if ledger_exists(location):
         raise InputError("ledger", location, "exists already", "look at it with optimaldp ledger show")
     rule = Optimal(each_epsilon, each_delta) if each_epsilon is not None else None
-    types = _declared_types(column_type or [])
-    options: dict[str, Any] = {"neighbours": neighbours, "unit": unit, "composition": rule, "parts": part}
-    options |= {"unit_has_one_part": unit_has_one_part or None, "groups": _level_budgets(level_budget or [])}
-    options |= {"settings": {"types": types} if types else None}
+    reading = {name: asked[name] for name in OF_FILE if asked[name] is not None}
+    options: dict[str, Any] = {"neighbours": asked["neighbours"], "unit": asked["unit"], "composition": rule}
+    options |= {"parts": part, "unit_has_one_part": unit_has_one_part or None}
+    options |= {"groups": _level_budgets(level_budget or []), "settings": reading or None}
     with open_ledger(location, dataset=dataset, budget=Budget(epsilon, delta), **options) as ledger:
         _print_remaining(ledger, as_json)
 
@@ -89,13 +87,6 @@ def _level_budgets(texts: list[str]) -> dict[str, dict[str, Budget]] | None:
             raise InputError("level-budget", text, "names a level twice", "name each level once")
         of_column[match["level"]] = Budget(match["epsilon"], match["delta"] or 0)
     return budgets or None
-
-
-def _declared_types(texts: list[str]) -> dict[str, str]:
-    declared = dict(text.split("=", 1) for text in texts if "=" in text)
-    if len(declared) < len(texts):
-        raise InputError("type", texts, "does not say name=type once for each column", "write --type age=number")
-    return declared
 
 
 @ledger_app.command("show")
@@ -184,7 +175,7 @@ def _read(location: str) -> Ledger:
 
 def _about(ledger: Ledger) -> dict[str, Any]:
     content = ledger.opening.content()
-    content["neighbours_in_words"] = ledger.opening.neighbours.words
+    content["neighbours_in_words"] = ledger.neighbours_words
     groups = {str(group): remaining.to_document() for group, remaining in ledger.groups().items()}
     return content | {"head": ledger.head, "level_groups": groups}
 
@@ -194,7 +185,7 @@ def _print_remaining(ledger: Ledger, as_json: bool, *, part: str | None = None, 
     if as_json or not sys.stdout.isatty():
         _print({"dataset": ledger.opening.dataset, "neighbours": ledger.opening.neighbours.value} | rest.to_document())
     else:
-        typer.echo(f"{ledger.opening.dataset}: {rest.summary()}\nneighbours: {ledger.opening.neighbours.words}")
+        typer.echo(f"{ledger.opening.dataset}: {rest.summary()}\nneighbours: {ledger.neighbours_words}")
 
 
 def _print(document: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.options import AsJson, MaybeAsked, MaybeEpsilon, PlanFile, asking, needed
+from optimaldp.cli.options import OF_QUESTION, AsJson, Asked, LedgerFile, MaybeEpsilon, PlanFile, asking, needed
 from optimaldp.errors import InputError, QuestionError
 
 Table = Annotated[
@@ -23,15 +23,16 @@ LevelSizes = Annotated[
 
 
 @app.command("preview")
-@asking
+@asking(*OF_QUESTION)
 def preview_command(
     *,
-    question: MaybeAsked = None,
+    question: Asked = None,
     epsilon: MaybeEpsilon = None,
     data: Table = None,
     n: Persons = None,
     level_sizes: LevelSizes = None,
     asked: dict[str, Any],
+    ledger: LedgerFile = None,
     plot: Picture = None,
     as_json: AsJson = False,
     plan: PlanFile = None,
@@ -61,12 +62,13 @@ def preview_command(
             epsilon=needed(epsilon, "epsilon"),
             personal=level_sizes is not None,
             data=data,
+            ledger=ledger,
             **asked,
         )
         for one in needed(question, "question")
     ]
     if data is not None:
-        _print_cautions(requests, data, asked["types"], n)
+        _print_cautions(requests, data, n)
     made = [preview_of(request, n=n, level_sizes=_sizes(level_sizes)) for request in requests]
     if plot is not None:
         from optimaldp.plots.style import save
@@ -82,12 +84,12 @@ def preview_command(
         Console().print(one)
 
 
-def _print_cautions(requests: list[Any], data: str, types: dict[str, str] | None, n: int | None) -> None:
+def _print_cautions(requests: list[Any], data: str, n: int | None) -> None:
     """What a careful colleague would say before this is asked: from names, types and public numbers alone."""
     from optimaldp.asking.cautions import cautions
-    from optimaldp.tables import open_source
+    from optimaldp.asking.releasing import open_asked
 
-    schema = open_source(data, types=types).schema
+    schema = open_asked(data, [request.ask for request in requests]).schema
     for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):
         print(f"optimaldp: note: {text}", file=sys.stderr)
 

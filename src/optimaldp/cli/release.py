@@ -11,10 +11,10 @@ import typer
 
 from optimaldp.cli import app
 from optimaldp.cli.options import (
+    OF_QUESTION,
     AsJson,
-    Delimiter,
-    Encoding,
-    MaybeAsked,
+    Asked,
+    LedgerFile,
     MaybeData,
     MaybeEpsilon,
     PlanFile,
@@ -37,15 +37,14 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print one line for each answ
 
 
 @app.command("release")
-@asking
+@asking(*OF_QUESTION)
 def release_command(
     *,
     data: MaybeData = None,
-    question: MaybeAsked = None,
+    question: Asked = None,
     epsilon: MaybeEpsilon = None,
     asked: dict[str, Any],
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    ledger: LedgerFile = None,
     plan: PlanFile = None,
     after: After = None,
     proof: Proof = False,
@@ -64,8 +63,7 @@ def release_command(
         needed(data, "data"),
         list(needed(question, "question")),
         epsilon=needed(epsilon, "epsilon"),
-        delimiter=delimiter,
-        encoding=encoding,
+        ledger=ledger,
         answer_after=after,
         **asked,
     )
@@ -100,7 +98,7 @@ def show(made: Release, *, proof: bool) -> None:
     if isinstance(made.answer, dict):
         console.print(answer_table(made.answer))
     else:
-        console.print(Text(plain(made.answer), style="bold"))
+        console.print(Text(made.said(), style="bold"))
     for sentence in made.sentences()[1:]:
         console.print(Text(sentence))
     if made.recorded:

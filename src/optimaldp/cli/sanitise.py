@@ -10,23 +10,7 @@ import typer
 
 from optimaldp.cli import app
 from optimaldp.cli.bars import print_bars
-from optimaldp.cli.options import (
-    Delimiter,
-    DeltaOption,
-    Encoding,
-    EpsilonOption,
-    LedgerFile,
-    Levels,
-    MaybeData,
-    NeighboursOption,
-    Part,
-    Reduce,
-    ReduceOrder,
-    Types,
-    Unit,
-    Where,
-    read_types,
-)
+from optimaldp.cli.options import EpsilonOption, LedgerFile, MaybeData, asking
 from optimaldp.errors import InputError
 
 ColumnTexts = Annotated[
@@ -64,35 +48,44 @@ OnlyEstimate = Annotated[
 PublicNumber = Annotated[str | None, typer.Option("--n", help="With --estimate: the number of people.")]
 
 
+OF_TABLE = (
+    "delta",
+    "neighbours",
+    "unit",
+    "reduce",
+    "reduce_order",
+    "where",
+    "levels",
+    "part",
+    "types",
+    "delimiter",
+    "encoding",
+    "description",
+)
+"""What of an ask goes with a sanitised table, which has no groups and one aim."""
+
+
 @app.command("sanitise")
+@asking(*OF_TABLE)
 def sanitise_command(
+    *,
     column: ColumnTexts,
     epsilon: EpsilonOption,
+    asked: dict[str, Any],
     data: MaybeData = None,
     output: Output = None,
-    delta: DeltaOption = "0",
-    neighbours: NeighboursOption = None,
     marginals: Marginals = None,
     margins: MarginTables = None,
     prior: PriorText = None,
-    unit: Unit = None,
-    reduce: Reduce = None,
-    reduce_order: ReduceOrder = None,
-    where: Where = None,
     among: Among = None,
-    levels: Levels = None,
-    part: Part = None,
     ledger: LedgerFile = None,
-    types: Types = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
     labels: WithLabels = False,
     estimate: OnlyEstimate = False,
     n: PublicNumber = None,
 ) -> None:
     """Write a sanitised table of some columns, and beside it what is expected to be off by how much."""
     if estimate:
-        _estimate(column, epsilon, neighbours, marginals, n)
+        _estimate(column, epsilon, asked["neighbours"], marginals, n)
         return
     if data is None or output is None:
         missing = "data" if data is None else "output"
@@ -109,22 +102,12 @@ def sanitise_command(
         data,
         column,
         epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
         marginals=marginals,
         margins=margins,
         prior=None if prior is None else read_prior_text(prior),
-        unit=unit,
-        reduce=reduce,
-        reduce_order=reduce_order,
-        where=where,
         among=among,
-        levels=levels,
-        part=part,
         ledger=ledger,
-        types=read_types(types),
-        delimiter=delimiter,
-        encoding=encoding,
+        **asked,
     )
     made.save(target, labels=labels)
     typer.echo(f"{target}: {made.rows} rows; {target}.json says what is off by how much")
@@ -135,8 +118,8 @@ def sanitise_command(
 
 
 def _estimate(columns: list[str], epsilon: str, neighbours: str | None, marginals: str | None, n: str | None) -> None:
+    from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate
-    from optimaldp.sanitising.columns import read_columns
     from optimaldp.sanitising.splitting import read_marginals
 
     tables = None if marginals is None else read_marginals(marginals, read_columns(columns))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.options import OF_TABLE, asking
 
 
 @app.command()
+@asking(*OF_TABLE)
 def studio(
+    *,
     data: Annotated[str | None, typer.Option(help="A table to release from: CSV, Parquet, or a database URL.")] = None,
     ledger: Annotated[
         str | None, typer.Option(help="The ledger that pays; without it nothing limits the spend.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Epsilon of a new ledger, if it does not exist yet.")] = None,
     budget_delta: Annotated[str, typer.Option(help="Delta of a new ledger.")] = "0",
-    neighbours: Annotated[
-        str | None, typer.Option(help="substitution or add-remove; the ledger's own if left out.")
-    ] = None,
-    unit: Annotated[str | None, typer.Option(help="The column that identifies a person; else each row is one.")] = None,
+    asked: dict[str, Any],
     port: Annotated[
         int | None, typer.Option(help="The port; 8600 or a free one if left out.", min=0, max=65535)
     ] = None,
@@ -37,5 +37,5 @@ def studio(
         from optimaldp.ledger import Budget
 
         limit = Budget(epsilon=budget, delta=budget_delta)
-    with prepared(data, ledger, budget=limit, neighbours=neighbours, unit=unit, host=host) as settings:
+    with prepared(data, ledger, budget=limit, host=host, **asked) as settings:
         serve(settings, port=port, open_page=open_page)

@@ -29,19 +29,28 @@ def verify_command(
         bool, typer.Option("--json", help="Print JSON, as is always done when the output is not a terminal.")
     ] = False,
 ) -> None:
-    """Check a mechanism (privacy on every edge, optimality from its certificate) or a release. Exit code 0 if private, else 1."""
+    """Check a mechanism (privacy on every edge, optimality from its certificate), a proof that there is none, or a release.
+
+    Exit code 0: private, or proven impossible. 1: not, or the file claims more of a private mechanism than is true.
+    """
     from optimaldp.asking.verifying import verify_document as verify_release
-    from optimaldp.certify.graphs.files import verify_document
+    from optimaldp.certify.graphs.files import IMPOSSIBLE, verify_document, verify_status
+    from optimaldp.designing.reading import confirmed
 
     document = read_json(mechanism)
     if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):
         _verify_releases(document if isinstance(document, list) else [document], verify_release, source=mechanism)
+    if isinstance(document, dict) and document.get("status") in IMPOSSIBLE:
+        finding = verify_status(document)
+        typer.echo(json.dumps(finding.to_document(), ensure_ascii=False))
+        raise typer.Exit(0 if finding else 1)
     verdict, examined = verify_document(document)
+    verdict = confirmed(document, verdict)
     if as_json or not sys.stdout.isatty():
         typer.echo(json.dumps(verdict.to_document(), ensure_ascii=False))
     else:
         _show(verdict, examined)
-    raise typer.Exit(0 if verdict.private else 1)
+    raise typer.Exit(0 if verdict else 1)
 
 
 def _verify_releases(documents: list[Any], verify_document: Any, *, source: str) -> NoReturn:

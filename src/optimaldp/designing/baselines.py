@@ -13,10 +13,10 @@ import numpy as np
 from optimaldp.designing.boundaries import balanced_row
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
-from optimaldp.kernels.search import breadth_first
+from optimaldp.kernels.graph_loops import breadth_first
 from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Epsilon
+from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.balls import precision, upper
 
 _BITS = 160
@@ -56,10 +56,13 @@ def geometric_threshold(graph: DatasetGraph, preferences: Preferences) -> Mechan
 
 
 def _single(graph: DatasetGraph) -> ApproximateDP:
-    level = graph.levels[0] if len(set(graph.levels)) == 1 else None
-    if not isinstance(level, ApproximateDP) or not level.is_single:
-        raise ProblemError("graph", repr(graph), "has no single (epsilon, delta) for a baseline")
-    return level
+    """The level of a graph; where several differ, the strictest of them for every edge."""
+    known = [level for level in graph.levels if isinstance(level, ApproximateDP) and level.is_single]
+    if not known or len(known) < len(graph.levels):
+        raise ProblemError("graph", repr(graph), "has no (epsilon, delta) on each edge for a baseline")
+    if len(set(known)) == 1:
+        return known[0]
+    return approximate(min(level.epsilon for level in known), min(level.delta for level in known))
 
 
 def _epsilon(graph: DatasetGraph) -> Epsilon:

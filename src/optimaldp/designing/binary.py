@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from optimaldp.designing.closeness import violated_event
+from optimaldp.designing.fair import fair_beside
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.propagation import Bounds, Conflict, Propagator
 from optimaldp.graphs import crossing_edges
@@ -36,9 +37,8 @@ def design_binary(problem: Problem) -> Outcome:
     clash = _clashing_edge(problem, rows)
     if clash is None:
         return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)
-    return Outcome(
-        Status.NO_OPTIMUM, Route.DIJKSTRA, _undominated(problem, propagator), None, _clash_words(problem, rows, clash)
-    )
+    fair, proof = fair_beside(problem, propagator, bounds)
+    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, fair, proof, _clash_words(problem, rows, clash))
 
 
 def _attained(problem: Problem, bounds: tuple[Bounds, ...]) -> list[Row]:
@@ -65,23 +65,6 @@ def _clashing_edge(problem: Problem, rows: list[Row]) -> tuple[int, int] | None:
         if violated_event(graph.levels[int(graph.level_of_edge[edge])], rows[u], rows[v]) is not None:
             return u, v
     return None
-
-
-def _undominated(problem: Problem, propagator: Propagator) -> SharedRows | None:
-    """A private mechanism that nothing dominates: free datasets on clashing edges take their maximum one after the other."""
-    fixed = dict(problem.fixed)
-    favourites = problem.preferences.favourites.tolist()
-    for _ in range(len(problem.graph) + 1):
-        bounds = tuple(propagator.bounds({v: row[a] for v, row in fixed.items()}) for a in (0, 1))
-        rows = _attained(problem, bounds)
-        clash = _clashing_edge(problem, rows)
-        if clash is None:
-            return SharedRows.from_rows(rows)
-        vertex = next((v for v in clash if v not in fixed), None)
-        if vertex is None:
-            return None  # an infinite epsilon: the bound itself is not attained, and nothing is undominated
-        fixed[vertex] = rows[vertex]
-    raise AssertionError(f"fixing {len(favourites)} datasets one by one leaves nothing free")
 
 
 def conflict_words(problem: Problem, conflict: Conflict, event: tuple[int, ...]) -> dict[str, Any]:

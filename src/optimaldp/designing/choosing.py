@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.designing.boundaries import BALANCED, given_boundary
+from optimaldp.designing.closeness import repaired
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Terms
-from optimaldp.designing.linear_program import free_prefixes
+from optimaldp.designing.many import free_prefixes
 from optimaldp.designing.outcome import Route, Status
-from optimaldp.designing.repair import repaired
 from optimaldp.designing.result import Design
 from optimaldp.designing.solving import solve
 from optimaldp.designing.undominated import with_chosen_boundary
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
-from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms import Mechanism, SharedRows
+from optimaldp.graphs.problem import FAIR, RAISED, Problem
+from optimaldp.mechanisms import Claimed, Mechanism, SharedRows
 from optimaldp.privacy.numbers import read_number
+from optimaldp.programs.exact import Terms
 
 
 def choose_boundary(
@@ -84,11 +86,45 @@ def _weights(graph: DatasetGraph, chains: BoundaryGraph, prior: Mapping[str, Any
     return weights
 
 
-def boost(mechanism: Mechanism) -> Design:
-    """Keep the boundary of a private mechanism and replace its interior by the best one: the result dominates it."""
+def boost(mechanism: Mechanism, *, first: str | None = None) -> Design:
+    """Raise a private mechanism of your own: the result dominates it.
+
+    Two answers: the datasets whose true answer is *first* (left out: the first of the answers) take the most that the others
+    allow, then the others take the most that the raised ones allow. Nothing private dominates the result. The order matters,
+    and ``witness`` says it. More answers: the boundary stays, and the interior becomes the best one for it.
+
+    >>> from optimaldp import graphs
+    >>> rows = {name: {"a": "1/2", "b": "1/2"} for name in ("0", "1")}
+    >>> coin = Mechanism.read(graphs.line(2, level="ln(2)"), {"0": "a", "1": "b"}, rows)
+    >>> raised = boost(coin, first="b")
+    >>> raised.mechanism["0"]["a"], raised.mechanism["1"]["b"], raised.witness["order"]
+    (Fraction(1, 2), Fraction(3, 4), ['b', 'a'])
+    """
+    if len(mechanism.answers) == 2:
+        return _raise_in_turn(mechanism, mechanism.answers[0] if first is None else first)
     edge = boundary(mechanism.graph, mechanism.preferences)
     fixed = {int(v): mechanism.rows.row(int(v)) for v in np.flatnonzero(edge).tolist()}
     return solve(Problem(mechanism.graph, mechanism.preferences, fixed))
+
+
+def _raise_in_turn(mechanism: Mechanism, first: str) -> Design:
+    """Raise the datasets of one true answer, then those of the other; each time the rows of the other side are fixed."""
+    if first not in mechanism.answers:
+        raise ProblemError("first", first, f"is not one of the answers {list(mechanism.answers)}")
+    if not is_private(mechanism):
+        raise ProblemError("mechanism", "given", "is not private", "raise one that keeps its promises")
+    favourites, answer = mechanism.preferences.favourites, mechanism.answers.index(first)
+    order = [first, mechanism.answers[1 - answer]]
+    found: Design | None = None
+    for raised in (answer, 1 - answer):
+        fixed = {v: mechanism.rows.row(v) for v in np.flatnonzero(favourites != raised).tolist()}
+        found = solve(Problem(mechanism.graph, mechanism.preferences, fixed))
+        if found.mechanism is None:
+            return found
+        mechanism = found.mechanism
+    assert found is not None
+    said = f"datasets whose true answer is {order[0]} were raised first, then those of {order[1]}"
+    return replace(found, witness={"reason": said, "order": order})
 
 
 def _with_boundary_fixed(problem: Problem) -> Problem:
@@ -96,7 +132,7 @@ def _with_boundary_fixed(problem: Problem) -> Problem:
     if problem.boundary is None:
         return problem
     edge = boundary(problem.graph, problem.preferences)
-    if problem.boundary == BALANCED and len(problem.answers) == 2:
+    if problem.boundary in (FAIR, RAISED) or (problem.boundary == BALANCED and len(problem.answers) == 2):
         best = solve(problem)
         assert best.mechanism is not None
         rows = {v: best.mechanism.rows.row(v) for v in np.flatnonzero(edge).tolist()}
@@ -150,4 +186,4 @@ def lexicographic(problem: Problem) -> Design:
             program.require(prefix.vertex, prefix.event, value)
     rows = rows or [problem.fixed[v] for v in range(len(problem.graph))]
     mechanism = Mechanism(problem.graph, problem.preferences, SharedRows.from_rows(rows))
-    return Design(problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None)
+    return Design(problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None, claim=Claimed.GREATEST)

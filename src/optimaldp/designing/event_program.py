@@ -11,12 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
+from itertools import combinations, count
+from math import inf
 
 import numpy as np
 
-from optimaldp.designing.curved import CurvedProgram
-from optimaldp.designing.exact_lp import (
+from optimaldp.designing.curved import (
+    CurvedProgram,
+    gaussian_arcs,
+    tangents_at_start,
+    touching_tangents,
+    violated_tangent,
+)
+from optimaldp.designing.rational import rational_ratio
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.problem import Problem
+from optimaldp.mechanisms.certificate import Event, EventConstraint
+from optimaldp.mechanisms.rows import Row
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
+from optimaldp.programs.exact import (
+    EXACT_COLUMNS,
     Constraint,
     Floats,
     SharedBasis,
@@ -26,13 +40,6 @@ from optimaldp.designing.exact_lp import (
     maximise,
     solve_floats,
 )
-from optimaldp.designing.rational import rational_ratio
-from optimaldp.designing.tangents import gaussian_arcs, tangents_at_start, touching_tangents, violated_tangent
-from optimaldp.errors import ProblemError
-from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms.certificate import Event, EventConstraint
-from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
 
 _NOTHING_DIFFERS = Bound(Epsilon.read(0), Fraction(0))
 _LARGEST_RATIO = Fraction(10**300)  # of a ratio as a float
@@ -57,8 +64,9 @@ class ArcBound:
 class EventProgram:
     """All private extensions of the given values, as a linear program that grows by violated events."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, *, exact_columns: int = EXACT_COLUMNS) -> None:
+        """With more than *exact_columns* free probabilities floats decide."""
+        self.problem, self._exact_columns = problem, exact_columns
         self._q = len(problem.answers)
         self._free = [v for v in range(len(problem.graph)) if v not in problem.fixed]
         self._column = {v: k * self._q for k, v in enumerate(self._free)}
@@ -72,9 +80,13 @@ class EventProgram:
         self._cuts: dict[tuple[ArcBound, Event], Constraint] = {}
         self._forbidden: set[tuple[int, Event, Fraction]] = set()
         self._impossible: set[int] = set()  # columns that are known to be 0 everywhere
+        singles = [(answer,) for answer in range(self._q)]
+        every = (
+            [event for k in range(1, self._q) for event in combinations(range(self._q), k)] if self._q <= 3 else singles
+        )
         for bound in self._bounds:
-            for answer in range(self._q):
-                self._add(bound, (answer,))
+            for event in every if bound.delta > 0 else singles:
+                self._add(bound, event)
         self._gaussian = gaussian_arcs(problem)
         for arc in self._gaussian:
             for slope, intercept in tangents_at_start(arc.mu):
@@ -100,7 +112,7 @@ class EventProgram:
                 continue  # no need to be exact about a point that is not private
             if self._gaussian:
                 return inexact(objective, solved)
-            solution = maximise(objective, self.constraints(), self.columns, solved)
+            solution = maximise(objective, self.constraints(), self.columns, solved, exact_columns=self._exact_columns)
             if solution is None or not self._separate(self.rows(solution.point), slack=0 if solution.exact else _CUT):
                 return solution
         raise AssertionError("counting never ends")
@@ -169,6 +181,12 @@ class EventProgram:
 
         return prove
 
+    def promise_multipliers(self, solution: Solution) -> tuple[tuple[EventConstraint, Fraction], ...]:
+        """The same, every promise with its own (epsilon, delta)."""
+        cuts, shift = list(self._cuts), len(self._row_sums)
+        chosen = [(*cuts[i - shift], w) for i, w in solution.multipliers.items() if i >= shift]
+        return tuple((EventConstraint(b.tail, b.head, event, b.promise), w) for b, event, w in chosen)
+
     def _named_multipliers(self, multipliers: Mapping[int, Fraction]) -> tuple[tuple[EventConstraint, Fraction], ...]:
         cuts = list(self._cuts)
         shift = len(self._row_sums)
@@ -184,18 +202,19 @@ class EventProgram:
         """From now on the probability of *event* at a free *vertex* is at least *value*."""
         self.require_terms(self.prefix(vertex, event)[0], value)
 
-    def require_terms(self, terms: Terms, value: Fraction) -> None:
-        """From now on *terms* are at least *value* together."""
+    def require_terms(self, terms: Terms, value: Fraction) -> int:
+        """From now on *terms* are at least *value* together; the number of that constraint."""
         self._row_sums.append(Constraint({j: -c for j, c in terms.items()}, -value))
+        return len(self._row_sums) - 1
 
-    def add_least(self, prefixes: Iterable[tuple[int, Event]]) -> Terms:
-        """A new variable that is at most each of these prefix sums, as an objective: the least of them."""
-        least = self.columns
+    def add_least(self, prefixes: Iterable[tuple[int, Event]]) -> tuple[Terms, range]:
+        """A new variable that is at most each of these prefix sums, as an objective (the least of them), and its constraints."""
+        least, first = self.columns, len(self._row_sums)
         self.columns += 1
         for vertex, event in prefixes:
             terms, constant = self.prefix(vertex, event)
             self._row_sums.append(Constraint({least: Fraction(1)} | {j: -c for j, c in terms.items()}, constant))
-        return {least: Fraction(1)}
+        return {least: Fraction(1)}, range(first, len(self._row_sums))
 
     def sum_of(self, prefixes: Iterable[tuple[int, Event]]) -> Terms:
         """The sum of several prefix sums, as an objective."""
@@ -213,8 +232,8 @@ class EventProgram:
             for v in range(len(self.problem.graph))
         ]
 
-    def least_violation(self) -> tuple[Fraction, list[EventConstraint]]:
-        """By how much the constraints must give way together, and which of them prove it."""
+    def least_violation(self) -> tuple[Fraction, list[tuple[EventConstraint, float]]]:
+        """By how much the constraints must give way together, and which of them prove it, with their multipliers."""
         while True:
             extra = self.columns
             relaxed = self._row_sums + [
@@ -229,7 +248,11 @@ class EventProgram:
                 break
         cuts = list(self._cuts)
         shift = len(self._row_sums)
-        binding = [_named(*cuts[i]) for i in range(len(cuts)) if solved.multipliers[i + shift] > _CUT]
+        binding = [
+            (EventConstraint(bound.tail, bound.head, event, bound.promise), float(solved.multipliers[i + shift]))
+            for i, (bound, event) in enumerate(cuts)
+            if _CUT < solved.multipliers[i + shift] < inf
+        ]
         return Fraction(float(solved.point[-1])), binding
 
     def interior(self) -> list[Row] | None:

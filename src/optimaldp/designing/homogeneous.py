@@ -12,14 +12,15 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.designing.boundaries import balanced_row
 from optimaldp.designing.closeness import violated_event
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.rational import Stepper
 from optimaldp.graphs import DatasetGraph, Preferences, crossing_edges
 from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.search import breadth_first_tree
-from optimaldp.mechanisms import BoundTree, Certificate, SharedRows
+from optimaldp.kernels.graph_loops import breadth_first_tree, settle_one_level
+from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, SharedRows
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Level
 
@@ -32,7 +33,7 @@ _STATEMENT = "greatest among the private mechanisms with the same boundary value
 
 def is_plain(graph: DatasetGraph) -> bool:
     """Whether every edge has one and the same undirected (epsilon, delta), or one Gaussian level."""
-    if len(set(graph.levels)) > 1:
+    if any(level != graph.levels[0] for level in graph.levels):
         return False
     return all(not isinstance(level, ApproximateDP) or level.is_single for level in graph.levels)
 
@@ -60,10 +61,31 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     graph, preferences = problem.graph, problem.preferences
     # The tree's -1 and -2 are ROOT and FREE: sources are given, the rest of a component without boundary is free.
     distance, tree = breadth_first_tree(graph.arcs.first, graph.arcs.heads, preferences.of, boundary)
+    rows = _rows_at(problem, boundary_rows, distance)
+    return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, rows, _certificate(preferences, tree, boundary))
+
+
+def design_fair_closed(problem: Problem) -> Outcome:
+    """Two answers at one finite level: the fair mechanism is the balanced one, and the search goes layer by layer."""
+    graph, of = problem.graph, problem.preferences.of
+    distance, alone, source, order = settle_one_level(graph.arcs.first, graph.arcs.heads, of)
+    how = np.where(alone == 0, How.PAIR, np.where(alone == 1, How.ACROSS, np.where(distance > 0, How.SAME, How.SURE)))
+    orders = enumerate(problem.preferences.orders) if (alone >= 0).any() else ()
+    rows = _rows_at(problem, {k: balanced_row(graph.levels[0], order[0], 2) for k, order in orders}, distance)
+    settling = Settling(how.astype(np.int8), source, order)
+    nothing = np.zeros(len(graph), dtype=bool)
+    certificate = Certificate(nothing, (), statement=Claimed.FAIR.words, claim=Claimed.FAIR, settling=settling)
+    return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, rows, certificate)
+
+
+def _rows_at(problem: Problem, boundary_rows: dict[int, Row], distance: npt.NDArray[np.int32]) -> SharedRows:
+    """The row of each dataset at its distance from the own boundary."""
+    graph, preferences = problem.graph, problem.preferences
     rows: list[Row] = []
     start, last = np.zeros((2, len(preferences.orders)), dtype=np.int32)
     farthest = np.full(len(preferences.orders), -1, dtype=np.int64)
-    np.maximum.at(farthest, preferences.of, distance)
+    for number in range(len(farthest)):
+        farthest[number] = distance.max(where=preferences.of == number, initial=-1)
     # Below this error a chain stands still, which is private: a million rows of a thousand digits would not fit.
     numbers = int(farthest.sum()) * len(problem.answers) ** 2
     chains = _Chains(graph.levels[:1], _FAINTEST if numbers < _MANY_NUMBERS else _FAINTEST_OF_MANY)
@@ -77,8 +99,7 @@ def design_homogeneous(problem: Problem, boundary: npt.NDArray[np.bool_], bounda
     # A chain ends where nothing moves any more: all datasets beyond have its last row.
     place = np.minimum(distance, last[preferences.of])
     of = np.where(distance >= 0, start[preferences.of] + place, start[preferences.of] - 1).astype(np.int32)
-    certificate = _certificate(preferences, tree, boundary)
-    return Outcome(Status.OPTIMAL, Route.CLOSED_FORM, SharedRows(tuple(rows), of), certificate)
+    return SharedRows(tuple(rows), of)
 
 
 class _Chains:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Terms
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level
+from optimaldp.programs.exact import Terms
 
 UNATTAINED = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
 _FLOAT_ZERO = 1e-9  # a maximum in floating point that is taken for 0

@@ -1,6 +1,6 @@
 """Two answers on graphs of millions of datasets: compiled, in floats that are rounded to the safe side.
 
-Every value is an exact dyadic rational that is private as it stands (see :mod:`optimaldp.kernels.steps`); given values are
+Every value is an exact dyadic rational that is private as it stands (see :mod:`optimaldp.kernels.dijkstra`); given values are
 rounded down to the nearest float of the dataset's own answer.
 """
 
@@ -14,19 +14,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.designing.balanced import STATEMENT as BALANCED
-from optimaldp.designing.balanced import need_two_answers, refuse_sure_neighbours
-from optimaldp.designing.boundaries import most_touching
+from optimaldp.designing.boundaries import STATEMENT as BALANCED
+from optimaldp.designing.boundaries import most_touching, need_two_answers, refuse_sure_neighbours
+from optimaldp.designing.fair import no_fair_mechanism
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.passing import NoRoomError
 from optimaldp.designing.propagation import conflict_along
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, crossing_edges
+from optimaldp.graphs.edge_levels import PlainLevels
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.crossing import first_clash, seed_crossing
-from optimaldp.kernels.dijkstra import inside_regions, propagate
-from optimaldp.kernels.steps import SURE
-from optimaldp.mechanisms import BoundTree, Certificate, TwoSides
+from optimaldp.kernels.dijkstra import (
+    FAINTEST,
+    SURE,
+    first_clash,
+    inside_regions,
+    propagate,
+    seed_crossing,
+    settle_fairly,
+)
+from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT
 from optimaldp.mechanisms.rows import side_to_fraction
 from optimaldp.privacy import ApproximateDP, Bound, Level
@@ -55,6 +62,50 @@ def design_large_balanced(problem: Problem) -> Outcome:
     _search(graph, preferences.of, label, predecessor)  # boundary datasets that it lowers are no longer given
     refuse_sure_neighbours(problem, label == SURE, TwoSides(label, preferences.favourites).row)
     return _outcome(problem, label, (predecessor, predecessor), predecessor == ROOT, BALANCED)
+
+
+def design_large_fair(problem: Problem) -> Outcome:
+    """The fair mechanism, heterogeneous levels."""
+    nothing = np.zeros(len(problem.graph), dtype=bool)
+    label, settling = _settle(problem, np.full(len(problem.graph), SURE), nothing)
+    _refuse_unattained(problem, label)
+    certificate = Certificate(nothing, (), statement=Claimed.FAIR.words, claim=Claimed.FAIR, settling=settling)
+    rows = TwoSides(label, problem.preferences.favourites)
+    return Outcome(Status.OPTIMAL, Route.DIJKSTRA, rows, certificate)
+
+
+def _settle(problem: Problem, label: Sides, given: npt.NDArray[np.bool_]) -> tuple[Sides, Settling]:
+    """Settle every dataset that is not given, in place, below the bounds that *label* holds already."""
+    graph, region = problem.graph, problem.preferences.of
+    table = level_table(graph.arc_levels)
+    crossing = np.flatnonzero(crossing_edges(graph, problem.preferences))
+    crossing = crossing[~(given[graph.tails[crossing]] | given[graph.heads[crossing]])]
+    sides = _sides_for_both(table)[graph.level_of_edge[crossing]]
+    crossing, sides = crossing[sides != SURE], sides[sides != SURE]
+    how = np.where(label != SURE, How.GIVEN, How.SURE).astype(np.int8)
+    how[given] = How.GIVEN
+    source = np.full(len(graph), -1, dtype=np.int32)
+    arcs, pairs = graph.arcs, (graph.tails[crossing], graph.heads[crossing], sides)
+    order = settle_fairly(arcs.first, arcs.heads, arcs.levels, table, region, pairs, label, ~given, how, source)
+    return label, Settling(how, source, order)
+
+
+def _sides_for_both(table: tuple[npt.NDArray[Any], ...]) -> Sides:
+    """For each level the side that both ends of an edge between the answers can have: a hair below ``(E+delta)/(E+1)``."""
+    spans, growth, delta, decay, back_delta = table
+    rest = np.maximum((1.0 - delta) / (1.0 + growth), (1.0 - back_delta) * decay / (1.0 + decay))
+    # The hair is larger than all rounding here and in the steps, so that what is offered across is not below it.
+    most = np.minimum(np.maximum.reduceat(rest, spans[:-1]) * (1.0 + 2.0**-47), 0.5)
+    return np.where(most > 0.0, -np.maximum(most, FAINTEST), SURE)
+
+
+def _refuse_unattained(problem: Problem, label: Sides) -> None:
+    """Refuse where an infinite epsilon allows a sure dataset every chance below 1 but not 1 itself."""
+    try:
+        refuse_sure_neighbours(problem, label == SURE, TwoSides(label, problem.preferences.favourites).row)
+    except ProblemError:
+        sure = int((label == SURE).argmax())
+        raise no_fair_mechanism(problem.graph.names[sure]) from None
 
 
 def design_large_fixed(problem: Problem) -> Outcome:
@@ -101,7 +152,11 @@ def _two_searches(problem: Problem, given: npt.NDArray[np.bool_]) -> Outcome:
         return _outcome(problem, label, (trees[0], trees[1]), given, _STATEMENT)
     names = [graph.names[v] for v in clash]
     reason = f"{names[0]} and {names[1]} cannot both have the most that each of them can have for its own answer"
-    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, witness={"reason": reason, "conflict": names})
+    label, settling = _settle(problem, label, given)
+    proofs = tuple(BoundTree((answer,), trees[answer]) for answer in (0, 1))
+    certificate = Certificate(given, proofs, statement=Claimed.FAIR.words, claim=Claimed.FAIR, settling=settling)
+    rows = TwoSides(label, preferences.favourites)
+    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, rows, certificate, {"reason": reason, "conflict": names})
 
 
 def _given_sides(problem: Problem, answer: npt.NDArray[Any]) -> Sides:
@@ -167,6 +222,9 @@ def _conflict(
 
 def level_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[Any], ...]:
     """The levels as arrays for the kernels: spans, growth, delta, decay, back_delta, each rounded to the safe side."""
+    if isinstance(levels, PlainLevels):
+        growth, delta = levels.ratios()[0], levels.deltas()[0]
+        return np.arange(len(levels) + 1), growth, delta, np.minimum(np.nextafter(1.0 / growth, 2.0), 1.0), delta
     spans, rows = [0], []
     for level in levels:
         if not isinstance(level, ApproximateDP):

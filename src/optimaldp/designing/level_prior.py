@@ -18,7 +18,6 @@ from math import prod
 from typing import Any
 
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Solution, solve_floats
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
@@ -26,6 +25,7 @@ from optimaldp.laws.grid_law import GridLaw, Multiplier
 from optimaldp.laws.prior import Counts, Prior, grid
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.numbers import read_probability
+from optimaldp.programs.exact import Solution, solve_floats
 
 MOST_POINTS = 400  # of a grid that is solved in a second
 

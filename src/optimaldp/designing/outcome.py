@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from optimaldp.mechanisms import Certificate
+from optimaldp.mechanisms import Certificate, Claimed
+from optimaldp.mechanisms.multipliers import Impossibility
 from optimaldp.mechanisms.rows import Rows
 
 
@@ -38,12 +39,15 @@ class Proof(StrEnum):
 class Outcome:
     """The result of one route, before it is dressed for the user.
 
-    ``rows`` is the optimum when there is one; without one it is an undominated private mechanism, or ``None`` if none was made.
+    ``rows`` is the optimum when there is one; without one it is a private mechanism with its claim, or ``None`` if none was made.
+    A status of ``None`` says that nobody has decided whether there is an optimum.
     """
 
-    status: Status
+    status: Status | None
     route: Route
     rows: Rows | None = None
     certificate: Certificate | None = None
     witness: dict[str, Any] = field(default_factory=dict)
     exact: bool = True  # whether rationals decided: of an optimum the referee says it, of a witness the route
+    impossibility: Impossibility | None = None  # what proves that there is no optimum, or nothing private
+    claim: Claimed | None = None  # what is said of the rows, where no certificate says it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -49,6 +49,11 @@ class Propagator:
         self._levels = arcs.levels.tolist()
         self._nominal = graph.arc_levels
         self.step = Stepper(graph.arc_levels, tight=tight)
+
+    def arcs_from(self, vertex: int) -> Iterator[tuple[int, int]]:
+        """Where the arcs out of a dataset lead, and the number of the level of each."""
+        arcs = range(self._first[vertex], self._first[vertex + 1])
+        return ((self._heads[arc], self._levels[arc]) for arc in arcs)
 
     def bounds(self, sources: Mapping[int, Fraction], *, region: list[int] | None = None, rigid: bool = True) -> Bounds:
         """Settle the bounds that *sources* impose; inside regions only if *region* is given.

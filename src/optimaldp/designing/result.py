@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from optimaldp.certify.graphs.files import PRINTING_ERROR
 from optimaldp.certify.graphs.verdict import Verdict, verify
 from optimaldp.designing.outcome import Proof, Route, Status
 from optimaldp.documents.json_text import read_json_text, without_collection
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import distances
 from optimaldp.graphs.problem import Problem, preference_text
-from optimaldp.mechanisms import Certificate, Mechanism
+from optimaldp.mechanisms import Certificate, Claimed, Mechanism
 from optimaldp.mechanisms.decimals import printable
-from optimaldp.mechanisms.documents import design_document, design_text, mechanism_document
+from optimaldp.mechanisms.documents import design_document, design_text
 from optimaldp.mechanisms.latex import certificate_latex
 from optimaldp.results import Result
 
@@ -43,21 +44,25 @@ class Claim:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Result):
-    """What the designer found: an optimum with its certificate, or why there is none.
+    """What the designer found: a private mechanism with what is claimed of it, or why there is none.
 
-    ``mechanism`` is the optimum if ``status`` is optimal; for no optimum it is a private mechanism that nothing dominates, if one
-    was made; ``witness`` then says which wishes exclude each other. ``proof`` says whether that was proven exactly or in
-    floating point, ``verdict`` what the referee found before this was handed out.
+    ``claim`` says how good the mechanism is (``greatest`` given the fixed values, ``fair``, ``undominated``, ``undominated within
+    classes``) and ``gap`` by how much at most rounding misses that (0: exactly). ``status`` is optimal where the claim is proven,
+    infeasible or no-optimum where the fixed values exclude it (``witness`` says why; a mechanism may accompany no-optimum), and
+    ``None`` where nobody decided. ``proof`` says whether that was proven exactly or in floating point, ``verdict`` what the
+    referee found before this was handed out.
     """
 
     problem: Problem
-    status: Status
+    status: Status | None
     route: Route
     mechanism: Mechanism | None
     certificate: Claim | None
     witness: dict[str, Any] = field(default_factory=dict)
     proof: Proof = Proof.EXACT
     verdict: Verdict | None = None
+    claim: Claimed | None = None
+    gap: float | None = None
 
     @staticmethod
     def from_json(text: str) -> Design:
@@ -69,18 +74,26 @@ class Design(Result):
 
     @property
     def status_line(self) -> str:
-        """The status with what it is relative to: ``optimal for the balanced boundary, proven exactly``."""
-        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
-        relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"{self.status}{relative}, {how_proven}"
+        """What was found, with what it is relative to: ``greatest for the balanced boundary, proven exactly``."""
+        return f"{self._found()}, {self._how_proven()}"
+
+    def _found(self) -> str:
+        """The claim where one is proven; only given values make an optimum, never a boundary that a rule chose."""
+        given = self.problem.given_words()
+        claim = "optimal" if self.claim is Claimed.GREATEST and self.problem.chosen_by is None else self.claim
+        claimed = f"{claim}{given and ' '}{given}"
+        if self.status is Status.OPTIMAL:
+            return claimed
+        said = str(self.status or "undecided")
+        return f"{said}, with a mechanism that is {claimed}" if self.claim else said
+
+    def _how_proven(self) -> str:
+        return "proven exactly" if self.proof is Proof.EXACT else "in floating point"
 
     def summary(self) -> str:
         size = f"{len(self.problem.graph)} datasets × {len(self.problem.answers)} answers"
-        levels = list(dict.fromkeys(map(str, self.problem.graph.levels)))
-        what = levels[0] if len(levels) == 1 else f"{len(levels)} levels"
-        how_proven = "proven exactly" if self.proof is Proof.EXACT else "in floating point"
-        relative = f" {self.problem.given_words()}" if self.status is Status.OPTIMAL else ""
-        return f"Design({self.status}, {size}, {what}, {self.route}, {how_proven}{relative})"
+        what = self.problem.graph.level_words if self.problem.graph.levels else "0 levels"
+        return f"Design({self._found()}, {size}, {what}, {self.route}, {self._how_proven()})"
 
     def details(self) -> list[tuple[str, str]]:
         why = self.certificate.proof.statement if self.certificate else self.witness.get("reason", "")
@@ -89,31 +102,42 @@ class Design(Result):
     def to_document(self, *, digits: int | None = None) -> dict[str, Any]:
         """The result as a document: exact strings, or numbers of about *digits* digits that are private as printed."""
         mechanism = self.mechanism
-        accept = self._still_proven if self.certificate is not None else None
-        rows = None if mechanism is None or digits is None else printable(mechanism, digits=digits, accept=accept)
-        if mechanism is not None and self.status is not Status.OPTIMAL:
-            # Private and undominated, but not the optimum: it belongs to the witness.
-            witness = {**self.witness, "undominated": mechanism_document(mechanism, rows=rows)["mechanism"]}
-            return design_document(
-                status=self.status, route=self.route, problem=self.problem, witness=witness, proof=self.proof
-            )
+        said: list[Verdict] = []  # by the referee about the numbers as they are printed
+
+        def accept(printed: Mechanism) -> bool:
+            assert self.certificate is not None
+            said.append(replace(self.certificate, mechanism=printed).check())
+            return bool(said[-1])
+
+        rows = (
+            None
+            if mechanism is None or digits is None
+            else printable(mechanism, digits=digits, accept=accept if self.certificate else None)
+        )
+        proof, gap = self.proof, self.gap
+        if said and said[-1] and said[-1].gap is not None and said[-1].gap > PRINTING_ERROR:
+            proof, gap = Proof(str(said[-1].proof)), max(said[-1].gap, gap or 0.0)
         return design_document(
             status=self.status,
+            claim=self.claim,
+            gap=gap,
             route=self.route,
             problem=self.problem,
             mechanism=mechanism,
             certificate=self.certificate.proof if self.certificate else None,
             witness=self.witness or None,
             rows=rows,
-            proof=self.proof,
+            proof=proof,
         )
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The result as JSON text: exact, and read back by :meth:`from_json`."""
-        if indent is not None or self.mechanism is None or self.status is not Status.OPTIMAL:
+        if indent is not None or self.mechanism is None:
             return super().to_json(indent=indent)
         return design_text(
             status=self.status,
+            claim=self.claim,
+            gap=self.gap,
             route=self.route,
             proof=self.proof,
             problem=self.problem,
@@ -121,11 +145,6 @@ class Design(Result):
             certificate=self.certificate.proof if self.certificate else None,
             witness=self.witness or None,
         )
-
-    def _still_proven(self, printed: Mechanism) -> bool:
-        """Whether the referee passes the numbers as they are printed, too."""
-        assert self.certificate is not None
-        return bool(replace(self.certificate, mechanism=printed).check())
 
     def channel(self) -> Any:
         """The mechanism as a channel from datasets to answers: what does it leak, how useful is it?"""

@@ -11,22 +11,21 @@ it is has the same values, so what is symmetric is treated alike.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 
 from optimaldp.designing.boundaries import UNDOMINATED
+from optimaldp.designing.closeness import repaired
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.exact_lp import Solution
 from optimaldp.designing.impossible import is_unattained
-from optimaldp.designing.repair import repaired
-from optimaldp.errors import ProblemError
+from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, crossing_edges
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import Level
+from optimaldp.programs.exact import Solution
 
 _MOST_RELABELLED = 6  # answers: 720 relabellings are looked at, more would take longer than the program itself
 _ROUNDING_MARGIN = Fraction(1, 10**9)
@@ -47,7 +46,7 @@ def with_chosen_boundary(problem: Problem) -> Problem:
 
 
 def with_confirmed_rule(problem: Problem) -> Problem:
-    """The same problem; a rule that a file names for the rows of its boundary stays only if it chooses them when asked again."""
+    """The same problem; a rule that a file names for the rows of its boundary must choose them when asked again."""
     if problem.rule is None:
         return problem
     asked = Problem(problem.graph, problem.preferences, {}, problem.rule)
@@ -59,7 +58,11 @@ def with_confirmed_rule(problem: Problem) -> Problem:
         and again.keys() == rows.keys()
         and all(abs(p - q) <= _SAME_ROW_GAP for number, row in again.items() for p, q in zip(row, rows[number]))
     )
-    return replace(problem, rule=UNDOMINATED if same else None)
+    if not same:
+        raise CertificateError(
+            "rule", problem.rule, "did not choose the rows of this boundary", "leave the rule out, or the rows"
+        )
+    return problem
 
 
 def undominated_boundary(problem: Problem) -> dict[int, Row]:
@@ -75,7 +78,7 @@ def undominated_boundary(problem: Problem) -> dict[int, Row]:
     favourites = [(place, order[:1]) for place, order in enumerate(orders)]
     events = [(place, tuple(sorted(order[:k]))) for place, order in enumerate(orders) for k in range(1, q)]
     best: Solution | None = None
-    for objective in (program.add_least(favourites), program.sum_of(favourites), program.sum_of(events)):
+    for objective in (program.add_least(favourites)[0], program.sum_of(favourites), program.sum_of(events)):
         best = program.maximise(objective)
         assert best is not None, "the uniform row is always private"
         # What floats found is not to be asked for to the last digit.

@@ -2,13 +2,23 @@
 
 from optimaldp.graphs.boundary_graph import BoundaryGraph, boundary_graph, is_boundary_morphism
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.families.hot_edges import hot_deciding_vote, with_hot_edges
-from optimaldp.graphs.families.lattice import histogram_lattice
 from optimaldp.graphs.families.metric import line_metric, metric
-from optimaldp.graphs.families.participation import participation
 from optimaldp.graphs.families.paths import clique, line, ring
-from optimaldp.graphs.families.products import coordinates, grid, group_counts, hypercube, product, values, votes
-from optimaldp.graphs.families.truths import majority, majority_of_participants
+from optimaldp.graphs.families.products import (
+    coordinates,
+    grid,
+    group_counts,
+    histogram_lattice,
+    hot_deciding_vote,
+    hypercube,
+    majority,
+    majority_of_participants,
+    participation,
+    product,
+    values,
+    votes,
+    with_hot_edges,
+)
 from optimaldp.graphs.morphisms import BrokenEdge, Morphism, PullBack, find_broken_edge, morphism
 from optimaldp.graphs.names import FunctionNames, NumberNames
 from optimaldp.graphs.preferences import Preferences

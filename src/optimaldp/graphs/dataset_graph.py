@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError
-from optimaldp.graphs.edge_levels import number_levels, read_edge_level
+from optimaldp.graphs.edge_levels import PlainLevels, number_levels, read_edge_level
 from optimaldp.graphs.names import check_unique, numbers_of
-from optimaldp.kernels.arcs import both_directions
+from optimaldp.kernels.graph_loops import both_directions
 from optimaldp.privacy import Level
 
 Indices = npt.NDArray[np.int32]
@@ -58,16 +58,22 @@ class DatasetGraph:
         *,
         levels: Sequence[Level] = (),
         level_of_edge: object = None,
+        nodes: Sequence[Hashable] | None = None,
     ) -> None:
-        """Make a graph from arrays of vertex numbers; see :meth:`from_edges` for names."""
+        """Make a graph from arrays of vertex numbers; see :meth:`from_edges` for names.
+
+        *nodes* are what the datasets are called where the graph comes from, such as whole numbers or pairs of them.
+        """
         if len(names) == 0:
             raise GraphError("graph", "no datasets", "is empty", "name at least one dataset")
         self.names = names
+        self.nodes: Sequence[Hashable] = names if nodes is None else nodes
         self.tails = _numbers(tails, len(names), "dataset")
         self.heads = _numbers(heads, len(names), "dataset")
-        self.levels = tuple(levels)
+        # An array of levels behaves like a tuple of them, and makes each when it is asked for.
+        self.levels = cast("tuple[Level, ...]", levels) if isinstance(levels, PlainLevels) else tuple(levels)
         self.edge_count = len(self.tails)
-        self.has_levels = bool(self.levels) or self.edge_count == 0
+        self.has_levels = len(self.levels) > 0 or self.edge_count == 0
         """Whether the level of every edge is known."""
         self.level_of_edge: Indices = (
             np.zeros(len(self.tails), dtype=np.int32)
@@ -114,7 +120,8 @@ class DatasetGraph:
     def with_levels(self, levels: Sequence[Any], level_of_edge: object = None) -> DatasetGraph:
         """The same graph with other levels; *level_of_edge* says which of them each edge has (all the first if left out)."""
         read = [read_edge_level(level) for level in levels]
-        return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge)
+        nodes = None if self.nodes is self.names else self.nodes
+        return DatasetGraph(self.names, self.tails, self.heads, levels=read, level_of_edge=level_of_edge, nodes=nodes)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -123,6 +130,16 @@ class DatasetGraph:
     def numbers(self) -> Mapping[str, int]:
         """The number of each named dataset."""
         return numbers_of(self.names)
+
+    @cached_property
+    def _number_of_node(self) -> Mapping[Hashable, int]:
+        return {node: number for number, node in enumerate(self.nodes)}
+
+    def find(self, dataset: Hashable) -> int | None:
+        """The number of a dataset, by its node in the graph that this one was made from, or by its name."""
+        if self.nodes is not self.names and dataset in self._number_of_node:
+            return self._number_of_node[dataset]
+        return self.numbers.get(dataset) if isinstance(dataset, str) else None
 
     def number(self, name: str) -> int:
         """The number of one dataset, or an error that names it."""
@@ -134,11 +151,13 @@ class DatasetGraph:
     @property
     def is_homogeneous(self) -> bool:
         """Whether every edge has the same level."""
-        return len(set(self.levels)) <= 1
+        return all(level == self.levels[0] for level in self.levels)
 
     @cached_property
     def arc_levels(self) -> tuple[Level, ...]:
         """The levels that arcs refer to: those of the edges as written, then those of directed edges walked backwards."""
+        if isinstance(self.levels, PlainLevels):
+            return self.levels
         backwards = [level.reversed() for level in self.levels if level.reversed() != level]
         return self.levels + tuple(backwards)
 
@@ -160,6 +179,8 @@ class DatasetGraph:
 
     def _backward_levels(self) -> Indices:
         """For each level the index in :attr:`arc_levels` of the same level walked backwards."""
+        if isinstance(self.levels, PlainLevels):
+            return np.arange(len(self.levels), dtype=np.int32)
         index, extra = [], len(self.levels)
         for i, level in enumerate(self.levels):
             if level.reversed() == level:
@@ -177,9 +198,15 @@ class DatasetGraph:
         return [(self.names[u], self.names[v], self.levels[k]) for u, v, k in ends]
 
     def __repr__(self) -> str:
+        return f"DatasetGraph({len(self)} datasets, {self.edge_count} edges, {self.level_words})"
+
+    @property
+    def level_words(self) -> str:
+        """The one level of all edges, or how many different ones there are."""
+        if isinstance(self.levels, PlainLevels):
+            return f"{len(self.levels)} levels"
         distinct = list(dict.fromkeys(self.levels))
-        what = str(distinct[0]) if len(distinct) == 1 else f"{len(distinct)} levels" if distinct else "no level yet"
-        return f"DatasetGraph({len(self)} datasets, {self.edge_count} edges, {what})"
+        return str(distinct[0]) if len(distinct) == 1 else f"{len(distinct)} levels" if distinct else "no level yet"
 
 
 def _numbers(values: object, count: int, what: str) -> Indices:

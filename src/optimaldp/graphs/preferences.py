@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -50,7 +50,7 @@ class Preferences:
 
     @staticmethod
     def read(
-        graph: DatasetGraph, prefers: Mapping[str, Any] | Callable[[str], Any], answers: Sequence[str] | None = None
+        graph: DatasetGraph, prefers: Mapping[Any, Any] | Callable[[Any], Any], answers: Sequence[str] | None = None
     ) -> Preferences:
         """Read preferences from a mapping or function: to an answer (two answers only) or to a full order of them.
 
@@ -59,7 +59,7 @@ class Preferences:
         at_once = getattr(prefers, "preferences", None)
         if at_once is not None and answers is None and (whole := at_once(graph)) is not None:
             return cast(Preferences, whole)
-        wanted = _look_up_all(prefers, graph.names)
+        wanted = _look_up_all(prefers, graph.nodes)
         labels = _read_answers(answers if answers is not None else _mentioned(wanted))
         orders: dict[tuple[int, ...], int] = {}
         keys = [tuple(item) if isinstance(item, list) else (type(item), item) for item in wanted]
@@ -104,13 +104,13 @@ class Preferences:
         return f"Preferences({len(self)} datasets, {len(self.answers)} answers, {len(self.orders)} orders)"
 
 
-def _look_up_all(prefers: Mapping[str, Any] | Callable[[str], Any], names: Sequence[str]) -> list[Any]:
+def _look_up_all(prefers: Mapping[Any, Any] | Callable[[Any], Any], names: Sequence[Hashable]) -> list[Any]:
     if type(prefers) is dict and type(names) is list and names == list(prefers):
         return list(prefers.values())  # as files have them
     return [_lookup(prefers, name) for name in names]
 
 
-def _lookup(prefers: Mapping[str, Any] | Callable[[str], Any], name: str) -> Any:
+def _lookup(prefers: Mapping[Any, Any] | Callable[[Any], Any], name: Hashable) -> Any:
     if callable(prefers):
         return prefers(name)
     try:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
+from optimaldp.graphs.regions import boundary as boundary_of
 from optimaldp.privacy.numbers import fraction_text, read_probability
 
 Row = tuple[Fraction, ...]
+
+FAIR, RAISED = "fair", "raised"
+
+
+def default_rule(preferences: Preferences) -> str:
+    """The rule for a problem that neither fixes values nor names a rule for its boundary."""
+    return FAIR if len(preferences.answers) == 2 else RAISED
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What a designer is given. ``fixed`` maps dataset numbers to distributions (answers in their fixed order).
 
-    ``boundary`` chooses the boundary values instead: a rule (``"balanced"``, ``"undominated"``), or a row for the number of each
-    preference; ``rule`` then says which rule chose those rows. With a boundary nothing is fixed.
+    ``boundary`` chooses the boundary values instead: a rule (``"fair"``, ``"balanced"``, ``"undominated"``), or a row for the
+    number of each preference; ``rule`` then says which rule chose those rows. With a boundary nothing is fixed.
     """
 
     graph: DatasetGraph
@@ -33,24 +43,35 @@ class Problem:
         """What an optimum of this problem is relative to, in words."""
         if self.boundary is None:
             return f"with {len(self.fixed)} given datasets" if len(self.fixed) != 1 else "with 1 given dataset"
-        name = self.boundary if isinstance(self.boundary, str) else self.rule or "given"
-        return f"for the {name} boundary"
+        return "" if self.chosen_by in (FAIR, RAISED) else f"for the {self.chosen_by or 'given'} boundary"
+
+    @property
+    def chosen_by(self) -> str | None:
+        """The rule that chose the boundary values, if one did."""
+        return self.boundary if isinstance(self.boundary, str) else self.rule
+
+    def given_rows(self) -> Mapping[int, Row]:
+        """The distributions that are given: those that are fixed, or one row for each preference on the boundary."""
+        if not isinstance(self.boundary, Mapping):
+            return self.fixed
+        on_it = np.flatnonzero(boundary_of(self.graph, self.preferences)).tolist()
+        rows, of = self.boundary, self.preferences.of
+        return {v: rows[int(of[v])] for v in on_it if int(of[v]) in rows}
 
     @property
     def answers(self) -> tuple[str, ...]:
         return self.preferences.answers
 
     def __repr__(self) -> str:
-        rule = self.boundary if isinstance(self.boundary, str) else self.rule or "given"
-        condition = f"{len(self.fixed)} fixed" if self.boundary is None else f"boundary {rule}"
+        condition = f"{len(self.fixed)} fixed" if self.boundary is None else f"boundary {self.chosen_by or 'given'}"
         return f"Problem({len(self.graph)} datasets, {len(self.answers)} answers, {condition})"
 
 
 def read_fixed(
-    graph: DatasetGraph, answers: tuple[str, ...], fixed: Mapping[str, Mapping[str, Any]] | None
+    graph: DatasetGraph, answers: tuple[str, ...], fixed: Mapping[Any, Mapping[str, Any]] | None
 ) -> dict[int, Row]:
     """Read given distributions by name; an answer that is left out has probability 0."""
-    return {_number(graph, name): _read_row(name, row, answers) for name, row in (fixed or {}).items()}
+    return {_number(graph, name): _read_row(str(name), row, answers) for name, row in (fixed or {}).items()}
 
 
 def preference_text(preferences: Preferences, number: int) -> str:
@@ -82,11 +103,11 @@ def read_boundary(preferences: Preferences, boundary: object) -> str | dict[int,
     return rows
 
 
-def _number(graph: DatasetGraph, name: str) -> int:
-    try:
-        return graph.numbers[name]
-    except KeyError:
-        raise ProblemError("fixed", name, "is not a dataset of this graph", "name it in prefers") from None
+def _number(graph: DatasetGraph, name: Hashable) -> int:
+    number = graph.find(name)
+    if number is None:
+        raise ProblemError("fixed", name, "is not a dataset of this graph", "name it in prefers")
+    return number
 
 
 def _read_row(name: str, row: object, answers: tuple[str, ...], *, field: str = "fixed") -> Row:

@@ -12,8 +12,7 @@ from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph, Indices
 from optimaldp.graphs.distinct import first_of_each
-from optimaldp.graphs.families.lattice import compositions, ranks
-from optimaldp.graphs.families.products import YES
+from optimaldp.graphs.families.products import YES, compositions, ranks
 from optimaldp.graphs.morphisms import Morphism, imply_together, morphism
 from optimaldp.graphs.names import LazyNames, NumberNames, ProductNames, RowNames
 from optimaldp.privacy import Level

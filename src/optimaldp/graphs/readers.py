@@ -121,14 +121,18 @@ def _refuse_disagreement(tails: npt.NDArray[Any], heads: npt.NDArray[Any], names
 def from_networkx(graph: Any, *, level: Any = None) -> DatasetGraph:
     """A graph from networkx. Edges may have ``level`` or ``epsilon`` and ``delta``; *level* serves those that have neither.
 
-    Nodes are called by their text. Parallel edges of a multigraph all hold. In a directed graph an arc limits its head by
+    Datasets are named by the text of their nodes, and designs on the graph take and give back the nodes themselves. Parallel
+    edges of a multigraph all hold. In a directed graph an arc limits its head by
     its tail, and where the arc back is missing nothing is promised in that direction.
 
     >>> import networkx as nx
     >>> from_networkx(nx.cycle_graph(5), level="ln(2)")
     DatasetGraph(5 datasets, 5 edges, (ln(2), 0)-DP)
     """
-    names = [str(node) for node in graph.nodes]
+    nodes = list(graph.nodes)
+    names = [str(node) for node in nodes]
+    if len(set(names)) < len(names):  # such as 1 and "1"
+        names = [repr(node) for node in nodes]
     number = {node: i for i, node in enumerate(graph.nodes)}
     rows = [(number[u], number[v], _edge_level(u, v, data, level)) for u, v, data in graph.edges(data=True)]
     _refuse_gaps(rows, names)
@@ -136,7 +140,35 @@ def from_networkx(graph: Any, *, level: Any = None) -> DatasetGraph:
         rows = _join_arcs(rows)
     levels, which = number_levels([one for *_, one in rows if one is not None])
     tails, heads = [u for u, _, _ in rows], [v for _, v, _ in rows]
-    return DatasetGraph(names, tails, heads, levels=levels, level_of_edge=which if levels else None)
+    own = None if names == nodes else nodes
+    return DatasetGraph(names, tails, heads, levels=levels, level_of_edge=which if levels else None, nodes=own)
+
+
+def read_graph(graph: Any, *, has_level: bool) -> DatasetGraph:
+    """A dataset graph as it is, or from networkx, or from a scipy sparse matrix, whose datasets are then whole numbers.
+
+    The entries of a matrix are the epsilons of its edges, unless one level is given for all edges (*has_level*).
+    """
+    if isinstance(graph, DatasetGraph):
+        return graph
+    if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):
+        return from_networkx(graph)
+    if hasattr(graph, "tocoo"):
+        made = from_sparse(graph, entries="edges" if has_level else "epsilon")
+        return DatasetGraph(
+            made.names,
+            made.tails,
+            made.heads,
+            levels=made.levels,
+            level_of_edge=made.level_of_edge,
+            nodes=range(len(made)),
+        )
+    raise GraphError(
+        "graph",
+        type(graph).__name__,
+        "is no graph of datasets",
+        "give a DatasetGraph, a networkx graph or a sparse matrix",
+    )
 
 
 def _refuse_gaps(rows: list[ReadEdge], names: Sequence[str]) -> None:
@@ -188,13 +220,13 @@ def to_networkx(
         import networkx
 
     made = networkx.MultiGraph() if _has_parallel_edges(graph) else networkx.Graph()
-    for vertex, name in enumerate(graph.names):
+    names = list(graph.nodes)
+    for vertex, name in enumerate(names):
         made.add_node(name)
         if preferences is not None:
             made.nodes[name]["prefers"] = preferences.words(vertex)
         if mechanism is not None:
-            made.nodes[name]["probabilities"] = mechanism.row(name)
-    names = list(graph.names)
+            made.nodes[name]["probabilities"] = mechanism.row(graph.names[vertex])
     for u, v, k in zip(graph.tails.tolist(), graph.heads.tolist(), graph.level_of_edge.tolist()):
         # networkx lists an edge from its earlier node on, so a directed level must be written in that direction.
         attributes = _attributes(graph.levels[k] if u < v else graph.levels[k].reversed()) if graph.levels else {}

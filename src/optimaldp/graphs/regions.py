@@ -9,7 +9,7 @@ from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.kernels.search import breadth_first
+from optimaldp.kernels.graph_loops import breadth_first
 
 UNREACHED = -1  # the distance of a dataset whose component has no boundary
 

@@ -1,14 +1,24 @@
-"""Two-way tables from a flat list of counts. Margins come from the noisy cells: unbiased, with an error that is known."""
+"""Cross tables and two-way tables. Margins come from the noisy cells: unbiased, with an error that is known."""
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.extras import requiring
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.results import Result
+
+_ROUNDS = 200  # of fitting a table to its margins
+_CLOSE = 1e-6
+_RELIABLE = 2  # times its reach: smaller counts may be noise
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,3 +110,198 @@ def two_way_table(
     return TwoWayTable(
         tuple(map(str, rows)), tuple(map(str, columns)), fold(counts), tuple(counts[size:]), fold(shown), error
     )
+
+
+def fitted_to_margins(
+    counts: Sequence[int], noisy: Sequence[int], shape: Sequence[int], total: int | None
+) -> tuple[int, ...]:
+    """Counts moved until they add up to the margin of every column, as far as whole people and empty cells allow.
+
+    The margins are sums of noisy cells, with negative ones raised to 0 and scaled to the *total* where that is public.
+
+    >>> fitted_to_margins([4, 0, 0, 4], [6, 0, 0, 4], (2, 2), 10)
+    (6, 0, 0, 4)
+    """
+    import numpy as np
+
+    body, table = (np.asarray(part, dtype=float).reshape(shape) for part in (counts, noisy))
+    if not body.any():
+        return tuple(int(count) for count in counts)
+    whole = max(0.0, float(table.sum())) if total is None else float(total)
+    for _ in range(_ROUNDS):
+        before = body
+        for axis in range(table.ndim):
+            others = tuple(place for place in range(table.ndim) if place != axis)
+            wanted = np.maximum(table.sum(axis=others, keepdims=True), 0.0)
+            wanted *= whole / max(float(wanted.sum()), 1e-300)
+            there = body.sum(axis=others, keepdims=True)
+            body = body * np.divide(wanted, there, out=np.zeros_like(wanted), where=there > 0)
+        if np.abs(body - before).max() < _CLOSE:
+            break
+    flat = body.reshape(-1)
+    floors = np.floor(flat + _CLOSE)
+    missing = max(0, round(min(whole, float(flat.sum())) - float(floors.sum())))
+    floors[np.argsort(floors - flat, kind="stable")[:missing]] += 1
+    return tuple(int(count) for count in floors.tolist())
+
+
+@dataclass(frozen=True, repr=False)
+class CrossTable(Result):
+    """A released cross table: counts fitted to margins, which are sums of noisy cells, unbiased and with intervals.
+
+    Rows are the combinations of all columns but the last, whose values stand side by side.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: tuple[int, ...]
+    noisy: tuple[int, ...]
+    error: Callable[[int], QueryError] = field(compare=False)
+    percent: str | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(values) for values in self.labels)
+
+    @cached_property
+    def reach(self) -> int:
+        """How far off one noisy count is at most, with probability 0.95."""
+        return self.error(1).quantile()
+
+    @property
+    def total(self) -> int:
+        """Everybody: the sum of all noisy cells."""
+        return sum(self.noisy)
+
+    def margin(self, name: str) -> list[dict[str, Any]]:
+        """The counts of one column alone: sums of noisy cells, each with an interval that covers the truth with 95 %.
+
+        *difference*: what the counts shown in the body add up to, less this; 0 where the body could be fitted.
+        """
+        import numpy as np
+
+        if name not in self.names:
+            raise HistogramError("column", name, "is not in the table", f"the columns are {', '.join(self.names)}")
+        axis = self.names.index(name)
+        others = tuple(place for place in range(len(self.shape)) if place != axis)
+        sums, shown = (
+            np.asarray(part, dtype=object).reshape(self.shape).sum(axis=others) for part in (self.noisy, self.counts)
+        )
+        reach = self.error(len(self.noisy) // self.shape[axis]).quantile()
+        return [
+            {
+                name: label,
+                "count": int(count),
+                "interval": [max(0, int(count) - reach), max(0, int(count) + reach)],
+                "difference": int(body) - int(count),
+            }
+            for label, count, body in zip(self.labels[axis], np.atleast_1d(sums), np.atleast_1d(shown))
+        ]
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Every cell: its values, count, interval, and whether the noise is as large as the count."""
+        return [
+            {
+                **dict(zip(self.names, values)),
+                "count": count,
+                "interval": [max(0, noisy - self.reach), max(0, noisy + self.reach)],
+                "note": self._note(count),
+            }
+            for values, count, noisy in zip(product(*self.labels), self.counts, self.noisy)
+        ]
+
+    def _note(self, count: int) -> str:
+        return f"unreliable: ± {self.reach}" if count < _RELIABLE * self.reach else ""
+
+    def grid(self) -> list[list[str]]:
+        """The table as it is printed: a head, a line for each row with its sum, and the sums of the columns last."""
+        width = self.shape[-1]
+        shares = self._shares()
+        lines = [[*self.names[:-1], *(f"{self.names[-1]}: {value}" for value in self.labels[-1]), "all"]]
+        sums = self.error(width).quantile()
+        for place, values in enumerate(product(*self.labels[:-1])):
+            row = slice(place * width, (place + 1) * width)
+            shown = [self._shown(count, share) for count, share in zip(self.counts[row], shares[row])]
+            lines.append([*values, *shown, f"{sum(self.noisy[row])} ± {sums}"])
+        last = self.margin(self.names[-1])
+        reach = self.error(len(self.noisy) // width).quantile()
+        blank = [""] * max(0, len(self.names) - 2)
+        head = ["all", *blank] if len(self.names) > 1 else []
+        lines.append([*head, *(f"{one['count']} ± {reach}" for one in last), str(self.total)])
+        return lines
+
+    def _shown(self, count: int, share: float | None) -> str:
+        part = "" if share is None else f" ({share:.1f} %)"
+        note = self._note(count)
+        return f"{count}{part}" + (f" [{note}]" if note else "")
+
+    def _shares(self) -> list[float | None]:
+        if self.percent is None:
+            return [None] * len(self.counts)
+        return list(percentages(self.counts, self.shape, self.percent))
+
+    def summary(self) -> str:
+        return f"CrossTable({' × '.join(self.names)}, {len(self.counts)} cells, each ± {self.reach} with 95 %)"
+
+    def __str__(self) -> str:
+        lines = self.grid()
+        widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
+        return "\n".join("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in lines)
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            (", ".join(line[: len(self.names) - 1]), "  ".join(line[len(self.names) - 1 :])) for line in self.grid()
+        ]
+
+    def _repr_html_(self) -> str:
+        head, *body = self.grid()
+        rows = [f"<tr>{''.join(f'<th>{html.escape(word)}</th>' for word in head)}</tr>"]
+        rows += [f"<tr>{''.join(f'<td>{html.escape(word)}</td>' for word in line)}</tr>" for line in body]
+        return f"<table>{''.join(rows)}</table>"
+
+    def to_csv(self) -> str:
+        """One line for each cell, as spreadsheets read it: values, count, ends of the interval, note."""
+        written = io.StringIO()
+        lines = csv.writer(written, lineterminator="\r\n")
+        lines.writerow([*self.names, "count", "low", "high", "note"])
+        for cell in self.cells():
+            lines.writerow([*(cell[name] for name in self.names), cell["count"], *cell["interval"], cell["note"]])
+        return "\ufeff" + written.getvalue()
+
+    def _writers(self) -> dict[str, Callable[[], str]]:
+        return super()._writers() | {".csv": self.to_csv}
+
+    def to_frame(self) -> Any:
+        """One row for each cell, as a pandas table."""
+        with requiring("pandas"):
+            import pandas
+
+        return pandas.DataFrame(self.cells())
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "columns": list(self.names),
+            "cells": self.cells(),
+            "margins": {name: self.margin(name) for name in self.names},
+            "total": self.total,
+        }
+
+    def plot(self) -> Any:
+        """A heat map of the counts."""
+        from optimaldp.plots.histograms import draw_cross_table
+
+        return draw_cross_table(self)
+
+
+def percentages(counts: Sequence[float], shape: Sequence[int], of: str) -> list[float]:
+    """The counts as percentages of their row (all columns but the last), of their column, or of everybody; 0 of nobody is 0.
+
+    >>> percentages([1, 3, 0, 0], (2, 2), "rows")
+    [25.0, 75.0, 0.0, 0.0]
+    """
+    import numpy as np
+
+    table = np.asarray(counts, dtype=float).reshape(-1, shape[-1])
+    wholes = table.sum(axis={"rows": 1, "columns": 0}.get(of), keepdims=True)
+    shares = np.divide(100 * table, wholes, out=np.zeros_like(table), where=wholes > 0)
+    return [round(float(share), 4) for share in shares.reshape(-1)]

@@ -16,6 +16,7 @@ from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
 from optimaldp.histograms.priors import CountPrior, read_prior
+from optimaldp.histograms.public_error import attained, least_possible
 from optimaldp.histograms.remaps.bayes import check_bayes_size
 from optimaldp.histograms.remaps.naming import apply_remap, read_remap
 from optimaldp.privacy.epsilon import Epsilon
@@ -57,6 +58,8 @@ class HistogramRelease(Result):
 
     It is wide where few people are hidden in many cells: a noisy table without a public total does not tell how many.
     """
+    least_possible: float | None = None
+    """The least expected sum of errors of any mechanism at this number of people under the prior; ``None`` where not known."""
 
     @property
     def bins(self) -> int:
@@ -139,6 +142,7 @@ class HistogramRelease(Result):
             "remap": self.remap,
             "reason": self.reason,
             "expected_error": self.expected_error(),
+            "least_possible": self.least_possible,
             "expected_error_interval": None if self.error_interval is None else list(self.error_interval),
             "unplaced": self.unplaced,
             "certificate": self.certificate,
@@ -182,7 +186,7 @@ def private_histogram(
     "substitution" the noisy table and every projection add up to the total of *counts*. No count appears in an error.
 
     >>> release = private_histogram([5, 0, 12, 3], epsilon=1)
-    >>> sum(release.counts), min(release.counts) >= 0
+    >>> sum(release.counts) + release.unplaced, min(release.counts) >= 0
     (20, True)
     """
     level, relation = read_positive_epsilon(epsilon), Neighbours(neighbours)
@@ -199,6 +203,12 @@ def private_histogram(
     noise = HistogramNoise(len(table), level) if public_total else LaplaceNoise(len(table), level)
     noisy = _add(table, noise.sample(source))
     mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)
+    least = least_possible(
+        len(table), epsilon=level, neighbours=relation, people=sum(table) if public_total else None, prior=belief
+    )
+    error = mapped.expected_error
+    if least is not None and name == "bayes" and attained(len(table), relation, belief):
+        error = least
     return HistogramRelease(
         _plain(mapped.counts),
         _plain(noisy),
@@ -208,8 +218,9 @@ def private_histogram(
         mapped.remap,
         noise,
         mapped.reason,
-        mapped.expected_error,
+        error,
         mapped.error_interval,
+        least,
     )
 
 

@@ -18,7 +18,7 @@ from optimaldp.privacy.balls import ball, precision, upper
 from optimaldp.sampling import SystemBits, choose
 
 if TYPE_CHECKING:
-    from optimaldp.asking.draft import Number
+    from optimaldp.asking.ask import LevelLike
     from optimaldp.graphs import DatasetGraph
     from optimaldp.mechanisms import Mechanism
     from optimaldp.questions.base import Question
@@ -77,8 +77,8 @@ def _digest(*parts: str) -> str:
 def question_measurement(
     question: Question | str,
     *,
-    epsilon: Number,
-    delta: Number = 0,
+    epsilon: LevelLike,
+    delta: LevelLike = 0,
     neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
     persons: int | None = None,
 ) -> Any:
@@ -95,13 +95,13 @@ def question_measurement(
     >>> asked([900, 100, 0]), asked.map(1)
     ('a', 1.0)
     """
-    from optimaldp.asking.draft import Draft
-    from optimaldp.asking.preparing import withhold_details
+    from optimaldp.asking.ask import Ask
+    from optimaldp.asking.corridor import withhold_details
     from optimaldp.certify.questions import certify
     from optimaldp.laws.setting import Setting, Table
 
     library = _library()
-    request = Draft(question, epsilon, delta, neighbours=neighbours).request()
+    request = Ask(question, epsilon, delta, neighbours=neighbours).request()
     asked, level, relation = request.question, request.level, request.neighbours
     known = persons if relation is Neighbours.SUBSTITUTION else None
     prepared = certify(asked.mechanism(Setting(level, relation, known))).mechanism

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.arrays import Floats, Ints
-from optimaldp.kernels.compiled import Kernel
+from optimaldp.kernels.compiled import Floats, Ints, Kernel
 
 WIDTH = 64
 ShortFloats = npt.NDArray[np.float32]

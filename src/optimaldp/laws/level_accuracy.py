@@ -1,20 +1,25 @@
-"""How often people with levels of their own get a wrong answer: curves for previews, in floating point, from public numbers.
+"""How often people with levels of their own get a wrong answer, in floating point and from public numbers: for previews, and for
+the choice of the law that answers the typical table.
 
 Two views. *Average*: everybody says yes independently with the same chance; given how many say yes, every choice of who is
 equally likely, so the curve over the margin needs no chance at all. *Worst*: at each margin the table that is hardest for the
-mechanism, which is the one in which strict people stand against the rest. Four mechanisms: the two aims, and what one would do
-without them (the strictest level for all; strict people left out), beside the sampling of Jorgensen, Yu and Cormode (ICDE 2015).
+mechanism, which is the one in which strict people stand against the rest.
 
-Weighted votes hardly hear strict people. In a large table that costs more than privacy does: with 100,000 of a million people at
-0.1 and the rest at 1 they err in 9 % of cases, the strictest level for all in 0.8 %. Everybody may be given *less* than their
-level, so cutting all levels to a public cap is private too, and :meth:`LevelSizes.best_cap` finds the cap with the least average.
+The laws: *fair* (the least error at every table), *hedged* (between fair and weighted votes), *weighted* votes, and *balanced*
+(what version 0.2 did at every table). Beside them is what one would do without them: the strictest level for all, strict people
+left out, and the sampling of Jorgensen, Yu and Cormode (ICDE 2015).
+
+Few tables are added up one by one. Many are sampled by a Kronecker sequence, the same for every law, so that laws are compared
+on the same votes. (Thinning each level's counts to a grid, as a first study did, is off by a tenth with five levels.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,10 +27,27 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+Errors = Callable[[Counts], Floats]
+"""The chance of a wrong answer at each table: one row for each table, one column for each level."""
 
-_POINTS = 200_000  # tables that closed forms are worked out for at once
-_CAPS_TRIED = 17  # caps that are tried, evenly on a logarithmic scale
+_POINTS = 50_000  # tables that an average is taken over
+_POINTS_TO_CHOOSE = 8_000  # the same while laws are compared with each other
+_POINTS_AT_MARGIN = 4_000
+_WIDTHS, _CAPS = 10, 10  # widths of the hedge are tried twice: on a wide grid, then around the best of it
+_CAPS_TRIED = 17  # caps of weighted votes, evenly on a logarithmic scale
 _TAIL_DEVIATIONS = 9.0  # standard deviations beyond which a count is left out
+_WIDEST_BELL = 20_000  # a standard deviation beyond which counts are not looked at one by one
+_SAME_AVERAGE = 1e-6  # averages that nobody can tell apart: then votes near the bound decide
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The law for the typical table: the hedge of this width after a cap, or the fair law where there is no width."""
+
+    average: float
+    width: int | None = None
+    """M: so many people lie between the two layers of the hedge; 0 is nearly the fair law, everybody is weighted votes."""
+    cap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -35,11 +57,6 @@ class LevelSizes:
     least: int
     levels: tuple[float, ...]
     sizes: tuple[int, ...]
-
-    @property
-    def points(self) -> int:
-        """How many tables are looked at for one number."""
-        return _POINTS
 
     @property
     def people(self) -> int:
@@ -54,31 +71,129 @@ class LevelSizes:
     def right_answer(self, yes: Counts) -> npt.NDArray[np.bool_]:
         return np.asarray(yes.sum(axis=1) >= self.least)
 
-    def typical(self, yes: Counts) -> Floats:
-        """The chance of a wrong answer of weighted votes."""
+    def weighted(self, yes: Counts) -> Floats:
+        """Everybody's vote weighs as much as their level."""
         exponent = (yes - self._tau * np.array(self.sizes)) @ np.array(self.levels)
         return _wrong_from_exponent(exponent, self.right_answer(yes))
 
-    def every_table(self, yes: Counts) -> Floats:
-        """The chance of a wrong answer of the balanced boundary."""
+    def hedged(self, width: float) -> Errors:
+        """The hedge between two layers of votes that lie *width* people apart."""
+        return lambda yes: _wrong_from_exponent(
+            self._hedge_use(yes, width) @ np.array(self.levels), self.right_answer(yes)
+        )
+
+    def _hedge_use(self, yes: Counts, width: float) -> Floats:
+        """How much of each level's people the hedge counts, for and against yes: no level enters here."""
+        low, high = self.least - 0.5 - self._tau * width, self.least - 0.5 + (1 - self._tau) * width
+        return (1 - self._tau) * self._layer_use(yes, low) + self._tau * self._layer_use(yes, high)
+
+    def _layer_use(self, yes: Counts, layer: float) -> Floats:
+        above = yes.sum(axis=1) - layer
+        for_yes, against = np.maximum(above, 0), np.maximum(-above, 0)
+        return _cheapest(yes, for_yes) - _cheapest(np.array(self.sizes) - yes, against)
+
+    def fair(self, yes: Counts) -> Floats:
+        """The least error at every table: only who could change the answer counts, and the strictest level of all."""
+        error = np.exp(-self._changed(yes) @ np.array(self.levels)) / (1 + math.exp(-self.levels[0]))
+        return np.asarray(np.where(self._possible(yes), error, 0.0))
+
+    def balanced(self, yes: Counts) -> Floats:
+        """What version 0.2 did at every table: the last of those who change counts in place of the strictest of all."""
+        changed = self._changed(yes)
+        largest = np.max(np.where(changed > 0, np.array(self.levels), 0.0), axis=1)
+        error = np.exp(largest - changed @ np.array(self.levels)) / (1 + np.exp(largest))
+        return np.asarray(np.where(self._possible(yes), error, 0.0))
+
+    def _changed(self, yes: Counts) -> Floats:
+        """How many people of each level change in the cheapest way to another answer."""
         true = self.right_answer(yes)
+        return _cheapest(np.where(true[:, None], yes, np.array(self.sizes) - yes), self._flips(yes))
+
+    def _flips(self, yes: Counts) -> Counts:
         total = yes.sum(axis=1)
-        missing = np.where(true, total - self.least + 1, self.least - total)
-        could = np.where(true[:, None], yes, np.array(self.sizes) - yes)
-        exponent, largest = np.zeros(len(yes)), np.zeros(len(yes))
-        for column, epsilon in enumerate(self.levels):
-            used = np.minimum(missing, could[:, column])
-            exponent += epsilon * used
-            largest = np.where(used > 0, epsilon, largest)
-            missing = missing - used
-        error = np.exp(largest - exponent) / (1 + np.exp(largest))
-        return np.asarray(np.where(missing > 0, 0.0, error))
+        return np.asarray(np.where(self.right_answer(yes), total - self.least + 1, self.least - total))
+
+    def _possible(self, yes: Counts) -> npt.NDArray[np.bool_]:
+        able = np.where(self.right_answer(yes), yes.sum(axis=1), self.people - yes.sum(axis=1))
+        return np.asarray(able >= self._flips(yes))
+
+    def typical(self, yes: Counts) -> Floats:
+        """The law that a release chooses for the typical table."""
+        return self.error_of(self.chosen)(yes)
+
+    def every_table(self, yes: Counts) -> Floats:
+        """The law that a release uses for every table."""
+        return self.fair(yes)
+
+    # Which law is best on average.
+
+    @cached_property
+    def chosen(self) -> Choice:
+        """The least average error over independent votes of chance 1/2, among hedges, caps and the fair law.
+
+        Where several laws are practically never wrong for such votes, because the bound is far from one half, votes whose chance
+        is the bound itself decide.
+        """
+        return self.best_choice()
+
+    def best_choice(self, chance: float = 0.5, delta: float = 0.0) -> Choice:
+        """The law with the least average error over independent votes of this chance."""
+        chances = (chance, self._tau)
+        if len(self.levels) == 1:
+            return Choice(self._fair_average(chance, delta))
+        coarse = list(self._tried(_wide(self.people), chances, delta))
+        best = _least(coarse)[0]
+        fine = list(self._tried(_around(best.width, self.people), chances, delta)) if best.width is not None else []
+        return _least([*coarse, *fine])[0]
+
+    def _tried(
+        self, widths: Sequence[int], chances: tuple[float, float], delta: float
+    ) -> Iterator[tuple[Choice, float]]:
+        """Every law with its average at both chances; the fair law comes first and wins where another one is as good."""
+        yield Choice(self._fair_average(chances[0], delta)), self._fair_average(chances[1], delta)
+        caps = self.caps()
+        levels = np.minimum(np.array(self.levels)[:, None], np.array(caps))
+        rho = _rho(levels, delta)
+        for width in widths:
+            first, second = (self._averages(width, levels, rho, chance) for chance in chances)
+            yield from ((Choice(a, width, cap), b) for a, b, cap in zip(first, second, caps))
+
+    def _averages(self, width: float, levels: Floats, rho: Floats, chance: float) -> list[float]:
+        yes, weights = _votes(self.sizes, chance, _POINTS_TO_CHOOSE)
+        exponents = self._hedge_use(yes, width) @ levels
+        right = (exponents >= 0) == self.right_answer(yes)[:, None]
+        return [float(average) for average in weights @ _one_sided(np.exp(-np.abs(exponents)) / 2, right, rho)]
+
+    def _fair_average(self, chance: float, delta: float) -> float:
+        yes, weights = _votes(self.sizes, chance, _POINTS_TO_CHOOSE)
+        rho = _rho(np.array(self.levels)[:, None], delta)
+        return float(weights @ np.maximum((1 + 2 * rho) * self.fair(yes) - rho, 0))
+
+    def average_of(self, width: float | None, cap: float | None, *, delta: float = 0.0) -> float:
+        """The average error of one law over independent votes of chance 1/2, on the votes by which laws are chosen."""
+        if width is None:
+            return self._fair_average(0.5, delta)
+        levels = np.minimum(self.levels, self.levels[-1] if cap is None else cap)[:, None]
+        return self._averages(width, levels, _rho(levels, delta), 0.5)[0]
+
+    def caps(self) -> list[float]:
+        """Caps worth trying, the last of which cuts nothing: two digits above the strictest level that is not 0."""
+        strictest = next((level for level in self.levels if level), 0.0)
+        if not strictest:
+            return [self.levels[-1]]
+        rounded = {float(f"{cap:.2g}") for cap in np.geomspace(strictest, self.levels[-1], _CAPS + 1)[1:-1]}
+        return [*sorted(cap for cap in rounded if strictest < cap < self.levels[-1]), self.levels[-1]]
+
+    def error_of(self, choice: Choice) -> Errors:
+        """The chance of a wrong answer of a chosen law."""
+        if choice.width is None:
+            return self.fair
+        used = np.minimum(self.levels, self.levels[-1] if choice.cap is None else choice.cap)
+        return lambda yes: _wrong_from_exponent(self._hedge_use(yes, choice.width or 0) @ used, self.right_answer(yes))
 
     def strictest_for_all(self, yes: Counts) -> Floats:
         """Everybody is treated as the strictest person."""
-        total = yes.sum(axis=1)
-        flips = np.where(self.right_answer(yes), total - self.least + 1, self.least - total)
-        return _chain(flips, self.levels[0])
+        return _chain(self._flips(yes), self.levels[0])
 
     def strict_left_out(self, yes: Counts) -> Floats:
         """Only people with the loosest level are asked, about the same share of them."""
@@ -110,33 +225,21 @@ class LevelSizes:
 
     # Averages and worst cases.
 
-    def average(self, error: Callable[[Counts], Floats], chance: float) -> float:
+    def average(self, error: Errors, chance: float) -> float:
         """The chance of a wrong answer when everybody says yes independently with *chance*."""
-        axes = [_binomial_axis(size, chance) for size in self.sizes]
-        return _expected(error, _fitted(axes))
+        yes, weights = _votes(self.sizes, chance, _POINTS)
+        return float(error(yes) @ weights)
 
     def total_at(self, margin: int, *, truth: bool) -> int:
         """How many say yes where *margin* people must change to change the answer."""
         return self.least - 1 + margin if truth else self.least - margin
 
-    def average_at(self, error: Callable[[Counts], Floats], margin: int, *, truth: bool = True) -> float:
+    def average_at(self, error: Errors, margin: int, *, truth: bool = True) -> float:
         """The chance of a wrong answer when *margin* people must change, over all choices of who says yes."""
-        total = self.total_at(margin, truth=truth)
-        rows: list[tuple[list[int], float]] = [([], 1.0)]
-        left_people, limit = self.people, max(3, int(self.points ** (1 / max(1, len(self.sizes) - 1))))
-        for size in self.sizes[:-1]:
-            left_people -= size
-            rows = [
-                ([*row, value], weight * chance)
-                for row, weight in rows
-                for value, chance in zip(*_thinned(*hypergeometric_axis(total - sum(row), size, left_people), limit))
-            ]
-        yes = np.array([[*row, total - sum(row)] for row, _ in rows], dtype=np.int64)
-        weights = np.array([weight for _, weight in rows])
-        possible = (yes[:, -1] >= 0) & (yes[:, -1] <= self.sizes[-1])
-        return float((error(yes[possible]) * weights[possible]).sum() / weights[possible].sum())
+        yes, weights = _choices(self.sizes, self.total_at(margin, truth=truth))
+        return float(error(yes) @ weights)
 
-    def worst_at(self, error: Callable[[Counts], Floats], margin: int, *, truth: bool = True) -> float:
+    def worst_at(self, error: Errors, margin: int, *, truth: bool = True) -> float:
         """The same at the hardest table: strict people stand on the side that should win, or against it, as far as they can."""
         total = self.total_at(margin, truth=truth)
         tables = [self._filled(total, order) for order in (range(len(self.sizes)), reversed(range(len(self.sizes))))]
@@ -153,13 +256,13 @@ class LevelSizes:
             if self.levels[0] > 0
             else np.array(self.levels[1:])
         )
-        averages = [self.capped(float(cap)).average_typical(chance) for cap in steps]
+        averages = [self.capped(float(cap)).average_weighted(chance) for cap in steps]
         best = int(np.argmin(averages))
         return float(steps[best]), averages[best]
 
-    def average_typical(self, chance: float) -> float:
-        """The average error of the typical aim; with one level that is the exact optimum for it."""
-        return self.average(self.typical if len(self.levels) > 1 else self.strictest_for_all, chance)
+    def average_weighted(self, chance: float) -> float:
+        """The average error of weighted votes; with one level that is the exact optimum for it."""
+        return self.average(self.weighted if len(self.levels) > 1 else self.strictest_for_all, chance)
 
     def margins(self, *, truth: bool = True) -> range:
         """The margins that exist."""
@@ -191,34 +294,115 @@ def _chain(flips: npt.NDArray[Any], epsilon: float) -> Floats:
     return np.asarray(np.exp(-epsilon * (flips - 1)) / (1 + np.exp(epsilon)))
 
 
-def _thinned(values: Counts, weights: Floats, most: int) -> tuple[Counts, Floats]:
-    """At most *most* points: neighbouring counts share the one in their middle."""
-    if len(values) <= most:
-        return values, weights
-    blocks = np.array_split(np.arange(len(values)), most)
-    return np.array([values[b[len(b) // 2]] for b in blocks]), np.array([weights[b].sum() for b in blocks])
-
-
 def _window(mean: float, deviation: float, low: int, high: int) -> Counts:
     reach = _TAIL_DEVIATIONS * deviation + 1
     return np.arange(max(low, int(mean - reach)), min(high, int(mean + reach) + 1) + 1, dtype=np.int64)
 
 
+def _bell(mean: float, deviation: float) -> tuple[Counts, Floats]:
+    """The counts of so many people that only every so-many-th one is looked at."""
+    places = np.linspace(-_TAIL_DEVIATIONS, _TAIL_DEVIATIONS, 2 * _WIDEST_BELL + 1)
+    weights = np.exp(-(places**2) / 2)
+    return np.rint(mean + places * deviation).astype(np.int64), weights / weights.sum()
+
+
 def _binomial_axis(size: int, chance: float) -> tuple[Counts, Floats]:
     if chance in (0, 1):
         return np.array([size * int(chance)]), np.ones(1)
-    values = _window(size * chance, (size * chance * (1 - chance)) ** 0.5, 0, size)
+    deviation = (size * chance * (1 - chance)) ** 0.5
+    if deviation > _WIDEST_BELL:
+        return _bell(size * chance, deviation)
+    values = _window(size * chance, deviation, 0, size)
     rising = values[1:].astype(np.float64)
     return values, _from_ratios((size - rising + 1) / rising * (chance / (1 - chance)))
 
 
-def _fitted(axes: Sequence[tuple[Counts, Floats]]) -> list[tuple[Counts, Floats]]:
-    """Thin the levels, the strictest first: one count more or less of a strict person hardly moves a curve."""
-    fitted = list(axes)
-    for place, (values, weights) in enumerate(fitted):
-        others = float(np.prod([len(v) for j, (v, _) in enumerate(fitted) if j != place]))
-        fitted[place] = _thinned(values, weights, max(9, int(_POINTS / others)))
-    return fitted
+@cache
+def _votes(sizes: tuple[int, ...], chance: float, points: int) -> tuple[Counts, Floats]:
+    """Tables of independent votes and how likely they are: all of them, or as many as *points* spread evenly."""
+    axes = [_binomial_axis(size, chance) for size in sizes]
+    if math.prod(len(values) for values, _ in axes) <= points:
+        grids = np.meshgrid(*(values for values, _ in axes), indexing="ij")
+        weights = np.ones(())
+        for _, own in axes:
+            weights = np.multiply.outer(weights, own)
+        return np.stack([grid.ravel() for grid in grids], axis=1), weights.ravel() / weights.sum()
+    spread = _evenly(points, len(sizes))
+    columns = [_inverse(values, own, spread[:, place]) for place, (values, own) in enumerate(axes)]
+    return np.stack(columns, axis=1), np.full(points, 1 / points)
+
+
+@cache
+def _choices(sizes: tuple[int, ...], total: int) -> tuple[Counts, Floats]:
+    """Who of each level is among *total* people that say yes, every choice equally likely: all of them, or some."""
+    if len(sizes) == 1:
+        return np.array([[total]]), np.ones(1)
+    if len(sizes) == 2:
+        values, weights = hypergeometric_axis(total, sizes[0], sizes[1])
+        return np.stack([values, total - values], axis=1), weights
+    if math.prod(size + 1 for size in sizes) <= _POINTS_AT_MARGIN:
+        every = np.array([yes for yes in product(*(range(size + 1) for size in sizes)) if sum(yes) == total])
+        ways = np.array([float(math.prod(map(math.comb, sizes, yes))) for yes in every.tolist()])
+        return every, ways / ways.sum()
+    spread = _evenly(_POINTS_AT_MARGIN, len(sizes) - 1)
+    left = np.full(len(spread), total, dtype=np.int64)
+    others, columns = sum(sizes), []
+    for place, size in enumerate(sizes[:-1]):
+        others -= size
+        column = np.empty_like(left)
+        for yes in np.unique(left).tolist():
+            here = left == yes
+            column[here] = _inverse(*hypergeometric_axis(yes, size, others), spread[here, place])
+        columns.append(column)
+        left = left - column
+    return np.stack([*columns, left], axis=1), np.full(len(spread), 1 / len(spread))
+
+
+def _evenly(points: int, dimensions: int) -> Floats:
+    """Points of a Kronecker sequence in the unit cube: multiples of the square roots of primes, modulo 1."""
+    primes = [n for n in range(2, 8 * dimensions + 8) if all(n % d for d in range(2, math.isqrt(n) + 1))]
+    steps = np.sqrt(np.array(primes[:dimensions], dtype=np.float64))
+    return np.asarray((0.5 + np.arange(1, points + 1)[:, None] * steps) % 1)
+
+
+def _inverse(values: Counts, weights: Floats, at: Floats) -> Counts:
+    return np.asarray(values[np.minimum(np.searchsorted(np.cumsum(weights), at), len(values) - 1)])
+
+
+def _cheapest(available: Counts, wanted: npt.NDArray[Any]) -> Floats:
+    """Of each level as many people as are wanted, the strictest first, the last one in part."""
+    before = np.cumsum(available, axis=1) - available
+    return np.asarray(np.clip(wanted[:, None] - before, 0, available), dtype=np.float64)
+
+
+def _rho(levels: Floats, delta: float) -> Floats:
+    """What delta gives to the likelier answer, by the largest level of each column; nothing where that level is 0."""
+    largest = levels.max(axis=0)
+    return np.asarray(np.where(largest > 0, delta / np.expm1(np.clip(largest, 1e-12, 700)), 0.0))
+
+
+def _one_sided(less: Floats, right: npt.NDArray[np.bool_], rho: Floats) -> Floats:
+    """Errors from the less likely answer's probabilities, delta used up: one column for each rho."""
+    less = np.maximum((1 + 2 * rho) * less - rho, 0)
+    return np.where(right, less, 1 - less)
+
+
+def _wide(people: int) -> list[int]:
+    return sorted({0, people, *(round(people ** (step / (_WIDTHS - 2))) for step in range(_WIDTHS - 1))})
+
+
+def _around(width: int, people: int) -> list[int]:
+    """Widths up to the neighbours on the wide grid."""
+    ratio = max(2.0, people ** (1 / (_WIDTHS - 2)))
+    tried = np.geomspace(max(1, width) / ratio, max(1, width) * ratio, _WIDTHS + 2)[1:-1]
+    return sorted({min(people, round(float(one))) for one in tried})
+
+
+def _least(tried: Sequence[tuple[Choice, float]]) -> tuple[Choice, float]:
+    """The least average; of those that nobody can tell apart the least at the second chance, the first one where equal."""
+    least = min(choice.average for choice, _ in tried)
+    near = [one for one in tried if one[0].average <= least + _SAME_AVERAGE]
+    return min(near, key=lambda one: one[1])
 
 
 def hypergeometric_axis(yes: int, size: int, others: int) -> tuple[Counts, Floats]:
@@ -228,6 +412,8 @@ def hypergeometric_axis(yes: int, size: int, others: int) -> tuple[Counts, Float
         return np.array([0]), np.array([0.0])
     people = size + others
     spread = size * (yes / people) * (1 - yes / people) * others / max(1, people - 1)
+    if spread**0.5 > _WIDEST_BELL:
+        return _bell(size * yes / people, spread**0.5)
     values = _window(size * yes / people, spread**0.5, low, high)
     rising = values[1:].astype(np.float64)
     ratios = (yes - rising + 1) * (size - rising + 1) / (rising * (others - yes + rising))
@@ -239,15 +425,6 @@ def _from_ratios(ratios: Floats) -> Floats:
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
     weights = np.exp(logarithms - logarithms.max())
     return np.asarray(weights / weights.sum())
-
-
-def _expected(error: Callable[[Counts], Floats], axes: Sequence[tuple[Counts, Floats]]) -> float:
-    grids = np.meshgrid(*(values for values, _ in axes), indexing="ij")
-    weights = np.ones(())
-    for _, own in axes:
-        weights = np.multiply.outer(weights, own)
-    yes = np.stack([grid.ravel() for grid in grids], axis=1)
-    return float((error(yes) * weights.ravel()).sum() / weights.sum())
 
 
 def _kept(yes: Counts, no: Counts, chances: Floats, tau: float) -> tuple[Floats, Floats]:

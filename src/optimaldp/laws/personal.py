@@ -1,27 +1,52 @@
 """The probability of "yes" where people have levels of their own: which aim uses which law.
 
-*typical*: weighted votes, the best known on average; *every table*: the balanced boundary, the best at worst. Where all levels
-are equal both are the exact optimum for one level. Nothing is best in both senses: on a strict edge across the boundary it would
-not be private. So the aim is a public choice.
+**Yes or no about everybody** (a count or share without *among*; substitution, public sizes). To change the answer takes k
+people; of those who could, the k with the smallest levels cost ``d = a_1 + ... + a_k``.
+
+*every table*: the fair law ``error = e^-d / (1 + e^-alpha)``, where alpha is the least level among all people of the public
+sizes, after any cap. Nothing that is private for everybody is at least as good at every table and better at one. *Proof of
+privacy.* With ``c = 1/(1 + e^-alpha) >= 1/2``: inside, d moves by at most epsilon_i, and errors are at most ``c e^-alpha <=
+1/2``, which bounds the other answer. Across, when i changes the answer and ``epsilon = epsilon_i >= alpha``: somebody of level
+alpha could change on one of the sides, so the smaller d is alpha and both are at most epsilon; say ``d(u) = alpha``: ``1 - c
+e^-alpha = c <= c e^(epsilon - d(v))``, and ``1 - c e^-d(v) <= 1 - c e^-epsilon <= c e^(epsilon - alpha)`` because ``e^(epsilon
+- alpha) + e^-epsilon`` rises from ``1 + e^-alpha``. So alpha must be exact: a smaller one breaks the first inequality and a
+larger one the last.
+
+*typical*: the hedge. ``S_c`` is the signed cost of bringing the count of yes to c (the cheapest people first, the last one in
+part), ``tau = (t - 1/2)/n`` for a count of at least t, and a public width M between 0 and n: ``f = (1 - tau) S_(t - 1/2 - tau
+M) + tau S_(t - 1/2 + (1 - tau) M)``, ``P(yes) = 1 - e^-f/2`` or ``e^f/2``. When i turns from yes to no every S_c falls by 0 to
+epsilon_i, so does a mean of them, and log P moves by no more: epsilon_i-DP for any M. M = n is weighted votes. All levels may
+be cut to a public cap first. M and the cap are chosen by public numbers alone (:mod:`optimaldp.laws.level_accuracy`); so is the
+fair law, where it errs least on average too.
+
+**Sums in which people count differently** (among, compare, mean). *typical*: weighted votes
+(:mod:`optimaldp.laws.weighted_votes`). *every table*: the exponent is the least ``sum of epsilon_i w_i`` over shares w_i of
+people who bring the sum to the bound, best gain for its level first; the argument of the fractional distance holds with
+epsilon_i in place of 1.
+
+Version 0.2 answered yes or no about everybody by weighted votes and by the balanced form ``e^-(a_1 + ... + a_(k-1)) / (1 +
+e^(a_k))``: *law 1*, which stays for documents of that version. With one level all of them are the exact optimum. Delta enters
+by the two-answer transform with the largest level asked; where that level is 0, no delta is used.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cmp_to_key, lru_cache
 from typing import Any
 
 from optimaldp.distances.ladder import Moves
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import LevelError
-from optimaldp.laws.balanced import Step, balanced_error, one_level_error, signed_exponent
-from optimaldp.laws.log_number import LogNumber
+from optimaldp.laws.log_number import ZERO, LogNumber
 from optimaldp.laws.reading import exact_or_decimal
 from optimaldp.laws.setting import Aim, read_aim
-from optimaldp.laws.signed import SURE, Sides, sides_of_exponent
+from optimaldp.laws.signed import SURE, Sides, sides_of_exponent, stretched
 from optimaldp.laws.weighted_votes import count_exponent, mean_exponent, share_exponent
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.trajectory import Number
@@ -33,6 +58,182 @@ MeanRow = tuple[Epsilon, Mapping[int, int], int]
 """(level, {position on the grid: people}, people without a value)."""
 
 
+@dataclass(frozen=True)
+class LevelLaw:
+    """Which law answers yes or no about everybody: fixed by public numbers before any record is read."""
+
+    spread: Fraction | None = None
+    """The width M of the hedge as a share of all people, 0 to 1; ``None``: the fair law."""
+    cap: Epsilon | None = None
+    """All levels are cut to it before anything else."""
+
+    def capped(self, epsilon: Epsilon) -> Epsilon:
+        return epsilon if self.cap is None else min(epsilon, self.cap)
+
+    def alpha(self, levels: Iterable[tuple[Epsilon, int]]) -> Epsilon:
+        """The least level that somebody has, after the cap."""
+        return self.capped(min(epsilon for epsilon, people in levels if people))
+
+
+FAIR = LevelLaw()
+
+
+def least_yes(condition: LinearCondition, people: int) -> int:
+    """From how many yes on the sum is on the upper side of its bound."""
+    if condition.yes_weight < condition.no_weight:
+        condition = condition.negated()
+    gain = condition.yes_weight - condition.no_weight
+    return -(-(condition.need - condition.no_weight * people) // gain)
+
+
+@lru_cache(maxsize=256)
+def chosen_law(
+    condition: LinearCondition, sizes: tuple[tuple[Epsilon, int], ...], aim: Aim, delta: Fraction = Fraction(0)
+) -> LevelLaw:
+    """The law for this aim at these public levels and sizes: see :meth:`optimaldp.laws.level_accuracy.LevelSizes.best_choice`."""
+    held = [(epsilon, people) for epsilon, people in sizes if people]
+    people = sum(number for _, number in held)
+    least = least_yes(condition, people)
+    if aim is Aim.EVERY_TABLE or len(held) < 2 or not 1 <= least <= people:
+        return FAIR
+    from optimaldp.laws.level_accuracy import level_sizes  # arrays, where levels differ
+
+    choice = level_sizes(least, [(float(epsilon), number) for epsilon, number in held]).best_choice(delta=float(delta))
+    if choice.width is None:
+        return FAIR
+    largest = max(epsilon for epsilon, _ in held)
+    cap = None if choice.cap is None or choice.cap >= float(largest) else Epsilon.read(repr(choice.cap))
+    return LevelLaw(Fraction(choice.width, people), cap)
+
+
+def everybody_sides(
+    condition: LinearCondition, rows: Sequence[LevelCounts], law: LevelLaw, *, delta: Fraction = Fraction(0)
+) -> Sides:
+    """P(yes) and P(no) of a count or share of everybody, exactly or at the current precision.
+
+    **Guarantee.** Replacing the record of a person of level epsilon_i changes either probability as (epsilon_i, delta) allows,
+    and not at all where epsilon_i is 0.
+
+    >>> rows = [(Epsilon.read("ln(2)"), 0, 1, 0), (Epsilon.read("ln(3)"), 4, 1, 0)]
+    >>> everybody_sides(LinearCondition(1, 0, 4), rows, FAIR)
+    (Fraction(7, 9), Fraction(2, 9))
+    """
+    votes = sorted((law.capped(epsilon), yes, no + outside) for epsilon, yes, no, outside in rows if yes + no + outside)
+    people, yes = sum(own + other for _, own, other in votes), sum(own for _, own, _ in votes)
+    least, holds = least_yes(condition, people), condition.holds(yes, people - yes)
+    if not 1 <= least <= people:
+        return SURE if holds else SURE[::-1]
+    above, largest = yes >= least, votes[-1][0]
+    if law.spread is None:
+        flips = yes - least + 1 if above else least - yes
+        could = [(epsilon, own if above else other) for epsilon, own, other in votes]
+        error = _fair_error(could, flips, votes[0][0])
+        return _sides(holds, stretched(error, largest, delta))
+    exponent = _hedge_exponent(votes, yes, least, people, law.spread)
+    sides = sides_of_exponent(exponent, largest, delta)
+    return sides if holds == above else sides[::-1]
+
+
+def _fair_error(could: Sequence[tuple[Epsilon, int]], flips: int, alpha: Epsilon) -> Number:
+    if sum(people for _, people in could) < flips:
+        return Fraction(0)
+    cost = -_cheapest(could, Fraction(flips))
+    decayed, ratio = cost.rational_exp(), alpha.exact_ratio
+    if decayed is None or ratio is None:
+        return cost.exp() / (1 + 1 / alpha.exp())
+    return decayed / (1 + 1 / ratio)
+
+
+def _hedge_exponent(
+    votes: Sequence[tuple[Epsilon, int, int]], yes: int, least: int, people: int, spread: Fraction
+) -> LogNumber:
+    middle = least - Fraction(1, 2)
+    tau, width = middle / people, spread * people
+    low, high = middle - tau * width, middle + (1 - tau) * width
+    return _signed_cost(votes, yes - low) * (1 - tau) + _signed_cost(votes, yes - high) * tau
+
+
+def _signed_cost(votes: Sequence[tuple[Epsilon, int, int]], above: Fraction) -> LogNumber:
+    """What it costs to take away so many yes, the cheapest first; negative where yes must be added."""
+    if above >= 0:
+        return _cheapest([(epsilon, yes) for epsilon, yes, _ in votes], above)
+    return -_cheapest([(epsilon, no) for epsilon, _, no in votes], -above)
+
+
+def _cheapest(could: Sequence[tuple[Epsilon, int]], wanted: Fraction) -> LogNumber:
+    """The levels of so many people, in rising order, the last one in part."""
+    total = ZERO
+    for epsilon, people in could:
+        used = min(wanted, Fraction(people))
+        total, wanted = total + LogNumber.of(epsilon) * used, wanted - used
+    return total
+
+
+def balanced_error(
+    levels: Sequence[Epsilon], available: Sequence[int], flips: int, delta: Fraction = Fraction(0)
+) -> Number:
+    """The probability of a wrong answer when *flips* people must change and *available* could, by level in rising order.
+
+    0 where fewer people could: then no table with these public sizes has another answer.
+
+    >>> balanced_error([Epsilon.read("ln(2)"), Epsilon.read("ln(3)")], [1, 5], 2)
+    Fraction(1, 8)
+    """
+    missing, total, last = flips, ZERO, None
+    for epsilon, people in zip(levels, available):
+        used = min(missing, people)
+        if used:
+            last = epsilon
+            total = total + LogNumber.of(epsilon) * used
+        missing -= used
+    if missing or last is None:
+        return Fraction(0)
+    others = -(total - LogNumber.of(last))
+    decayed, ratio = others.rational_exp(), last.exact_ratio
+    error: Number = others.exp() / (1 + last.exp()) if decayed is None or ratio is None else decayed / (1 + ratio)
+    return stretched(error, max(levels), delta)
+
+
+def one_level_error(epsilon: Epsilon, flips: int, delta: Fraction = Fraction(0)) -> Number:
+    """Everybody has the same level: the exact optimum with a balanced boundary, delta included (papers 000, 001)."""
+    steps = flips - 1
+    if epsilon.is_zero:
+        return max(Fraction(0), (1 - delta) / 2 - steps * delta)
+    return balanced_error([epsilon], [flips], flips, delta)  # on a chain the transform is the chain's own optimum
+
+
+@dataclass(frozen=True)
+class Step:
+    """A kind of person: what moving one of them gains, how many there are, and their level."""
+
+    gain: int
+    people: int
+    epsilon: Epsilon
+
+
+def least_exponent(steps: Sequence[Step], gap: int) -> LogNumber | None:
+    """The least sum of levels, the last person counted in part, that gains *gap*; ``None`` if all together gain less."""
+    useful = [(step, LogNumber.of(step.epsilon)) for step in steps if step.gain > 0 and step.people]
+
+    def cheaper(first: tuple[Step, LogNumber], second: tuple[Step, LogNumber]) -> int:
+        return (first[1] * second[0].gain - second[1] * first[0].gain).sign
+
+    total, missing = ZERO, gap
+    for step, epsilon in sorted(useful, key=cmp_to_key(cheaper)):
+        if step.gain * step.people >= missing:
+            return total + epsilon * Fraction(missing, step.gain)
+        total, missing = total + epsilon * step.people, missing - step.gain * step.people
+    return total if missing <= 0 else None
+
+
+def signed_exponent(double_excess: int, down: Sequence[Step], up: Sequence[Step]) -> LogNumber | float:
+    """The signed exponent of a sum: *double_excess* is twice (sum minus bound) plus or minus one, the steps gain whole units."""
+    rungs, sign = (down, 1) if double_excess > 0 else (up, -1)
+    doubled = [Step(2 * step.gain, step.people, step.epsilon) for step in rungs]
+    exponent = least_exponent(doubled, abs(double_excess))
+    return sign * math.inf if exponent is None else exponent * sign
+
+
 def threshold_sides(
     condition: LinearCondition,
     rows: Sequence[LevelCounts],
@@ -41,7 +242,7 @@ def threshold_sides(
     among: bool = False,
     delta: Fraction = Fraction(0),
 ) -> Sides:
-    """P(yes) and P(no) of a count or share, exactly or at the current precision.
+    """P(yes) and P(no) of a count or share by law 1, which is the law of today *among* some of the people.
 
     **Guarantee.** Replacing the record of a person of level epsilon_i changes either probability as (epsilon_i, delta) allows.
     """
@@ -52,6 +253,8 @@ def threshold_sides(
         condition, held = _as_count(condition, held)
         among = False
     levels = [epsilon for epsilon, *_ in held]
+    if max(levels).is_zero:
+        delta = Fraction(0)  # nobody is asked, so nobody is charged
     if len(set(levels)) == 1:
         return _one_level(condition, held, among, delta)
     if among:
@@ -102,13 +305,19 @@ def yes_probability_from(
 
     >>> from optimaldp.distances.linear import share_condition
     >>> yes_probability_from(share_condition(">=", Fraction(1, 2)), [("ln(2)", 1, 2), ("ln(3)", 4, 0)], "every table")
-    Fraction(7, 8)
+    Fraction(8, 9)
     """
     rows = [_row(row) for row in by_level]
     wanted = read_aim(aim)
     if not isinstance(wanted, Aim):
         raise LevelError("aim", str(wanted), "has no law of its own for any table", "write 'typical' or 'every table'")
-    return exact_or_decimal(lambda: threshold_sides(condition, rows, wanted, among=among, delta=delta))
+    if among:
+        return exact_or_decimal(lambda: threshold_sides(condition, rows, wanted, among=True, delta=delta))
+    merged: dict[Epsilon, int] = {}
+    for epsilon, *counts in rows:
+        merged[epsilon] = merged.get(epsilon, 0) + sum(counts)
+    law = chosen_law(condition, tuple(sorted(merged.items())), wanted, delta)
+    return exact_or_decimal(lambda: everybody_sides(condition, rows, law, delta=delta))
 
 
 def merged_rows(by_level: Sequence[Sequence[Any]]) -> list[tuple[Epsilon, tuple[int, int]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.laws.prior import WORD, Prior, read_prior
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 
 Cells = Mapping[int, int]
 """People by cell of a tally: only the occupied cells."""
@@ -53,6 +53,11 @@ class Setting:
     aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
     """Whether the two groups of a comparison are declared public."""
+
+    def __post_init__(self) -> None:
+        """Drop delta where nobody's own epsilon is above 0: people who are promised epsilon = 0 are charged no delta either."""
+        if self.level.delta and self.levels and self.levels[-1][0].is_zero:
+            object.__setattr__(self, "level", approximate(self.level.epsilon))
 
     def at(self, level: ApproximateDP) -> Setting:
         return replace(self, level=level)

@@ -7,20 +7,213 @@ total is that of the class that lost most. **Personalised**: a spend may cost a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from optimaldp.errors import BudgetError, LedgerError
-from optimaldp.ledger.budget import Budget
-from optimaldp.ledger.composition.basic import NOTHING
-from optimaldp.ledger.composition.rules import Rule, Spending, read_rule
-from optimaldp.ledger.cost import Cost, cost_of
-from optimaldp.ledger.entry import Opening, Spend
-from optimaldp.ledger.people import Group, Part, disjoint_parts, is_level
-from optimaldp.ledger.refusal import refusal
+from optimaldp.errors import BudgetError, LedgerError, LevelError
+from optimaldp.ledger.budget import Budget, difference, readable
+from optimaldp.ledger.composition.rules import NOTHING, Rule, Spending, read_rule
+from optimaldp.ledger.entry import FIRST, Opening, Spend
+from optimaldp.ledger.people import Group, Part, PartValue, askable_parts, disjoint_parts, is_level, read_part
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
+from optimaldp.privacy.numbers import fraction_text
+
+# What one spend costs, and whom: the same question costs the people of different parts and levels differently.
+
+
+_LEVELS_OF_VERSION_ONE = re.compile(r".* \| levels: (?P<column>[^\W\d]\w*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a spend takes from everybody in *part* (``None``: from everybody), and from those who have a level of their own."""
+
+    part: Part | None
+    bound: Bound
+    levels: str | None = None
+    personal: tuple[tuple[str, Bound], ...] = ()
+
+    def of(self, group: Group | None) -> Bound:
+        """What it takes from the people of *group*.
+
+        A question that honours the levels of a column takes from nobody more than their level there, whether or not the level is
+        named. For a group of another column nothing is known, so it loses what everybody loses.
+        """
+        if group is None or group.column != self.levels:
+            return self.bound
+        named = dict(self.personal).get(group.level)
+        if named is not None:
+            return named
+        return self.bound if self.levels is None else self.at_most(Epsilon.read(group.level))
+
+    def at_most(self, level: Epsilon) -> Bound:
+        """What it takes from people who lose no more than *level*."""
+        return Bound(min(level, self.bound.epsilon), self.bound.delta)
+
+
+def cost_of(spend: Spend, disjoint: Collection[Part]) -> Cost:
+    """What *spend* certainly took, where *disjoint* are the parts that cannot overlap with others.
+
+    Entries of version 1 say less than was lost in three cases, and are read on the safe side: a part that could overlap with
+    another one is charged to everybody; the delta of a question is charged to every level group; a group is one of the column
+    that the question names, and only of that one.
+    """
+    if spend.version != FIRST:
+        return cost_as_written(spend)
+    part = spend.part if spend.part in disjoint else None
+    personal = tuple((level, Bound(own.epsilon, max(own.delta, spend.bound.delta))) for level, own in spend.personal)
+    return Cost(part, spend.bound, _column_of_version_one(spend), personal)
+
+
+def cost_as_written(spend: Spend) -> Cost:
+    """What *spend* says of itself; for version 1 that is what version 0.1.0 charged."""
+    return Cost(spend.part, spend.bound, spend.levels, spend.personal)
+
+
+def _column_of_version_one(spend: Spend) -> str | None:
+    """Version 0.1.0 wrote the column of levels at the end of the question and nowhere else."""
+    match = _LEVELS_OF_VERSION_ONE.fullmatch(spend.question)
+    if match is None or not spend.personal or not all(is_level(name) for name, _ in spend.personal):
+        return None
+    return match["column"]
+
+
+# The sentence of a refusal: what was needed, what remains and for whom, and the way out.
+
+
+def refusal(
+    rule: Rule,
+    spending: Spending,
+    cost: Bound,
+    budget: Budget,
+    *,
+    part: Part | None,
+    group: Group | None,
+    together: int,
+) -> BudgetError:
+    """The error for a spend of *cost* that does not fit; *together* spends asked with it are already in *spending*."""
+    spent = rule.spent(spending, budget)
+    sentence = f"release needs {_needs(rule, spent, cost, budget, _whose(part, group))}"
+    sentence += f" spent in {_entries(spending.count)}{_asked_together(together)})"
+    if group is not None and group.column is not None:
+        sentence += f". Ask with levels={group.column!r}: then these people are left out and lose nothing"
+    return BudgetError(sentence, needs=cost, spent=spent, budget=budget, entries=spending.count)
+
+
+def _needs(rule: Rule, spent: Bound, cost: Bound, budget: Budget, whose: str) -> str:
+    of_budget = f"({readable(spent.epsilon)} of {readable(budget.epsilon)}"
+    if rule.name != "basic":
+        one_more = f"one more spend of epsilon {readable(cost.epsilon)} but none fits{whose}"
+        return f"{one_more} under {rule.name} composition {of_budget}"
+    if spent.epsilon + cost.epsilon > budget.epsilon:
+        rest = remaining_words(budget.epsilon, spent.epsilon)
+        return f"epsilon {readable(cost.epsilon)} but {rest} remains{whose} {of_budget}"
+    rest = fraction_text(max(Fraction(0), budget.delta - spent.delta))
+    of_budget = f"({fraction_text(spent.delta)} of {fraction_text(budget.delta)}"
+    return f"delta {fraction_text(cost.delta)} but {rest} remains{whose} {of_budget}"
+
+
+def _whose(part: Part | None, group: Group | None) -> str:
+    whose = "" if part is None else f" for part {part}"
+    return whose + ("" if group is None else f" for the people with {group}")
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _asked_together(questions: int) -> str:
+    if questions == 0:
+        return ""
+    before = "question before it that was" if questions == 1 else f"{questions} questions before it that were"
+    return f", counting the {before} asked together"
+
+
+def remaining_words(budget: Epsilon, spent: Epsilon) -> str:
+    """``budget - spent`` for a message: exact where possible, never negative, rounded down where not."""
+    exact = difference(budget, spent)
+    if exact is not None:
+        return readable(exact)
+    rest = float(budget) - float(spent)
+    return "0" if rest <= 0 else f"about {rest:.6g}"
+
+
+# Finding a declared part or a level group by what people call it.
+
+
+NamedPart = Part | PartValue
+"""A part, its value (``"north"``) or its condition (``"region = 'north'"``)."""
+
+NamedGroup = Group | tuple[str, Any] | str | float | Epsilon
+"""A group, ``("trust", 0.1)``, its text (``"trust = 0.1"``), or its level alone where only one column has it."""
+
+_NOTHING_SPENT = "Nothing was spent."
+
+
+def find_part(opening: Opening, name: NamedPart, column: str | None = None) -> Part:
+    """The declared part of this name."""
+    matches = [part for part in opening.parts if _is_called(part, name) and column in (None, part.column)]
+    if not matches:
+        raise LedgerError(
+            f"part {str(name)!r} is not one of the declared parts {[str(part) for part in opening.parts]}. {_NOTHING_SPENT}"
+        )
+    if len(set(matches)) > 1:
+        raise LedgerError(
+            f"part {str(name)!r} can be any of {[str(part) for part in matches]}. Write the whole condition. {_NOTHING_SPENT}"
+        )
+    return matches[0]
+
+
+def _is_called(part: Part, name: NamedPart) -> bool:
+    if isinstance(name, Part):
+        return part == name
+    if isinstance(name, bool):
+        return False
+    return name in (part.value, str(part)) or (isinstance(name, str) and part == read_part(name))
+
+
+def require_askable(opening: Opening, part: Part) -> None:
+    """Charging a part alone is right only if nobody outside of it can change the answer."""
+    if part not in askable_parts(opening.parts):
+        raise LedgerError(
+            f"part {str(part)!r} was declared by optimaldp 0.1.0 and can be read but no longer asked: it is not a value of the "
+            f"one column by which this ledger tells people apart, so that it may overlap with another part. {_NOTHING_SPENT}"
+        )
+    if opening.unit is not None and not opening.unit_has_one_part:
+        raise LedgerError(
+            f"part {str(part)!r} cannot be charged alone with the unit {opening.unit!r}: a person may have rows in several "
+            f"parts. Make a ledger with unit_has_one_part, if every unit has one part and that is public. {_NOTHING_SPENT}"
+        )
+
+
+def find_group(groups: Sequence[Group], name: NamedGroup, column: str | None = None) -> Group:
+    """The level group of this name among *groups*."""
+    if isinstance(name, tuple):
+        column, name = name
+    if isinstance(name, Group):
+        matches = [group for group in groups if group == name]
+    else:
+        texts = {str(name), _level_text(name)}
+        matches = [group for group in groups if texts & {group.level, str(group)} and column in (None, group.column)]
+    if len(matches) == 1:
+        return matches[0]
+    known = [str(group) for group in (matches or groups)]
+    if matches:
+        raise LedgerError(f"level {str(name)!r} is a group of several columns: {known}. Name the column too.")
+    raise LedgerError(f"this ledger has no level group {str(name)!r}. It has the groups {known}.")
+
+
+def _level_text(name: object) -> str:
+    try:
+        return str(Epsilon.read(name))
+    except LevelError:
+        return str(name)
+
 
 PersonClass = tuple[Part | None, Group | None]
 Past = tuple[Cost, Any] | None

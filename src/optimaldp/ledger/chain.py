@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.account import Account
-from optimaldp.ledger.entry import BEGINNING, Answer, Entry, Opening, Spend, hash_of
+from optimaldp.ledger.entry import (
+    BEGINNING,
+    Answer,
+    Entry,
+    Opening,
+    OtherVersionError,
+    Spend,
+    canonical,
+    hash_of,
+    read_entry,
+)
 from optimaldp.ledger.people import Part
-from optimaldp.ledger.reading import OtherVersionError, read_entry
 from optimaldp.ledger.store import Store, StoredEntry
 from optimaldp.privacy.levels import Bound
 
-SameQuestion = tuple[str, Bound, Part | None, str]
-"""What makes two questions the same: text, the level that was asked for, part and the code of the data version."""
+SameQuestion = tuple[str, Bound, Part | None, str, int, str]
+"""What makes two questions the same: text, the level that was asked for, part, the code of the data version, the version of
+meaning, and how the cells were read."""
 
 PaidQuestion = tuple[str, Bound, Part | None]
 """The same without the data."""
@@ -24,7 +39,10 @@ PaidQuestion = tuple[str, Bound, Part | None]
 
 def same_question(spend: Spend) -> SameQuestion | None:
     """The key under which an answer can be found again; ``None`` if the data version was not told."""
-    return None if spend.data is None else (spend.question, spend.asked_bound, spend.part, spend.data)
+    if spend.data is None:
+        return None
+    read = canonical(dict(spend.reading))
+    return spend.question, spend.asked_bound, spend.part, spend.data, spend.meaning, read
 
 
 @dataclass
@@ -139,3 +157,110 @@ def read_whole(store: Store) -> EntryChain:
         f"ledger {store.location!r} ends at entry {chain.last}, but it had reached entry {noted[0] if noted else 0} with another "
         "hash: entries were lost. It was left as it is; restore the ledger with its -wal file, or a copy."
     )
+
+
+# The entries of a ledger as this process knows them, kept in step with the store that others write to as well.
+
+
+MakeEntry = Callable[[int, str], Entry]
+"""Makes an entry from its number and the hash of the one before."""
+
+
+class EntryLog:
+    """A chain with its store. Threads may share it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.RLock()
+        try:
+            self._chain = read_whole(store)
+            self.secret = store.secret()
+        except BaseException:
+            store.close()
+            raise
+        self.opening = self._chain.account.opening
+
+    @contextmanager
+    def current(self) -> Iterator[EntryChain]:
+        """The chain with every entry that any process has written so far."""
+        with self._lock:
+            self._chain.follow(self._store.rows(self._chain.last))
+            yield self._chain
+
+    def append(self, check: Callable[[EntryChain], None], makers: Sequence[MakeEntry]) -> tuple[Entry, ...]:
+        """Write the entries of *makers* in one transaction, unless *check* raises an error on what is there before them."""
+        made: list[Entry] = []
+
+        def decide(rows: Sequence[StoredEntry]) -> Sequence[StoredEntry]:
+            known = self._chain.last  # more than was asked for, when this is a second attempt after a collision
+            self._chain.follow(row for row in rows if row.sequence > known)
+            check(self._chain)
+            made.clear()
+            stored: list[StoredEntry] = []
+            for make in makers:
+                previous = stored[-1].hash if stored else self._chain.head
+                made.append(make(self._chain.last + len(stored) + 1, previous))
+                text = made[-1].text()
+                stored.append(StoredEntry(made[-1].sequence, text, hash_of(text)))
+            return stored
+
+        with self._lock:
+            rows = self._store.append(self._chain.last, decide)
+            self._chain.extend(made, rows)
+        self._store.remember_head(rows[-1])
+        return tuple(made)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+# Making entries: from what a caller hands in to the frozen values that are stored.
+
+
+def now() -> str:
+    """What the clock shows: a remark, never an order."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def opening_row(described: Mapping[str, Any]) -> StoredEntry:
+    """The first row of a new ledger."""
+    text = Opening(1, BEGINNING, now(), **described).text()
+    return StoredEntry(1, text, hash_of(text))
+
+
+def spend_makers(spends: Sequence[Spend]) -> list[MakeEntry]:
+    """Give *spends* their places, one after the other; several of them say that they were made together."""
+
+    def maker(offset: int, spend: Spend) -> MakeEntry:
+        def make(sequence: int, previous: str) -> Entry:
+            together = sequence - offset if len(spends) > 1 else None
+            return replace(spend, sequence=sequence, previous=previous, time=now(), together=together)
+
+        return make
+
+    return [maker(offset, spend) for offset, spend in enumerate(spends)]
+
+
+def answer_maker(spend: int, answer: object, statement: object) -> MakeEntry:
+    """The answer of the spend of this number."""
+    plain_answer, plain_statement = _plain(answer), _plain(statement)
+    return lambda sequence, previous: Answer(sequence, previous, now(), spend, plain_answer, plain_statement)
+
+
+def require_unanswered(chain: EntryChain, spends: Sequence[int]) -> None:
+    """Every answer needs a spend of its own."""
+    for number in spends:
+        if number in chain.answers or spends.count(number) > 1:
+            raise LedgerError(f"spend #{number} already has its answer: every answer needs a spend of its own.")
+
+
+def _plain(value: object) -> Any:
+    """A JSON value: what the ledger can keep for ever. Answers are released already, so they may be written as they are."""
+    if hasattr(value, "to_document"):
+        value = value.to_document()
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        raise LedgerError(
+            "an answer or statement that is not plain JSON cannot be recorded. The spend stays, without its answer."
+        ) from None

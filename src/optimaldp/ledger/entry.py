@@ -6,7 +6,8 @@ instead of guessing. The text of an entry (its canonical JSON: keys sorted, no s
 SHA-256 is what the next entry repeats, so no entry can be changed, removed from the middle or put elsewhere unnoticed.
 
 Version 1 (optimaldp 0.1.0) knows openings, spends and answers. Version 2 has openings whose parts are values of one column and
-whose level groups name their column, and spends that say which level they were asked at; answers are still of version 1.
+whose level groups name their column, and spends that say which level they were asked at. Version 3 has spends that say what the
+question means, how the cells were read and what is treated as public. Answers are still of version 1.
 
 Nothing about the data is in an entry but released answers. The data version is kept as a keyed code
 (:meth:`optimaldp.ledger.ledger.Ledger.code_of`), because a plain checksum of the data could be tested against guesses.
@@ -16,18 +17,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
+from optimaldp.errors import LedgerError
 from optimaldp.ledger.budget import Budget, budget_words
-from optimaldp.ledger.people import Group, Part, PartValue
+from optimaldp.ledger.people import Group, Part, PartValue, is_level, read_part
+from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.results import Result
 
-FIRST, SECOND = 1, 2  # the versions of entries that are read
+FIRST, SECOND, THIRD = 1, 2, 3  # the versions of entries that are read
+_PUBLIC_GROUPS = re.compile(r"(?:\| by: (?P<column>[^|]*?) \[[^|]*)?\| groups: public$")
 BEGINNING = "0" * 64  # what the first entry repeats in place of a hash
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
@@ -147,6 +154,10 @@ class Spend(Entry):
     the people of a level in the column ``levels``, where that is less. ``data`` is the keyed code of the data version.
     ``asked`` is the level that the question named, where less than that is used up (``None``: all of it). ``together`` is the
     number of the first of several spends that were made at once, all or none.
+
+    Since version 3: ``meaning`` is the version of what the question means (spends before it mean 1); ``reading`` says how the
+    cells were read (types, delimiter, encoding, the hash of the description); ``public`` names what is treated as public, so
+    that a record is only ever replaced by another that agrees in it.
     """
 
     question: str
@@ -157,6 +168,9 @@ class Spend(Entry):
     levels: str | None = None
     asked: Bound | None = None
     together: int | None = None
+    meaning: int = 1
+    reading: tuple[tuple[str, Any], ...] = ()
+    public: tuple[str, ...] = ()
     version: int = SECOND
 
     kind: ClassVar[str] = "spend"
@@ -173,15 +187,28 @@ class Spend(Entry):
         }
         if self.version == FIRST:
             return common | {"part": None if self.part is None else str(self.part)}
-        return common | {
+        second = common | {
             "part": None if self.part is None else self.part.to_document(),
             "levels": self.levels,
             "asked": None if self.asked is None else bound_document(self.asked),
             "together": self.together,
         }
+        if self.version == SECOND:
+            return second
+        return second | {"meaning": self.meaning, "reading": dict(self.reading), "public": list(self.public)}
 
     def summary(self) -> str:
         return f"Spend(#{self.sequence}, {self.question!r}, {budget_words(self.bound.epsilon, self.bound.delta)})"
+
+    def treated_as_public(self) -> tuple[str, ...]:
+        """What is public in its guarantee: as it says, or for spends before version 3 as its question says."""
+        if self.version == THIRD:
+            return self.public
+        part = [] if self.part is None else [str(self.part.column or self.part)]
+        levels = [] if self.levels is None else [self.levels]
+        groups = _PUBLIC_GROUPS.search(self.question)
+        named = [] if groups is None else [groups["column"] or "the groups of a question"]
+        return tuple(dict.fromkeys([*part, *named, *levels]))
 
     @property
     def asked_bound(self) -> Bound:
@@ -214,6 +241,182 @@ class Answer(Entry):
         return f"Answer(#{self.sequence} to spend #{self.spend})"
 
 
+@dataclass(frozen=True, repr=False)
+class Described(Entry):
+    """From here on the table is read by the description with this hash. Person and neighbours are still those of the opening."""
+
+    description: str
+
+    kind: ClassVar[str] = "description"
+
+    def written_version(self) -> int:
+        return THIRD
+
+    def content(self) -> dict[str, Any]:
+        return {"description": self.description}
+
+    def summary(self) -> str:
+        return f"Described(#{self.sequence}, {self.description[:12]})"
+
+
 def bound_document(bound: Bound) -> dict[str, str]:
     """A level as the ledger writes it."""
     return {"epsilon": str(bound.epsilon), "delta": fraction_text(bound.delta)}
+
+
+# Reading entries back from their stored text, in every version that was ever written.
+
+
+Document = dict[str, Any]
+
+
+class OtherVersionError(LedgerError):
+    """An entry that another version of optimaldp wrote."""
+
+
+def read_entry(text: str) -> Entry:
+    """Read an entry from its stored text.
+
+    **Guarantee.** ``read_entry(entry.text()) == entry``; a text of another version or another shape is an error, never a guess.
+    """
+    try:
+        document = json.loads(text)
+        version = document["version"]
+        if _is_known(version):
+            entry = _READERS[version, document["kind"]](document)
+            if entry.text() == text:
+                return entry
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        version = None
+    if type(version) is int and not _is_known(version):
+        raise OtherVersionError(
+            f"an entry has version {version}, and this optimaldp reads versions {FIRST} to {THIRD}. "
+            "Use the optimaldp that wrote the ledger, or a later one."
+        )
+    raise LedgerError("an entry is damaged: its text is not one that optimaldp writes.")
+
+
+def _is_known(version: object) -> bool:
+    return type(version) is int and FIRST <= version <= THIRD
+
+
+def read_bound(document: Document) -> Bound:
+    """Read a level back from :func:`optimaldp.ledger.entry.bound_document`."""
+    return _bound(document["epsilon"], document["delta"])
+
+
+@lru_cache(maxsize=1024)  # a ledger of many entries has few levels
+def _bound(epsilon: str, delta: str) -> Bound:
+    return Bound(Epsilon.read(epsilon), read_probability(delta, name="delta"))
+
+
+def _place(document: Document) -> tuple[int, str, str]:
+    return document["sequence"], document["previous"], document["time"]
+
+
+def _common_opening(document: Document) -> Document:
+    return {
+        "dataset": document["dataset"],
+        "budget": Budget.from_document(document["budget"]),
+        "neighbours": Neighbours(document["neighbours"]),
+        "unit": document["unit"],
+        "composition": document["composition"],
+    }
+
+
+def _first_opening(document: Document) -> Entry:
+    return Opening(
+        *_place(document),
+        **_common_opening(document),
+        parts=tuple(read_part(text) for text in document["parts"]),
+        groups=tuple((Group(None, name), Budget.from_document(budget)) for name, budget in document["groups"].items()),
+        version=FIRST,
+    )
+
+
+def _second_opening(document: Document) -> Entry:
+    parts = document["parts"]
+    return Opening(
+        *_place(document),
+        **_common_opening(document),
+        parts=() if parts is None else tuple(Part(parts["column"], value) for value in parts["values"]),
+        groups=tuple(
+            (Group(one["column"], _level(one["level"])), Budget.from_document(one["budget"]))
+            for one in document["groups"]
+        ),
+        unit_has_one_part=False if parts is None else parts["unit_has_one_part"],
+        settings=document["settings"],
+    )
+
+
+def _level(text: str) -> str:
+    if not is_level(text):
+        raise ValueError("not the text of a level")
+    return text
+
+
+def _common_spend(document: Document) -> Document:
+    return {
+        "question": document["question"],
+        "bound": read_bound(document),
+        "personal": tuple((level, read_bound(bound)) for level, bound in document["personal"].items()),
+        "data": document["data"],
+    }
+
+
+def _first_spend(document: Document) -> Entry:
+    part = document["part"]
+    return Spend(
+        *_place(document),
+        **_common_spend(document),
+        part=None if part is None else read_part(part),
+        version=FIRST,
+    )
+
+
+def _second_spend(document: Document) -> Spend:
+    part, asked = document["part"], document["asked"]
+    for level in document["personal"]:
+        _level(level)
+    return Spend(
+        *_place(document),
+        **_common_spend(document),
+        part=None if part is None else Part(part["column"], part["value"]),
+        levels=document["levels"],
+        asked=None if asked is None else read_bound(asked),
+        together=document["together"],
+    )
+
+
+def _third_spend(document: Document) -> Entry:
+    public = document["public"]
+    if not isinstance(public, list) or type(document["meaning"]) is not int:
+        raise ValueError("not what a spend of version 3 says")
+    return replace(
+        _second_spend(document),
+        meaning=document["meaning"],
+        reading=tuple(sorted(document["reading"].items())),
+        public=tuple(public),
+        version=THIRD,
+    )
+
+
+def _answer(document: Document) -> Entry:
+    return Answer(
+        *_place(document), spend=document["spend"], answer=document["answer"], statement=document["certificate"]
+    )
+
+
+def _described(document: Document) -> Entry:
+    return Described(*_place(document), description=document["description"])
+
+
+_READERS: dict[tuple[int, str], Callable[[Document], Entry]] = {
+    (FIRST, "opening"): _first_opening,
+    (SECOND, "opening"): _second_opening,
+    (FIRST, "spend"): _first_spend,
+    (SECOND, "spend"): _second_spend,
+    (THIRD, "spend"): _third_spend,
+    (FIRST, "answer"): _answer,
+    (THIRD, "description"): _described,
+}

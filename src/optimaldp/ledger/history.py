@@ -7,16 +7,18 @@ import html
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.extras import requiring
-from optimaldp.ledger.account import Account
-from optimaldp.ledger.budget import readable
+from optimaldp.ledger.account import Account, remaining_words
+from optimaldp.ledger.budget import Budget, difference, exact_text, readable, text_at_least
 from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
 from optimaldp.ledger.people import Group
 from optimaldp.plots.history import draw_history
 from optimaldp.plots.style import drawn
+from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
@@ -24,6 +26,61 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+
+# What is left of a budget.
+
+
+@dataclass(frozen=True, repr=False)
+class Remaining(Result):
+    """What a budget still covers: what can be spent (basic rule), or the distance to the limit (the others)."""
+
+    budget: Budget
+    spent: Bound
+    entries: int
+    composition: str
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What is left of epsilon: never more than the true difference, and that itself wherever it can be written exactly."""
+        exact = difference(self.budget.epsilon, self.spent.epsilon)
+        if exact is not None and exact_text(exact) is not None:
+            return exact
+        rest = float(self.budget.epsilon) - float(self.spent.epsilon)
+        return ZERO if rest <= 1e-9 else Epsilon(Fraction(rest - 1e-9), Fraction(1))
+
+    @property
+    def delta(self) -> Fraction:
+        return max(Fraction(0), self.budget.delta - self.spent.delta)
+
+    def summary(self) -> str:
+        if self.budget.unlimited:
+            return f"Remaining(no limit, epsilon {readable(self.spent.epsilon)} spent in {self._entries()})"
+        rest = remaining_words(self.budget.epsilon, self.spent.epsilon)
+        delta = f", delta {fraction_text(self.delta)}" if self.budget.delta else ""
+        spent = f"{readable(self.spent.epsilon)} of {readable(self.budget.epsilon)} spent in {self._entries()}"
+        return f"Remaining(epsilon {rest}{delta}; {spent})"
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": fraction_text(self.delta),
+            "spent": {"epsilon": text_at_least(self.spent.epsilon), "delta": fraction_text(self.spent.delta)},
+            "budget": self.budget.to_document(),
+            "entries": self.entries,
+            "composition": self.composition,
+        }
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            ("spent", readable(self.spent.epsilon)),
+            ("budget", str(self.budget)),
+            ("composition", self.composition),
+        ]
+
+    def _entries(self) -> str:
+        return f"{self.entries} {'entry' if self.entries == 1 else 'entries'}"
+
 
 _COLUMNS = ("#", "time (UTC)", "question", "part", "epsilon", "delta", "answer", "proof")
 _SHEET = (
@@ -114,6 +171,12 @@ class History(Result):
     opening: Opening
     records: tuple[Record, ...]
 
+    @property
+    def neighbours_words(self) -> str:
+        """For which neighbours all of it together holds: a record is replaced by another that agrees in all that is public."""
+        public = dict.fromkeys(name for record in self.records for name in record.spend.treated_as_public())
+        return self.opening.neighbours.within(list(public))
+
     def __len__(self) -> int:
         return len(self.records)
 
@@ -130,6 +193,7 @@ class History(Result):
         opening = {
             "dataset": self.opening.dataset,
             "neighbours": self.opening.neighbours.value,
+            "neighbours_in_words": self.neighbours_words,
             "unit": self.opening.unit,
         }
         return {**opening, "history": [record.to_document() for record in self.records]}
@@ -185,7 +249,7 @@ class History(Result):
         from rich.text import Text
 
         # Texts, not markup: a question may hold square brackets.
-        table = Table(title=Text(f"{self.opening.dataset}: {self.opening.neighbours.words}"), title_justify="left")
+        table = Table(title=Text(f"{self.opening.dataset}: {self.neighbours_words}"), title_justify="left")
         shown = self._columns()
         for position in shown:
             table.add_column(

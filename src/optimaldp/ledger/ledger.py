@@ -7,30 +7,203 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Unpack
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Required, TypedDict, Unpack
 
-from optimaldp.errors import LedgerError
-from optimaldp.ledger.agreement import AS_STORED, require_same
+from optimaldp.errors import InputError, LedgerError, LevelError
+from optimaldp.ledger.account import (
+    Cost,
+    NamedGroup,
+    NamedPart,
+    cost_as_written,
+    find_group,
+    find_part,
+    require_askable,
+)
 from optimaldp.ledger.budget import single_bound
-from optimaldp.ledger.chain import same_question
-from optimaldp.ledger.charge import Charge, ChargeFields
-from optimaldp.ledger.composition.basic import NOTHING
-from optimaldp.ledger.cost import Cost, cost_as_written
-from optimaldp.ledger.entry import Answer, Entry, Opening, Spend
-from optimaldp.ledger.entry_log import EntryLog
-from optimaldp.ledger.entry_making import answer_maker, require_unanswered, spend_makers
-from optimaldp.ledger.history import History, Record
-from optimaldp.ledger.naming import NamedGroup, NamedPart, find_group, find_part, require_askable
-from optimaldp.ledger.people import Group, Part
-from optimaldp.ledger.remaining import Remaining
-from optimaldp.ledger.reservation import Reservation
+from optimaldp.ledger.chain import EntryLog, answer_maker, now, require_unanswered, same_question, spend_makers
+from optimaldp.ledger.composition.rules import NOTHING
+from optimaldp.ledger.entry import FIRST, SECOND, THIRD, Answer, Described, Entry, Opening, Spend
+from optimaldp.ledger.history import History, Record, Remaining
+from optimaldp.ledger.people import Group, Part, PartValue
 from optimaldp.ledger.store import Store
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.step_function import Level
+
+# Whether a request speaks of the same people, neighbours and data as the ledger does.
+
+
+AS_STORED: Any = object()  # "take it from the ledger", where None has a meaning of its own
+
+NOTHING_SPENT = "Nothing was sampled and nothing was spent."
+
+
+def require_same(
+    opening: Opening, location: str, neighbours: str | Neighbours | None, unit: str | None, dataset: str | None
+) -> None:
+    """A sum of guarantees means something only if all of them speak of the same neighbours and people."""
+    asked_for = opening.neighbours if neighbours is None else Neighbours(neighbours)
+    if asked_for is not opening.neighbours:
+        raise LedgerError(
+            f"ledger {location!r} adds up guarantees for neighbours {opening.neighbours.value!r} "
+            f"({opening.neighbours.words}), and the question was asked for {asked_for.value!r} ({asked_for.words}): "
+            f"the two do not add up. Ask with neighbours={opening.neighbours.value!r}. {NOTHING_SPENT}"
+        )
+    if unit is not AS_STORED and unit != opening.unit:
+        raise LedgerError(
+            f"ledger {location!r} protects {_unit_words(opening.unit)}, and the question was asked for "
+            f"{_unit_words(unit)}: the two do not add up. Ask with unit={opening.unit!r}. {NOTHING_SPENT}"
+        )
+    if dataset is not None and dataset != opening.dataset:
+        raise LedgerError(
+            f"ledger {location!r} belongs to the data set {opening.dataset!r}, not to {dataset!r}. "
+            f"Every data set has a ledger of its own. {NOTHING_SPENT}"
+        )
+
+
+def require_agreement(opening: Opening, location: str, described: Mapping[str, Any]) -> None:
+    """What is said about a ledger that exists must be what it remembers."""
+    for name, value in described.items():
+        if name == "settings":
+            _require_settings(opening, location, value)
+        elif getattr(opening, name) != value:
+            raise _disagreement(location, name, _words(getattr(opening, name)), _words(value))
+
+
+def _require_settings(opening: Opening, location: str, settings: Mapping[str, Any]) -> None:
+    if opening.version == FIRST:
+        return  # version 0.1.0 did not remember them, so there is nothing to contradict
+    for name, value in settings.items():
+        if name == "description":
+            continue  # a description may change; person and neighbours, which may not, are compared by themselves
+        stored = opening.settings.get(name)
+        if stored != value:
+            raise _disagreement(location, name, "none" if name not in opening.settings else str(stored), str(value))
+
+
+def _disagreement(location: str, name: str, stored: str, now: str) -> LedgerError:
+    return LedgerError(
+        f"ledger {location!r} was opened with {name} {stored}, and {now} was given now. "
+        f"What a ledger remembers never changes: leave {name} out, or keep another ledger."
+    )
+
+
+def _words(value: object) -> str:
+    return str([str(one) for one in value]) if isinstance(value, tuple) else str(value)
+
+
+def _unit_words(unit: str | None) -> str:
+    return "single rows (no unit column)" if unit is None else f"people named by the column {unit!r}"
+
+
+# What a question asks to be charged for: handed to a ledger, alone or together with others.
+
+
+class ChargeFields(TypedDict, total=False):
+    """What makes a :class:`Charge`, for readers of types."""
+
+    question: Required[str]
+    level: Required[Level]
+    used: Level | None
+    part: Part | PartValue | None
+    levels: str | None
+    personal: Mapping[Any, Level] | None
+    data_version: str | None
+    meaning: int
+    reading: Mapping[str, Any] | None
+    public: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One question and what its release takes from whom.
+
+    *level* is what was asked for; *used* is what the release really uses, where that is less (a histogram that has no use for its
+    delta): only that is charged. *part* is a declared part that the question reads alone. *levels* is the column whose levels
+    the release honours, and *personal* what it takes from the people of each level, delta included; a level of 0 (with a delta
+    of 0) takes nothing from people who are left out. *data_version* is any text that changes when the data do; it is
+    stored as a keyed code and lets the same question be answered again for nothing. *meaning* is the version of what the question
+    means, *reading* how the cells are read: an answer is replayed only under the same. *public* names what is treated as
+    public: the guarantee is for a record replaced by another that agrees in it.
+    """
+
+    question: str
+    level: Level
+    used: Level | None = None
+    part: Part | PartValue | None = None
+    levels: str | None = None
+    personal: Mapping[Any, Level] | None = None
+    data_version: str | None = None
+    meaning: int = 1
+    reading: Mapping[str, Any] | None = None
+    public: Sequence[str] = ()
+
+    def asked_bound(self) -> Bound:
+        """The level that was asked for."""
+        return single_bound(self.level)
+
+    def used_bound(self) -> Bound:
+        """The level that is charged."""
+        asked = self.asked_bound()
+        if self.used is None:
+            return asked
+        used = single_bound(self.used)
+        if used.epsilon > asked.epsilon or used.delta > asked.delta:
+            raise LevelError(
+                "used", str(used), f"is more than the level {asked} that was asked for", "charge what is used"
+            )
+        return used
+
+    def personal_bounds(self) -> tuple[tuple[str, Bound], ...]:
+        """What the people of each level lose, by the text of the level."""
+        if self.personal and self.levels is None:
+            raise InputError("levels", None, "does not name the column of the personal levels", "write levels='trust'")
+        named = {
+            str(Epsilon.read(own, name="level")): single_bound(bound) for own, bound in (self.personal or {}).items()
+        }
+        return tuple(sorted(named.items()))
+
+
+# A spend that is durable and waits for its answer.
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A spend that is durable and waits for its answer.
+
+    Sample only while holding one, then :meth:`record` the answer. Leaving it unrecorded (an error, a crash) keeps the spend:
+    nobody can know any more whether an answer got out.
+
+        with ledger.reserve(...) as reservation:
+            answer = sample(...)
+            reservation.record(answer, statement)
+    """
+
+    ledger: Ledger
+    spend: Spend
+
+    @property
+    def sequence(self) -> int:
+        return self.spend.sequence
+
+    def record(self, answer: object, statement: object = None) -> Answer:
+        """Write the released answer, so that asking again costs nothing."""
+        return self.ledger.record(self, answer, statement)
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"Reservation(#{self.sequence}, {self.spend.question!r})"
 
 
 class Ledger:
@@ -147,9 +320,31 @@ class Ledger:
         self, question: str, level: Level, data_version: str | None, *, part: NamedPart | None = None
     ) -> Answer | None:
         """The recorded answer to the same question at the same level on the same data version, which costs nothing."""
-        key = same_question(self._spend(Charge(question, level, part=part, data_version=data_version)))
+        return self.answered_charge(Charge(question, level, part=part, data_version=data_version))
+
+    def answered_charge(self, charge: Charge) -> Answer | None:
+        """The recorded answer to what *charge* would pay for: the same question, level, part, data, meaning and reading."""
+        key = same_question(self._spend(charge))
         with self._log.current() as chain:
             return None if key is None else chain.answered.get(key)
+
+    @property
+    def description(self) -> str | None:
+        """The hash of the description by which the table was last read; ``None`` if there never was one."""
+        with self._log.current() as chain:
+            noted = [entry.description for entry in chain.entries if isinstance(entry, Described)]
+        return noted[-1] if noted else self.opening.settings.get("description")
+
+    def note_description(self, description: str | None) -> None:
+        """Keep the hash of the description by which the table is read now. A described table is never read without one."""
+        known = self.description
+        if description is None and known is not None:
+            raise LedgerError(
+                f"ledger {self.location!r} was made with a description of its table, and the table was opened without one. "
+                f"Open the description (NAME.datapackage.json). {NOTHING_SPENT}"
+            )
+        if description is not None and description != known:
+            self._log.append(lambda chain: None, [lambda sequence, hash: Described(sequence, hash, now(), description)])
 
     def times_paid(self, question: str, level: Level, *, part: NamedPart | None = None) -> int:
         """How often this question was paid for at this level, whatever the version of the data was."""
@@ -187,6 +382,15 @@ class Ledger:
         with self._log.current() as chain:
             groups = chain.account.groups()
         return {group: self.remaining(group=group) for group in groups}
+
+    @property
+    def neighbours_words(self) -> str:
+        """For which neighbours the total holds: those for which every spend holds.
+
+        A question that treats as public who is in which group protects a record only against others of the same group, and so
+        does every total that it is part of.
+        """
+        return self.history().neighbours_words
 
     def history(self) -> History:
         """Every spend with its answer, in order."""
@@ -254,6 +458,12 @@ class Ledger:
             data=None if charge.data_version is None else self.code_of(charge.data_version),
             levels=charge.levels,
             asked=None if used == asked else asked,
+            meaning=charge.meaning,
+            reading=tuple(sorted((charge.reading or {}).items())),
+            public=tuple(charge.public),
+            version=SECOND
+            if (charge.meaning, charge.reading or None, tuple(charge.public)) == (1, None, ())
+            else THIRD,
         )
 
     def _cost_so_far(self, charge: Charge) -> Cost:

@@ -3,18 +3,174 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from optimaldp.errors import LedgerError
-from optimaldp.ledger.head_note import HeadNote
-from optimaldp.ledger.ledger_file import FileIdentity, create_whole
 from optimaldp.ledger.store import STORE_FORMAT, Decide, Store, StoredEntry
+
+# The file of an embedded ledger: made whole or not at all, and recognised again.
+#
+# Nothing here needs a call that only Unix has: where one helps (a hard link, synchronising a folder) there is another way.
+
+
+_NOTHING_SPENT = "Nothing was sampled and nothing was spent."
+
+
+def create_whole(target: Path, write: Callable[[Path], None]) -> bool:
+    """Let *write* fill a new file and give it the name *target*; False if that name is taken.
+
+    The file appears under its name only when it is complete, so that no other process ever meets half a ledger, and of several
+    that create at once exactly one wins.
+    """
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}.new")
+    try:
+        write(draft)
+        _name(draft, target)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    _synchronise_folder(target.parent)
+    return True
+
+
+def _name(draft: Path, target: Path) -> None:
+    """Give a finished file its name, unless that is taken."""
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except (OSError, AttributeError, NotImplementedError):
+        # No hard links here (FAT, some shared folders). An empty file claims the name; it is replaced at once, and whoever
+        # meets it in between waits (see `wait_until_whole`).
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            os.replace(draft, target)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+
+
+def _synchronise_folder(folder: Path) -> None:
+    """Make the new name durable. Windows cannot open a folder, and writes names through by itself."""
+    directory = getattr(os, "O_DIRECTORY", None)
+    if directory is None:
+        return
+    handle = os.open(folder, os.O_RDONLY | directory)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@dataclass(frozen=True)
+class FileIdentity:
+    """Which file a path led to, whatever it is called: device and number. A number of 0 says nothing (FAT on Windows)."""
+
+    device: int
+    number: int
+
+    @staticmethod
+    def of(path: Path) -> FileIdentity:
+        state = path.stat()
+        return FileIdentity(state.st_dev, state.st_ino)
+
+    def require_unchanged(self, path: Path, location: str) -> None:
+        """Refuse to spend if *path* leads to another file by now, or if the file has a second name.
+
+        SQLite keeps its log beside the *name* of the file. Two handles on two files, or on two names of one file, would not see
+        each other's spends.
+        """
+        try:
+            state = path.stat()
+        except OSError:
+            raise LedgerError(
+                f"ledger {location!r} is no longer where it was opened: it was moved or deleted. Open it again where it is now. "
+                f"{_NOTHING_SPENT}"
+            ) from None
+        if self.number and (state.st_dev, state.st_ino) != (self.device, self.number):
+            raise LedgerError(
+                f"ledger {location!r} was replaced by another file since it was opened, and that file does not know what is "
+                f"spent here. Open it again. {_NOTHING_SPENT}"
+            )
+        if state.st_nlink > 1 and not _only_a_draft(path, self):
+            raise LedgerError(
+                f"ledger {location!r} has a second name (a hard link), and spends under the one are not seen under the other. "
+                f"Remove all names but one, then open that. {_NOTHING_SPENT}"
+            )
+
+
+def _only_a_draft(path: Path, identity: FileIdentity) -> bool:
+    """Whether the other names are drafts of a process that made the ledger and died before it could remove them."""
+    real = path.resolve()
+    for draft in real.parent.glob(f".{_literal(real.name)}.*.new"):
+        with suppress(OSError):
+            if FileIdentity.of(draft) == identity:
+                draft.unlink(missing_ok=True)
+    with suppress(OSError):
+        return real.stat().st_nlink == 1
+    return False
+
+
+def _literal(name: str) -> str:
+    """A name in which no character has a meaning for ``glob``."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+# A note beside the ledger file that says how far the ledger had come.
+#
+# SQLite drops the end of a damaged write-ahead log without a word, because for it that is an unfinished transaction. For a ledger
+# it would be forgotten spending. The note is written after each commit (without waiting for the disk: after a power cut it may be
+# old, and an old note is still true), so a ledger that is *behind* its note has lost entries.
+
+
+_LINE = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
+
+
+class HeadNote:
+    """The number and hash of the last entry, in a small file of its own."""
+
+    def __init__(self, path: Path, *, readonly: bool) -> None:
+        self._path = path
+        self._readonly = readonly
+        self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
+
+    def write(self, sequence: int, digest: str) -> None:
+        """Note the head. Failing to is no error: the entry itself is durable, only this second check is weaker."""
+        if self._readonly:
+            return
+        with self._lock, suppress(OSError):
+            if self._file is None:
+                # Without a buffer, so that the line is written by one call: no reader meets half of it.
+                self._path.touch(0o600)
+                self._file = open(self._path, "r+b", buffering=0)  # noqa: SIM115
+            self._file.seek(0)
+            self._file.write(f"{sequence:020d} {digest}\n".encode("ascii"))
+
+    def read(self) -> tuple[int, str] | None:
+        """The head noted last; ``None`` if there is no note or it is unreadable (half written, or damaged)."""
+        try:
+            match = _LINE.fullmatch(self._path.read_bytes())
+        except OSError:
+            return None
+        return (int(match[1]), match[2].decode("ascii")) if match else None
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
 
 _APPLICATION = 0x4F445031  # "ODP1": tells a ledger from any other SQLite file
 _WAIT_SECONDS = 60.0  # how long to wait for other processes; each of them holds the lock for about a millisecond

@@ -9,6 +9,7 @@ do not suffice (three answers and more), an *LP dual* proves one prefix sum: mul
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,29 @@ ROOT = -1  # the predecessor of a dataset whose own value is given
 FREE = -2  # no given value reaches this dataset: the bound is 1
 
 Event = tuple[int, ...]  # answer numbers, ascending
+
+
+class Claimed(StrEnum):
+    """How good a mechanism is among the private ones: the ``claim`` of a design, a file and a verdict."""
+
+    GREATEST = "greatest"  # dominates every private mechanism with the same given (or boundary) values
+    FAIR = "fair"  # nobody's chance of the true answer can be raised without lowering somebody's that is no better
+    UNDOMINATED = "undominated"  # no private mechanism is at least as good everywhere and better somewhere
+    WITHIN_CLASSES = "undominated within classes"  # the same among mechanisms with one row for each class of datasets
+
+    @property
+    def words(self) -> str:
+        """The claim as a sentence without its end."""
+        return _CLAIM_WORDS[self]
+
+
+_CLAIM_WORDS = {
+    Claimed.GREATEST: "no private mechanism with the same given values does better at any dataset",
+    Claimed.FAIR: "nobody's chance of the true answer can be raised without lowering somebody's that is no better",
+    Claimed.UNDOMINATED: "no private mechanism is at least as good everywhere and better somewhere",
+    Claimed.WITHIN_CLASSES: "no private mechanism with one row for each class of datasets is at least as good everywhere "
+    "and better somewhere",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +81,57 @@ class DualProof:
     multipliers: tuple[tuple[EventConstraint, Fraction], ...]
 
 
+Multiplier = tuple[EventConstraint, Fraction]
+Weights = dict[tuple[int, int], Fraction]  # (dataset or class, k) -> the weight of its k most wanted answers
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """Weights of every prefix sum, each at least 1, and the multipliers that bound their weighted sum.
+
+    Whatever dominates a mechanism has a larger weighted sum, by at least as much as any prefix sum is larger. With *classes*
+    (the number of each dataset's class) a weight counts for every dataset of a class, and a multiplier for every arc from one
+    class to the other that keeps its promise. With *within* only mechanisms that treat a class alike are bounded: each class
+    counts once.
+    """
+
+    weights: Weights
+    multipliers: tuple[Multiplier, ...]
+    classes: npt.NDArray[np.int32] | None = None
+    within: bool = False
+
+
+class How(IntEnum):
+    """Whose value limits a dataset of a fair mechanism."""
+
+    SAME = 0  # a neighbour of the same true answer that was settled before
+    ACROSS = 1  # a neighbour of the other true answer that was settled before
+    PAIR = 2  # a neighbour of the other true answer that was settled at the same time
+    SURE = 3  # nobody: the true answer is certain
+    GIVEN = 4  # the fixed datasets, along a path, or the dataset is fixed itself
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Settling:
+    """Why a two-answer mechanism is fair: for each dataset how it was settled and by whom (-1: nobody), and the order."""
+
+    how: npt.NDArray[np.int8]
+    source: npt.NDArray[np.int32]
+    order: npt.NDArray[np.int32]
+
+
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What proves that a mechanism is the best among those with the same values on the *given* datasets."""
+    """What proves a claim about a mechanism; ``greatest``: the best among those with the same values on the *given* datasets."""
 
     given: npt.NDArray[np.bool_]
     trees: tuple[BoundTree, ...]
     duals: tuple[DualProof, ...] = field(default=())
     statement: str = ""
+    claim: Claimed = Claimed.GREATEST
+    weighing: Weighing | None = None  # of what is undominated
+    settling: Settling | None = None

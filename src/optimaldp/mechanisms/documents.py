@@ -6,6 +6,7 @@ a file holds as JSON numbers are read by their decimal text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -18,19 +19,34 @@ from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.distinct import first_places
 from optimaldp.graphs.edge_levels import number_levels
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.graphs.problem import Problem, Row, preference_text, read_boundary, read_fixed
+from optimaldp.graphs.problem import Problem, Row, default_rule, preference_text, read_boundary, read_fixed
 from optimaldp.mechanisms.bulk_text import edges_text, object_text, prefers_text, quoted_names, rows_text, write
 from optimaldp.mechanisms.certificate import Certificate
-from optimaldp.mechanisms.certificate_documents import certificate_document, read_certificate
+from optimaldp.mechanisms.certificate_documents import (
+    certificate_document,
+    level_document,
+    read_certificate,
+    read_written_level,
+)
 from optimaldp.mechanisms.float_text import written_rows
-from optimaldp.mechanisms.level_documents import level_document, read_written_level
 from optimaldp.mechanisms.mechanism import Mechanism
 from optimaldp.mechanisms.rows import SharedRows
 from optimaldp.privacy import Level
 from optimaldp.privacy.numbers import fraction_text
 
 PROBLEM_FIELDS = ("answers", "privacy", "edges", "prefers", "fixed", "boundary", "rule")
-_DESIGN_FIELDS = ("status", "route", "proof", "mechanism", "certificate", "witness", "gap", "statement", "reason")
+_DESIGN_FIELDS = (
+    "status",
+    "claim",
+    "route",
+    "proof",
+    "mechanism",
+    "certificate",
+    "witness",
+    "gap",
+    "statement",
+    "reason",
+)
 
 
 def read_problem(document: Any) -> Problem:
@@ -45,7 +61,8 @@ def read_problem(document: Any) -> Problem:
         raise ProblemError("boundary", document["boundary"], "was given together with fixed", "give one of them")
     answers = _read_words(document["answers"], "answers")
     graph, preferences = _read_graph(document, answers)
-    boundary = read_boundary(preferences, document["boundary"]) if "boundary" in document else None
+    rule = None if "fixed" in document else default_rule(preferences)
+    boundary = read_boundary(preferences, document["boundary"]) if "boundary" in document else rule
     return Problem(graph, preferences, _read_given(document, graph, preferences), boundary, _read_rule(document))
 
 
@@ -102,9 +119,11 @@ def mechanism_document(mechanism: Mechanism, *, rows: Iterable[Sequence[Any]] | 
 
 def design_document(
     *,
-    status: str,
+    status: str | None,
     route: str | None = None,
     proof: str | None = None,
+    claim: str | None = None,
+    gap: float | None = None,
     problem: Problem | None = None,
     mechanism: Mechanism | None = None,
     certificate: Certificate | None = None,
@@ -116,11 +135,8 @@ def design_document(
 
     *rows* are the numbers to print (see :func:`optimaldp.mechanisms.decimals.printable`); left out, they are exact strings.
     """
-    document: dict[str, Any] = {"status": status}
-    if route is not None:
-        document["route"] = route
-    if proof is not None:
-        document["proof"] = proof
+    said = {"claim": claim, "gap": gap_above(gap), "route": route, "proof": proof}
+    document: dict[str, Any] = {"status": status} | {field: value for field, value in said.items() if value is not None}
     if mechanism is not None:
         document |= _graph_document(mechanism.graph, mechanism.preferences)
     elif problem is not None:
@@ -138,9 +154,11 @@ def design_document(
 
 def design_text(
     *,
-    status: str,
+    status: str | None,
     route: str,
     proof: str,
+    claim: str | None,
+    gap: float | None,
     problem: Problem,
     mechanism: Mechanism,
     certificate: Certificate | None = None,
@@ -151,7 +169,8 @@ def design_text(
     names, default = quoted_names(graph.names), _commonest_level(graph)
     levels = [level_document(level) for level in graph.levels]
     orders = [_order_document(preferences, order) for order in preferences.orders]
-    fields = {"status": write(status), "route": write(route), "proof": write(proof)}
+    said = {"claim": claim, "gap": gap_above(gap), "route": route, "proof": proof}
+    fields = {"status": write(status)} | {field: write(value) for field, value in said.items() if value is not None}
     fields["answers"] = write(list(preferences.answers))
     if levels:
         fields["privacy"] = write(levels[default])
@@ -164,6 +183,17 @@ def design_text(
     if witness is not None:
         fields["witness"] = write(witness)
     return object_text(fields)
+
+
+def gap_above(gap: float | None) -> float | int | None:
+    """How a gap is written: 0, or the next power of ten, so that whoever computes it a little differently agrees.
+
+    >>> gap_above(3.2e-14), gap_above(0.0)
+    (1e-13, 0)
+    """
+    if not gap:
+        return None if gap is None else 0
+    return float(f"1e{math.ceil(math.log10(gap))}")
 
 
 def _check_fields(document: object, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optimaldp.mechanisms.certificate import Certificate, How
+
 if TYPE_CHECKING:
-    from optimaldp.mechanisms.certificate import Certificate
     from optimaldp.mechanisms.mechanism import Mechanism
 
 _SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -57,6 +58,14 @@ def certificate_latex(certificate: Certificate, mechanism: Mechanism) -> str:
             if u >= 0
         ]
         lines.append(rf"\item {event}: {'; '.join(steps) or 'every bound is given'}.")
+    if certificate.settling is not None:
+        settling = certificate.settling
+        steps = [
+            rf"{escaped(names[v])} ({How(int(settling.how[v])).word}"
+            + (f" {escaped(names[int(settling.source[v])])})" if settling.source[v] >= 0 else ")")
+            for v in settling.order.tolist()
+        ]
+        lines.append(rf"\item in order of settling: {'; '.join(steps)}.")
     for dual in certificate.duals:
         event = r"\{" + ", ".join(escaped(answers[a]) for a in dual.event) + r"\}"
         lines.append(

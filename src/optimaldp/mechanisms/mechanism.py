@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -63,12 +63,11 @@ class Mechanism(Result):
     def answers(self) -> tuple[str, ...]:
         return self.preferences.answers
 
-    def row(self, dataset: str) -> dict[str, Fraction]:
-        """The exact distribution of one dataset, its favourite answer first."""
-        try:
-            vertex = self.graph.numbers[dataset]
-        except KeyError:
-            raise MechanismError("dataset", dataset, "is not a dataset of this mechanism") from None
+    def row(self, dataset: Hashable) -> dict[str, Fraction]:
+        """The exact distribution of one dataset (its name, or its node in a networkx graph), its favourite answer first."""
+        vertex = self.graph.find(dataset)
+        if vertex is None:
+            raise MechanismError("dataset", dataset, "is not a dataset of this mechanism")
         exact = self.rows.row(vertex)
         return {self.answers[a]: exact[a] for a in self.preferences.order(vertex)}
 
@@ -77,8 +76,8 @@ class Mechanism(Result):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.graph.names)
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.graph.nodes)
 
     def prefix_sums(self, vertex: int) -> tuple[Fraction, ...]:
         """The probability of the k most wanted answers of a dataset, for k = 1 to all."""
@@ -104,7 +103,7 @@ class Mechanism(Result):
         """The graph for networkx: nodes with ``prefers`` and ``probabilities``, edges with their levels."""
         return to_networkx(self.graph, mechanism=self, preferences=self.preferences)
 
-    def sample(self, dataset: str, *, source: Any = None) -> str:
+    def sample(self, dataset: Hashable, *, source: Any = None) -> str:
         """Draw one answer for a dataset, exactly: no float decides, and the randomness is the operating system's.
 
         **Guarantee.** The referee has found the mechanism private (once, at the first draw); otherwise nothing is drawn. *source*

@@ -134,12 +134,17 @@ def _distance() -> list[Item]:
 
 
 def figures() -> list[Figure]:
-    """Fig. 1 (votes, participation and their line), Fig. 2 as reconstructed, and the two phases of Fig. 3."""
+    """Fig. 1 (votes, participation and their line), both halves of Fig. 2 as reconstructed, and the two phases of Fig. 3."""
     return [
         Figure("000-fig1a", "Balanced majority of three votes at (ln 2, 0.1).", _draw_votes),
         Figure("000-fig1b", "Who took part: the same boundary graph.", _draw_participation),
         Figure("000-fig1c", "The (2,2)-line, the boundary graph of both, and its optimum.", _draw_line),
         Figure("000-fig2", "Fig. 2, reconstructed, with B_h = .6 and B_l = .7 at (ln 2, 0.1).", _draw_figure_2),
+        Figure(
+            "000-fig2b",
+            "The right half of Fig. 2: the (3,4)-line, with R_h = R_l = 1/13.",
+            _draw_figure_2_line,
+        ),
         Figure("000-fig3", "The blue side of an (n_B, n_R)-line at (ln 1.2, 0.001), R_{n_B} = .99.", _draw_phases),
     ]
 
@@ -156,6 +161,15 @@ def _draw_participation() -> Any:
 def _draw_figure_2() -> Any:
     given = {"h": {"blue": "0.6", "red": "0.4"}, "l": {"blue": "0.7", "red": "0.3"}}
     return design(figure_2(TENTH), colours(), answers=["blue", "red"], fixed=given).plot()
+
+
+def _draw_figure_2_line() -> Any:
+    """The line onto which the boundary morphism sends the left half; what is pulled back from it is the optimum there."""
+    graph = figure_2(THIRD)
+    chains = boundary_graph(graph, Preferences.read(graph, colours()))
+    given = {"blue": "12/13", "red": "1/13"}
+    ends = [chains.graph.names[chains.morphism.of[graph.names.index(name)]] for name in "hl"]
+    return design(chains.graph, chains.preferences, fixed=dict.fromkeys(ends, given)).plot()
 
 
 def _draw_line() -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import log
+from math import cos, log, pi, sin, sqrt
 from typing import Any
 
 from optimaldp import histograms
 from optimaldp.histograms.lattice import sphere_size
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
+from optimaldp.plots import style
 from optimaldp.plots.histograms import draw_error_curve
 
 HALF = "ln(2)"  # theta = 1/2
@@ -98,15 +99,58 @@ def _mechanisms() -> list[Item]:
 
 
 def figures() -> list[Figure]:
-    """Fig. 2, and the curve that the theorem describes."""
+    """Figs 2 and 3, and the curve that the theorem describes."""
     return [
         Figure(
             "002-fig2",
             "Privacy constraints of three bins and two people.",
             lambda: histograms.constraint_graph(3, 2).plot(),
         ),
+        Figure(
+            "002-fig3",
+            "Histograms far from the boundary see the same number of others at each distance.",
+            _draw_distances,
+        ),
         Figure("002-curve", "Least expected error by epsilon, K = 3.", _draw_curve),
     ]
+
+
+_PEOPLE, _RADIUS = 18, 3
+_NODES = ((6, 6, 6), (8, 5, 5), (5, 8, 5), (12, 3, 3))  # the last one lies outside of the dotted circle
+
+
+def _draw_distances() -> Any:
+    """Left: the histograms of three bins with a dotted circle around the middle. Right: how many lie at each distance of some."""
+    picture, (left, right) = style.panels(2, width=9.2, height=4.2)
+    points = [(a, b, _PEOPLE - a - b) for a in range(_PEOPLE + 1) for b in range(_PEOPLE + 1 - a)]
+    across, up = zip(*map(_place, points))
+    left.scatter(across, up, s=8, color=style.FAINT)
+    angles = [2 * pi * k / 120 for k in range(121)]
+    x, y = _place(_NODES[0])
+    left.plot([x + _RADIUS * cos(t) for t in angles], [y + _RADIUS * sin(t) for t in angles], ":", color=style.INK)
+    left.set_aspect("equal")
+    left.set_axis_off()
+    steps = range(1, 13)
+    for number, node in enumerate(_NODES):
+        look = style.look(number)
+        x, y = _place(node)
+        left.scatter([x], [y], s=60, color=look.colour, marker=look.marker, edgecolors=style.INK, zorder=2)
+        counted = [sum(_apart(node, other) == d for other in points) for d in steps]
+        right.plot(steps, counted, label=f"from {node}", **look.line_style())
+    right.plot(steps, [sphere_size(3, d) for d in steps], ":", color=style.INK, label="no boundary")
+    style.describe(left, title=f"Three bins, {_PEOPLE} people")
+    style.describe(right, title="The heads agree", x="distance d", y="histograms at distance d")
+    style.legend(right)
+    return picture
+
+
+def _place(node: tuple[int, int, int]) -> tuple[float, float]:
+    """A point of the triangle."""
+    return node[1] + node[2] / 2, node[2] * sqrt(3) / 2
+
+
+def _apart(one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
+    return sum(abs(a - b) for a, b in zip(one, other)) // 2
 
 
 def _draw_curve() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from optimaldp.designing import Design, design
@@ -33,7 +34,7 @@ def _personal() -> Design:
 
 
 def _balanced() -> Design:
-    return design(hot_deciding_vote(3, level=LOOSE, hot=STRICT), majority)
+    return design(hot_deciding_vote(3, level=LOOSE, hot=STRICT), majority, boundary="balanced")
 
 
 def items() -> list[Item]:
@@ -93,8 +94,41 @@ def figures() -> list[Figure]:
     return [
         Figure("003-fig1a", "The first vote is stricter where it decides.", lambda: _draw(_hot())),
         Figure("003-fig1b", "The first person is stricter everywhere.", lambda: _draw(_personal())),
-        Figure("003-fig1c", "Balanced edge by edge: what the paper leaves open.", lambda: _draw(_balanced())),
+        Figure(
+            "003-fig1c",
+            "Metric privacy: every two datasets have a level, the sum along the cheapest way.",
+            _draw_metric,
+        ),
+        Figure("003-balanced", "Balanced edge by edge: what the paper leaves open.", lambda: _draw(_balanced())),
     ]
+
+
+def _metric() -> DatasetGraph:
+    """The third panel: a level between all datasets, here the least that keeps the triangle inequality beside the first."""
+    sparse = hot_deciding_vote(3, level=LOOSE, hot=STRICT)
+    factors = {STRICT: Fraction(3, 2), LOOSE: Fraction(2)}
+    names = list(sparse.names)
+    least = {(a, b): Fraction(1) for a in names for b in names if a == b}
+    for tail, head, own in zip(sparse.tails.tolist(), sparse.heads.tolist(), sparse.level_of_edge.tolist()):
+        for pair in ((names[tail], names[head]), (names[head], names[tail])):
+            least[pair] = factors[sparse.levels[own]]
+    for through in names:
+        for a in names:
+            for b in names:
+                if (a, through) in least and (through, b) in least:
+                    way = least[a, through] * least[through, b]
+                    least[a, b] = min(least.get((a, b), way), way)
+    ratios = sorted(set(least.values()) - {Fraction(1)})
+    pairs = list(combinations(range(len(names)), 2))
+    own_levels = [ratios.index(least[names[a], names[b]]) for a, b in pairs]
+    tails, heads = zip(*pairs)
+    levels = [level(f"ln({ratio})") for ratio in ratios]
+    return DatasetGraph(sparse.names, tails, heads, levels=levels, level_of_edge=own_levels)
+
+
+def _draw_metric() -> Any:
+    designed = _with_boundary(_metric())
+    return designed.plot(layout="cube")
 
 
 def _draw(designed: Design) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.measures.bounds import database_bound
-from optimaldp.channels.measures.profile import PrivacyProfile
+from optimaldp.channels.measures.privacy import PrivacyProfile
+from optimaldp.channels.measures.report import database_bound
 from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.plots import style
 from optimaldp.progress import track

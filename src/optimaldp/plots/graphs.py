@@ -151,13 +151,20 @@ def _write_labels(
 ) -> None:
     if len(graph) > _MOST_LABELLED:
         return
+    with requiring("matplotlib"):
+        from matplotlib.patheffects import withStroke
+
+    outline = withStroke(linewidth=3, foreground="white")
     options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 3}
     above = _mark_size(graph) ** 0.5 / 2 + 2
     for vertex, name in enumerate(graph.names):
         text = name if shares is None else f"{name}\n{shares[vertex]:.3g}"
         text += "" if preferences is None else "\n" + ">".join(preferences.words(vertex))
         size = 8 if len(graph) <= 20 else 6
-        axes.annotate(text, (points[vertex, 0], points[vertex, 1]), xytext=(0, above), fontsize=size, **options)
+        written = axes.annotate(
+            text, (points[vertex, 0], points[vertex, 1]), xytext=(0, above), fontsize=size, **options
+        )
+        written.set_path_effects([outline])  # an edge that passes behind a number must not look like a digit
 
 
 def plot_line(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 from optimaldp.errors import HistogramError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from optimaldp.histograms.lattice import ConstraintGraph
+    from optimaldp.histograms.margins import CrossTable
     from optimaldp.histograms.release import HistogramRelease
     from optimaldp.sanitising.noisy import Margin
 
@@ -49,6 +51,27 @@ def draw_release(release: HistogramRelease, *, level: object = "0.95") -> Figure
     axes.plot([], [], color=INK, label=f"{percent} interval for the true count, each bin by itself")
     axes.set_xticks(list(places), release.labels, rotation=0 if release.bins <= 10 else 60)
     legend(axes, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    return picture
+
+
+def draw_cross_table(table: CrossTable) -> Figure:
+    """A heat map: a line for each combination of all columns but the last, the counts written in."""
+    import numpy as np
+
+    width = table.shape[-1]
+    counts = np.asarray(table.counts, dtype=float).reshape(-1, width)
+    if len(counts) > _MOST_BARS or width > _MOST_BARS:
+        raise HistogramError("table", table.shape, "is too large for a picture", "draw one of its margins")
+    rows = [", ".join(values) for values in product(*table.labels[:-1])]
+    picture, axes = figure(
+        width=min(14.0, 4.0 + 0.7 * width), title=table.summary(), x=table.names[-1], y=", ".join(table.names[:-1])
+    )
+    most = max(1.0, float(counts.max()))
+    axes.imshow(counts, aspect="auto", cmap=shades(), vmin=0, vmax=most)
+    for (row, column), count in np.ndenumerate(counts):
+        axes.text(column, row, f"{count:g}", ha="center", va="center", color=readable_on(shades()(count / most)))
+    axes.set_xticks(range(width), table.labels[-1], rotation=0 if width <= 6 else 60)
+    axes.set_yticks(range(len(rows)), rows)
     return picture
 
 

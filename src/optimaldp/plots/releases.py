@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.laws.keys import KeysLaw
 from optimaldp.plots.preview import draw_preview
 from optimaldp.plots.style import figure, look
-from optimaldp.reporting.reliability import reliability_of
+from optimaldp.reporting.report import reliability_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ def draw_release(release: Release) -> Figure:
 
 def _counts(release: Release) -> Figure:
     picture, axes = _rows(release, "people", "counted")
-    axes.barh([str(name) for name in release.answer], list(release.answer.values()), **look(0).bar_style())
+    axes.barh(list(release.answers()), list(release.answers().values()), **look(0).bar_style())
     axes.invert_yaxis()
     return picture
 
@@ -57,9 +57,9 @@ def _kept(release: Release) -> Figure:
 def _groups(release: Release) -> Figure:
     """One row for each group, one place for each answer: a mark where they meet."""
     picture, axes = _rows(release, "answer", "group")
-    answers = list(dict.fromkeys(str(value) for value in release.answer.values()))
+    answers = list(dict.fromkeys(str(value) for value in release.answers().values()))
     for index, answer in enumerate(answers):
-        own = [str(name) for name, value in release.answer.items() if str(value) == answer]
+        own = [str(name) for name, value in release.answers().items() if str(value) == answer]
         axes.scatter([index] * len(own), own, s=90, **look(index).point_style(), label=answer)
     axes.set_xticks(range(len(answers)), answers)
     axes.set_xlim(-0.5, len(answers) - 0.5)

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, total_ordering
+from functools import cached_property
+from typing import Union
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.balls import Ball, ball, context, lower, precision, sign, upper
@@ -25,7 +26,10 @@ _MOST = 10**6  # its e^epsilon already has 434,295 digits; a mistyped exponent s
 _WAY_OUT = "write 0.5, '1/2', 'ln(2)', 'ln(3/2)' or 'inf'"
 
 
-@total_ordering
+EpsilonLike = Union["Epsilon", str, int, float, Fraction, Decimal]
+"""An epsilon, or what :meth:`Epsilon.read` reads."""
+
+
 @dataclass(frozen=True)
 class Epsilon:
     """``plain + ln(ratio)``, or infinity when both are ``None``."""
@@ -86,8 +90,6 @@ class Epsilon:
         try:
             number = read_number(value, name=name, error=LevelError)
         except LevelError:
-            if text is None:
-                raise
             raise LevelError(name, value, "is not a privacy parameter", _WAY_OUT) from None
         if number < 0:
             raise LevelError(name, value, "is negative", "a privacy parameter is 0 or more")
@@ -144,11 +146,29 @@ class Epsilon:
         with precision(80):
             return float(self.plain) + float(ball(self.ratio).log())
 
-    def __add__(self, other: Epsilon) -> Epsilon:
+    def __add__(self, other: EpsilonLike) -> Epsilon:
+        other = Epsilon.read(other)
         if self.infinite or other.infinite:
             return INFINITE
         (plain, ratio), (more, factor) = self.finite_parts, other.finite_parts
         return Epsilon(plain + more, ratio * factor)
+
+    def __sub__(self, other: EpsilonLike) -> Epsilon:
+        """The difference: exact wherever it can be written exactly, else rounded down; what would be negative is refused.
+
+        >>> Epsilon.read("0.5") - 0.1
+        Epsilon(0.4)
+        """
+        less = Epsilon.read(other)
+        if less.infinite or less > self:
+            raise LevelError("epsilon", f"{self} - {less}", "is not a number of 0 or more", "take less away")
+        if self.infinite:
+            return INFINITE
+        (plain, ratio), (part, factor) = self.finite_parts, less.finite_parts
+        if plain >= part and ratio >= factor:
+            return Epsilon(plain - part, ratio / factor)
+        with precision(128):
+            return Epsilon(max(Fraction(0), lower(self.ball() - less.ball())), Fraction(1))
 
     def __mul__(self, times: int) -> Epsilon:
         if self.infinite:
@@ -156,7 +176,8 @@ class Epsilon:
         plain, ratio = self.finite_parts
         return Epsilon(plain * times, ratio**times)
 
-    def __lt__(self, other: Epsilon) -> bool:
+    def __lt__(self, other: EpsilonLike) -> bool:
+        other = Epsilon.read(other)
         if self.infinite or other.infinite:
             return not self.infinite
         (plain, ratio), (more, factor) = self.finite_parts, other.finite_parts
@@ -166,6 +187,15 @@ class Epsilon:
             return True
         # One part is larger and the other one smaller: then the two are not equal, and their difference has a sign.
         return sign(lambda: other.ball() - self.ball()) > 0
+
+    def __le__(self, other: EpsilonLike) -> bool:
+        return not Epsilon.read(other) < self
+
+    def __gt__(self, other: EpsilonLike) -> bool:
+        return Epsilon.read(other) < self
+
+    def __ge__(self, other: EpsilonLike) -> bool:
+        return not self < other
 
     def __str__(self) -> str:
         if self.ratio is None or self.plain is None:

@@ -41,7 +41,15 @@ def row_after(level: Level, row: Sequence[object], steps: Steps) -> list[Number]
 
 
 def transitions(level: ApproximateDP, row: Sequence[object]) -> list[int | float]:
-    """tau_k for each prefix sum of *row*, non-increasing in k; infinite where a prefix has probability 0 and delta is 0."""
+    """tau_k for each prefix sum of *row*, non-increasing in k; infinite where a prefix has probability 0 and delta is 0.
+
+    tau_k is the number of initial steps, in which a sum is multiplied by e^epsilon, as in 001 (corrected). Paper 000 counts one
+    less: its transition parameter (Definition 8) is this number minus 1, never below -1.
+
+    >>> from optimaldp.privacy import level
+    >>> transitions(level("ln(2)"), ["1/16", "15/16"])
+    [3, 0]
+    """
     if not isinstance(level, ApproximateDP):
         raise LevelError(
             "level", str(level), "has no transition: its step is one curve", "use a single (epsilon, delta)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NoReturn
 
@@ -20,6 +21,19 @@ class Neighbours(StrEnum):
         if self is Neighbours.SUBSTITUTION:
             return "one person's record is replaced by another (the number of people is public)"
         return "one person appears or disappears (the number of people is private)"
+
+    def within(self, public: Sequence[str]) -> str:
+        """The relation in words where groups are public: a record is replaced by another that agrees in *public*.
+
+        >>> Neighbours.SUBSTITUTION.within(["ward"])
+        "one person's record is replaced by another of the same group; who is in which group is public (ward)"
+        """
+        if not public or self is Neighbours.ADD_REMOVE:
+            return self.words
+        groups = ", ".join(dict.fromkeys(public))
+        return (
+            f"one person's record is replaced by another of the same group; who is in which group is public ({groups})"
+        )
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:

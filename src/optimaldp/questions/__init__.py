@@ -15,26 +15,36 @@ if TYPE_CHECKING:
     from optimaldp.laws.setting import AimLike
     from optimaldp.laws.winner import winner_probabilities
     from optimaldp.questions.kinds.compare import Compare, compare
+    from optimaldp.questions.kinds.difference import CountDifference, MeanGap, ShareGap
     from optimaldp.questions.kinds.histogram import Histogram, histogram
     from optimaldp.questions.kinds.mean import Average, MeanThreshold, mean
     from optimaldp.questions.kinds.quantile import Quantile, median, quantile
+    from optimaldp.questions.kinds.ratio import Ratio, ratio
     from optimaldp.questions.kinds.several import Several
+    from optimaldp.questions.kinds.sum import Total, sum_
     from optimaldp.questions.kinds.threshold import PeopleWho, Threshold, all_, any_, count, majority, share
     from optimaldp.questions.kinds.two_groups import MeanDifference, ShareDifference
     from optimaldp.questions.kinds.winner import Winner, winner
+    from optimaldp.questions.numbers import Quantity, noise_law, number_probabilities
 
 __all__ = [
     "Average",
     "Compare",
+    "CountDifference",
     "Histogram",
     "MeanDifference",
+    "MeanGap",
     "MeanThreshold",
     "PeopleWho",
     "Quantile",
+    "Quantity",
     "Question",
+    "Ratio",
     "Several",
     "ShareDifference",
+    "ShareGap",
     "Threshold",
+    "Total",
     "Winner",
     "all_",
     "any_",
@@ -46,10 +56,14 @@ __all__ = [
     "majority",
     "mean",
     "median",
+    "noise_law",
+    "number_probabilities",
     "parse",
     "quantile",
     "quantile_probabilities",
+    "ratio",
     "share",
+    "sum_",
     "winner",
     "winner_probabilities",
     "yes_probability",
@@ -82,6 +96,10 @@ _HOMES = {
     **dict.fromkeys(("Average", "MeanThreshold", "mean"), "questions.kinds.mean"),
     **dict.fromkeys(("Quantile", "median", "quantile"), "questions.kinds.quantile"),
     "Several": "questions.kinds.several",
+    **dict.fromkeys(("Ratio", "ratio"), "questions.kinds.ratio"),
+    **dict.fromkeys(("Total", "sum_"), "questions.kinds.sum"),
+    **dict.fromkeys(("CountDifference", "MeanGap", "ShareGap"), "questions.kinds.difference"),
+    **dict.fromkeys(("Quantity", "noise_law", "number_probabilities"), "questions.numbers"),
     **dict.fromkeys(
         ("PeopleWho", "Threshold", "all_", "any_", "count", "majority", "share"), "questions.kinds.threshold"
     ),
@@ -102,7 +120,12 @@ def yes_probability(
 ) -> Any:
     """The probability of "yes" where people have levels of their own: ``by_level`` lists (epsilon, yes, no).
 
-    *aim*: "typical" (weighted votes), "every table" (balanced levels), or ``{"prior": 0.5}`` in a small table.
+    *aim*: "typical" (of a count or share without *among* the law with the least average error, else weighted votes), "every
+    table" (the fair law, else the best gain for its level first), or ``{"prior": 0.5}`` in a small table. Exact where it is
+    rational, else a decimal.
+
+    >>> yes_probability("count(x) >= 4", [("ln(2)", 0, 1), ("ln(3)", 4, 1)], aim="every table")
+    Fraction(7, 9)
     """
     from optimaldp.questions.personal import yes_probability_of
 

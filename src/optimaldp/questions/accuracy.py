@@ -58,9 +58,9 @@ class Accuracy:
         if margin is None:
             first = "At this level the answer is not reliable at any margin."
         elif margin == 1:
-            first = "Right in at least 95 % of cases at every table."
+            first = "At least 95 % likely to be right at every table."
         else:
-            first = f"Right in at least 95 % of cases where {margin} or more people would have to change to change the truth."
+            first = f"At least 95 % likely to be right if {margin} or more people would have to answer differently to reverse it."
         return " ".join([first, *self.off])
 
 
@@ -163,10 +163,10 @@ def of_mean(question: Any, setting: Setting) -> Accuracy:
         away = float((question.high - question.low) * margin / setting.people)
         people, room = f"{setting.people:,} people", max(question.high - question.bound, question.bound - question.low)
         said = (
-            f"With {people} it is certain nowhere: no mean in the range is {away:.2g} away from the bound."
+            f"With {people} it is not reliable: no mean in the range is {away:.2g} away from the bound."
             if away > room
-            else f"For {people} that is certain when the mean is at least {away:.2g} away from the bound, and already much "
-            "nearer where few values lie at the far end of the range."
+            else f"With {people} who have a readable value, the mean of those values is far enough when it is at least "
+            f"{away:.2g} away from the bound, and much nearer is enough where few values lie at the far end of the range."
         )
         return (said,), {"mean_away": away}
 

@@ -7,18 +7,20 @@ true, how far a table is from another answer, and which mechanism answers it. No
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optimaldp.errors import NoMarginError, QuestionError
 from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours
 from optimaldp.tables.tally import Condition, KeyTally, Option, Reading, Tally
 
 if TYPE_CHECKING:
+    from optimaldp.histograms.margins import CrossTable
     from optimaldp.questions.accuracy import Accuracy
     from optimaldp.questions.mechanism import QuestionMechanism
     from optimaldp.questions.rivals import Rival
@@ -29,6 +31,14 @@ NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is prote
 
 Spec = dict[str, Any]
 """A question in plain public numbers: what the referee reads, so that it needs none of this code."""
+
+
+class NumberPreview(NamedTuple):
+    """How far off a number will be: expected errors by mechanism, ours first, sentences, and figures for a document."""
+
+    errors: dict[str, float]
+    sentences: tuple[str, ...]
+    figures: dict[str, Any]
 
 
 class Question(ABC):
@@ -82,6 +92,10 @@ class Question(ABC):
     def mechanism(self, setting: Setting) -> QuestionMechanism:
         """How it is answered at this setting: public, and not yet examined by the referee."""
 
+    def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
+        """The mechanism that a document names, for the referee to examine: as today, or by a law that an older version used."""
+        return self.mechanism(setting)
+
     @abstractmethod
     def spec(self) -> Spec:
         """The question in plain numbers, for the referee."""
@@ -97,6 +111,20 @@ class Question(ABC):
     def restored(self, answer: object) -> Any:
         """An answer that was read from a file, as it was when it was drawn."""
         return answer
+
+    def answer_words(self, answer: Any, statement: Mapping[str, Any]) -> str:
+        """An answer in the question's own words; none where it speaks for itself."""
+        return ""
+
+    def cross_table(self, answer: Any, details: Mapping[str, Any]) -> CrossTable:
+        """The table of an answer that is one."""
+        raise QuestionError(
+            "question", str(self), "is no cross table", "ask histogram(sex: ['m', 'f'], age: bins=[0, 18, 65])"
+        )
+
+    def number_words(self, details: dict[str, Any], people: int | None) -> str:
+        """An answer that is a number, in words: with its interval, and of how many people where that is public."""
+        raise NotImplementedError
 
     small_twin: Question | None = None
     """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""
@@ -131,9 +159,21 @@ class Question(ABC):
         """By how much counts are expected to be off, by mechanism, ours first; ``None`` for questions with a margin."""
         return None
 
+    def number_preview(self, setting: Setting, people: int | None) -> NumberPreview | None:
+        """How far off an answer that is a number will be; ``None`` for other questions. *people*: how many are supposed."""
+        return None
+
+    def half_width(self, setting: Setting, confidence: Fraction, people: int | None) -> Fraction:
+        """The distance from the truth that an answer keeps with this probability, for questions about numbers."""
+        remedy = "ask for a count, share, sum or mean without a comparison"
+        raise QuestionError("within", str(self), "is for questions whose answer is a number", remedy)
+
     def query_sentences(self, setting: Setting) -> tuple[str, ...]:
         """How far off a single count and a sum of counts are, in sentences, for previews of counts."""
         return ()
+
+    default_aim: Aim = Aim.TYPICAL
+    """What is aimed at for people with levels of their own where nothing is said."""
 
     aims_agree = False
     """Whether one law for people's own levels serves both aims."""

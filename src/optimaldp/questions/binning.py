@@ -67,6 +67,18 @@ class Binning:
         low = read_edge(text, "answer")
         return self.name(int(steps_between(self.edges[0], low, self.step)))
 
+    def place(self, text: object) -> int | None:
+        """The place of the bin of this name, ``None`` where there is none. Of equal bins there may be very many."""
+        if not isinstance(text, str):
+            return None
+        if self.step is None:
+            return next((place for place in range(self.bins) if self.name(place) == text), None)
+        try:
+            place = int(steps_between(self.edges[0], read_edge(text, "answer"), self.step))
+        except (QuestionError, TypeError):
+            return None
+        return place if 0 <= place < self.bins and self.name(place) == text else None
+
     def __str__(self) -> str:
         if self.step is None:
             return f"bins={write_edges(self.edges)}"

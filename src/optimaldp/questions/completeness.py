@@ -17,7 +17,10 @@ def leaves_nobody_out(reading: Reading, column: ColumnType) -> bool:
     """Whether every record of this type has one of the values of *reading*, which is no condition."""
     if not column.required:
         return False
-    return _lists_all(reading.values, column) if isinstance(reading, Options) else column.kind in _ALWAYS_IN_A_BIN
+    if isinstance(reading, Options):
+        return _lists_all(reading.values, column)
+    # A value outside of bins is in one of them only where the ends take it.
+    return column.kind in _ALWAYS_IN_A_BIN and getattr(reading, "clipped", True)
 
 
 def _lists_all(values: tuple[Option, ...] | None, column: ColumnType) -> bool:

@@ -21,7 +21,7 @@ MOST_LISTED = 60  # options whose whole distribution is computed for one draw; m
 class Electing(QuestionMechanism):
     """One vote for each person."""
 
-    optimality = "not claimed; no table is known where it is worse than permute-and-flip"
+    best = "winner"
 
     @property
     def claim(self) -> WinnerClaim:

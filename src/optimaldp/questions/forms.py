@@ -5,15 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import QuestionError
+from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions import kinds
-from optimaldp.questions.literals import read_column, read_list, read_option, top_level_words
+from optimaldp.questions.literals import (
+    end_of_group,
+    end_of_quoted,
+    read_column,
+    read_list,
+    read_option,
+    top_level_words,
+)
 from optimaldp.tables.tally import Option
+
+if TYPE_CHECKING:
+    from optimaldp.tables import Description
 
 _FIRST_LOOK = dict.fromkeys(("count", "share", "majority", "any", "all"), "threshold") | {"median": "quantile"}
 _NAMED = re.compile(r"([A-Za-z_]+)\s*=(?!=)\s*(.+)", re.DOTALL)
@@ -111,3 +123,55 @@ def split_among(inside: str) -> tuple[str, str | None]:
     if len(parts) == 2 and not parts[1]:
         raise QuestionError("among", inside, "is followed by no condition", "write among age >= 18")
     return body, parts[1] if len(parts) == 2 else None
+
+
+_HEAD = re.compile(r"[A-Za-z_]+(?=\s*\()")
+_WITH_RANGE = ("mean", "sum", "median", "quantile", "quantiles")
+"""Words whose range and step a description may say."""
+
+
+def described_text(text: str, description: Description) -> str:
+    """The question with the ranges and steps that the description of the table says, where the question leaves them out.
+
+    Options need not be written: the description's are the column's. What the question says itself stays.
+
+    >>> from optimaldp.tables import parse_description
+    >>> field = {"name": "cost", "type": "number", "constraints": {"minimum": 0, "maximum": 50}}
+    >>> resource = {"path": "p.csv", "schema": {"fields": [field]}}
+    >>> described_text("mean(cost) >= 7", parse_description({"resources": [resource], "optimaldp": {"step": {"cost": 5}}}))
+    'mean(cost, range=[0, 50], step=5) >= 7'
+    """
+    made, position = "", 0
+    while position < len(text):
+        if text[position] in "'\"":
+            end = end_of_quoted(text, position)
+        elif (head := _HEAD.match(text, position)) is not None:
+            opening = text.index("(", head.end())
+            end = end_of_group(text, opening)
+            inside = text[opening + 1 : end - 1]
+            made += text[position : opening + 1] + _with_range(head[0].lower(), inside, description) + ")"
+            position = end
+            continue
+        else:
+            end = position + 1
+        made, position = made + text[position:end], end
+    return made
+
+
+def _with_range(word: str, inside: str, description: Description) -> str:
+    form = form_of(word)
+    if word not in _WITH_RANGE or form is None:
+        return inside
+    call = read_call(inside, form, inside)
+    listed = any(argument.lstrip().startswith("[") for argument in call.arguments[1:])
+    described = description.find(call.column()) if call.arguments else None
+    if described is None or listed or {"range", "bins"} & set(call.named):
+        return inside
+    low, high, step = described.low, described.high, described.step
+    if not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        return inside
+    more = f", range=[{fraction_text(low)}, {fraction_text(high)}]"
+    if "step" not in call.named and (step is not None or described.type in ("integer", "year")):
+        more += f", step={fraction_text(step or Fraction(1))}"
+    body = split_among(inside)[0]
+    return body + more + inside[inside.index(body) + len(body) :] if body else inside

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Chain
@@ -13,6 +13,7 @@ from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import ApproximateDP
 from optimaldp.questions.base import Question
+from optimaldp.questions.claims import optimality_sentence
 from optimaldp.sampling import BitSource
 
 Answer = Any
@@ -42,6 +43,11 @@ class QuestionMechanism(ABC):
     """Whether its answers are a list and its law can be read for any table."""
 
     @property
+    def spends_delta(self) -> bool:
+        """Whether a release by this mechanism is charged its delta."""
+        return self.uses_delta and bool(self.setting.level.delta)
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """The mechanism's name in documents."""
@@ -64,6 +70,14 @@ class QuestionMechanism(ABC):
         assert answers is not None  # the referee passes nothing else that has a law
         return answers[self.law(table).draw(source)]
 
+    def possible(self, answer: object) -> bool:
+        """Whether a release can give this answer, which was read from a document."""
+        return isinstance(answer, str) and answer in self.answers
+
+    def contradiction(self, answer: object, written: Mapping[str, Any]) -> str:
+        """What a document says beside its answer and what does not follow from it; nothing if all of it does."""
+        return ""
+
     def at(self, level: ApproximateDP) -> Self:
         """The same mechanism at another level: the referee asks for one at which its numbers are rational."""
         return replace(self, setting=replace(self.setting, level=level))
@@ -84,14 +98,24 @@ class QuestionMechanism(ABC):
     def proof(self) -> str:
         """The theorem that makes it private at every table, in one sentence."""
 
+    best: ClassVar[str | None] = None
+    """The key of what is claimed about how good it is, in :mod:`optimaldp.questions.claims`; nothing where nothing is."""
+
     @property
     def optimality(self) -> str:
-        """In which sense it is the best, or that this is not claimed."""
-        return "not claimed"
+        """In which sense it is the best, or that this is not claimed: a sentence of the table of claims."""
+        return optimality_sentence(self.best)
 
     def parameters(self) -> dict[str, Any]:
         """Every public number that its law depends on beside the question, the level and the neighbours."""
         return {}
+
+
+def all_different(values: Iterable[Any], kinds: tuple[type, ...]) -> bool:
+    """Whether the values are of these kinds and none comes twice."""
+    listed = list(values)
+    plain = all(isinstance(value, kinds) and not isinstance(value, bool) for value in listed)
+    return plain and len(set(listed)) == len(listed)
 
 
 @dataclass(frozen=True)
@@ -103,10 +127,11 @@ class AtDistance(QuestionMechanism):
         "raising both answers' probabilities by the step function once for every move from the boundary keeps neighbours "
         "close in all events, for every number of people (papers 000 and 001, with the corrected step function)"
     )
-    optimality = (
-        "at every table the greatest probability of the true answer among all private mechanisms that treat the two answers "
-        "alike where they touch"
-    )
+
+    @property
+    def best(self) -> str | None:  # type: ignore[override]
+        # With a lower bound instead of the distance itself (joined thresholds) a table may be farther than the chain counts.
+        return "chain" if self.question.distance is None else None
 
     def law(self, table: Table) -> Law:
         question, chain = self.question, Chain(self.setting.level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -9,15 +10,17 @@ from typing import Any
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
 from optimaldp.histograms.keeping import Kept, thinned
+from optimaldp.histograms.margins import fitted_to_margins
 from optimaldp.histograms.noise import HistogramNoise
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
-from optimaldp.histograms.release import check_mapping, private_histogram
+from optimaldp.histograms.public_error import least_possible
+from optimaldp.histograms.release import HistogramRelease, check_mapping, private_histogram
 from optimaldp.laws.law import Law
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.counted import ReleasedCounts
+from optimaldp.questions.counted import ReleasedCells, ReleasedCounts
 from optimaldp.questions.histogram_details import details_of_noise
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
@@ -64,10 +67,23 @@ class NoisyCounts(QuestionMechanism):
             neighbours=self.setting.neighbours,
             prior=question.belief(),
             remap=question.remap,
-            keep_total=question.keep_total,
+            keep_total=self.keeps_total,
             source=source,
         )
+        return self._answered(drawn)
+
+    @property
+    def keeps_total(self) -> bool | None:
+        """Whether the counts add up to the public number of people: a reader expects it unless the question names a remap."""
+        question: Any = self.question
+        expected = question.remap is None and question.prior is None and question.keep_total is None
+        return True if expected and self.setting.neighbours is Neighbours.SUBSTITUTION else question.keep_total
+
+    def _answered(self, drawn: HistogramRelease) -> Answer:
         return ReleasedCounts.of(self.answers, drawn.counts, details_of_noise(drawn))
+
+    def possible(self, answer: object) -> bool:
+        return _is_histogram(answer, self)
 
     @property
     def proof(self) -> str:
@@ -76,21 +92,36 @@ class NoisyCounts(QuestionMechanism):
         return "independent discrete Laplace noise on every count, then post-processing"
 
     @property
-    def optimality(self) -> str:
+    def best(self) -> str | None:  # type: ignore[override]
         if self.setting.neighbours is Neighbours.SUBSTITUTION:
-            return "for large tables no epsilon-DP mechanism has a smaller expected L1 error over the bins that are possible"
+            return "finite optimum" if self._exactly_optimal() else "lattice noise"
+        return "independent bins" if self._exactly_optimal() else None
+
+    def _exactly_optimal(self) -> bool:
+        """Whether no mechanism has a smaller expected error at this number of people, under the prior that is named."""
         question: Any = self.question
-        if question.prior is not None and question.remap in (None, "bayes"):
-            return (
-                "if the bins are independent and follow the prior that is named, no epsilon-DP mechanism has a smaller expected "
-                "L1 error"
-            )
-        return "not claimed"
+        if question.belief() is None or question.remap not in (None, "bayes") or self.setting.personal:
+            return False
+        return len(self.answers) == 2 or self.setting.neighbours is not Neighbours.SUBSTITUTION
 
     def reliability(self) -> str:
+        if self._exactly_optimal() and (least := self._least()) is not None:
+            return (
+                f"All counts together are expected to be off by {least:.3g} people under the prior, the least possible."
+            )
         make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
         error = make(len(self.answers), self.setting.level.epsilon).expected_error()
         return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."
+
+    def _least(self) -> float | None:
+        question: Any = self.question
+        setting = self.setting
+        named: dict[str, Any] = {
+            "epsilon": setting.level.epsilon,
+            "neighbours": setting.neighbours,
+            "people": setting.people,
+        }
+        return least_possible(len(self.answers), prior=question.belief(), **named)
 
 
 @dataclass(frozen=True)
@@ -101,10 +132,7 @@ class FiniteCounts(QuestionMechanism):
     uses_delta = False
     listed = False
     proof = "every pair of neighbouring histograms of this many people, for every answer, in exact arithmetic"
-    optimality = (
-        "no epsilon-DP mechanism has a smaller expected L1 error at this number of people under the prior "
-        "(linear program)"
-    )
+    best = "finite optimum"
 
     def __post_init__(self) -> None:
         question: Any = self.question
@@ -147,9 +175,29 @@ class FiniteCounts(QuestionMechanism):
         drawn = optimum.release(self.question.fold(table.cells), source=source)
         return ReleasedCounts.of(self.answers, drawn.counts, {"expected_error": float(optimum)})
 
+    def possible(self, answer: object) -> bool:
+        return _is_histogram(answer, self)
+
     def reliability(self) -> str:
         off = float(self.found())
         return f"All counts together are expected to be off by {off:.3g} people under the prior, the least possible."
+
+
+def _is_histogram(answer: object, mechanism: QuestionMechanism) -> bool:
+    if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
+        return False
+    counts = list(answer.values())
+    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+        return False
+    return _fits_total(counts, mechanism)
+
+
+def _fits_total(counts: list[int], mechanism: QuestionMechanism) -> bool:
+    """Where the total is not kept, whoever has a count too small to be told from noise may be left out; nobody is added."""
+    people = mechanism.setting.people if mechanism.setting.neighbours is Neighbours.SUBSTITUTION else None
+    if people is not None and isinstance(mechanism, NoisyCounts) and mechanism.keeps_total:
+        return sum(counts) == people
+    return people is None or sum(counts) <= people
 
 
 @lru_cache(maxsize=16)
@@ -162,7 +210,7 @@ class KeptCounts(NoisyCounts):
     """People with levels of their own: each is kept with a probability by their level, the others join everybody else."""
 
     name = "kept counts"
-    optimality = "not claimed"
+    best = None
 
     def keeps(self) -> Kept:
         """Who of a table is kept: the code that a draw uses, shown to the referee too."""
@@ -188,3 +236,26 @@ class KeptCounts(NoisyCounts):
             f"All counts together are expected to be off by at most {off:.3g} people, because some of the stricter people are "
             "counted with everybody else, and by the noise."
         )
+
+
+@dataclass(frozen=True)
+class CrossCounts(NoisyCounts):
+    """Noise on every cell of a cross table; the counts shown are fitted to its margins, which are sums of noisy cells."""
+
+    def _answered(self, drawn: HistogramRelease) -> Answer:
+        question: Any = self.question
+        raw = question.remap == "none"
+        counts = drawn.counts if raw else fitted_to_margins(drawn.counts, drawn.noisy, question.shape, drawn.total)
+        return ReleasedCells.of(question.rows(counts), details_of_noise(drawn) | {"shape": list(question.shape)})
+
+    def possible(self, answer: object) -> bool:
+        question: Any = self.question
+        counts = question.counts_of(answer)
+        return counts is not None and (question.remap == "none" or min(counts) >= 0) and _fits_total(counts, self)
+
+
+@dataclass(frozen=True)
+class KeptCrossCounts(CrossCounts, KeptCounts):
+    """The same for people with levels of their own."""
+
+    name = "kept counts"

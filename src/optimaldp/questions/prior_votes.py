@@ -41,12 +41,7 @@ class PriorVotes(QuestionMechanism):
         chance = self.optimum.at(tuple(counts.get(epsilon, 0) for epsilon, _ in self.setting.levels))
         return Law((1, 0), lambda: [1 - chance]) if 2 * chance >= 1 else Law((0, 1), lambda: [chance])
 
-    @property
-    def optimality(self) -> str:
-        return (
-            f"the least average error (to 1e-6) over {self._votes} among all mechanisms that keep everybody's own level, by the "
-            "multipliers in the document"
-        )
+    best = "prior votes"
 
     def reliability(self) -> str:
         percent = f"{100 * float(self.optimum.average_error):.3g}"

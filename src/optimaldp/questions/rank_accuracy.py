@@ -89,9 +89,9 @@ def _off(figures: tuple[Any, ...]) -> list[str]:
     ours, others = figures[0], figures[1:]
     people = "1 person" if ours.rank_bound == 1 else f"{ours.rank_bound} people"
     bins = "1 bin" if ours.bins_bound == 1 else f"{ours.bins_bound} bins"
-    first = f"Were people spread evenly over the bins, it would be off by at most {people} or {bins} with 95 %"
+    first = f"If values are spread evenly, it is within {people} ({bins}) 95 % of the time"
     compared = ", ".join(f"{one.mechanism} {one.rank_error:.3g}" for one in others)
-    return [f"{first}, and by {ours.rank_error:.3g} people on average ({compared})."]
+    return [f"{first}, and off by {ours.rank_error:.3g} people on average ({compared})."]
 
 
 def _rivals(setting: Setting, bins: int) -> tuple[Rival, ...]:

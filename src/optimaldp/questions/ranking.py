@@ -27,10 +27,7 @@ class Ranking(QuestionMechanism):
 
     chosen: QuantileLaw
 
-    optimality = (
-        "not claimed; on average over tables its rank error was never above that of the exponential mechanism where "
-        "tried"
-    )
+    best = "ranks"
 
     @classmethod
     def of(cls, question: Quantile, setting: Setting) -> Self:
@@ -70,6 +67,10 @@ class Ranking(QuestionMechanism):
 
     def draw(self, table: Table, source: BitSource) -> Answer:
         return self.answers[self.chosen.draw(self._cells(table), source, reread=second_reading)]
+
+    def possible(self, answer: object) -> bool:
+        question: Any = self.question
+        return question.binning.place(answer) is not None
 
     def at(self, level: ApproximateDP) -> Self:
         return replace(self, setting=self.setting.at(level), chosen=replace(self.chosen, level=level))

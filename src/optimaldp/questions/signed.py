@@ -29,7 +29,7 @@ class BySignedDistance(QuestionMechanism):
         "one person moves the signed distance W by at most 1, and the logarithm of both answers' probabilities changes by "
         "at most epsilon when W changes by 1"
     )
-    optimality = "not claimed; at every table the error is at most that of continuous Laplace noise on the clipped sum"
+    best = "signed distance"
 
     def law(self, table: Table) -> Law:
         question = cast(HasSignedDistance, self.question)

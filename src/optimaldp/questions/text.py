@@ -8,23 +8,25 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.questions.base import Question
-from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import form_of, forms, read_call
 from optimaldp.questions.literals import end_of_group
+from optimaldp.questions.numbers import Quantity, Shifted
 
 _HEAD = re.compile(r"\s*([A-Za-z_]+)\s*\(")
 _COMPARISON = re.compile(r"\s*(>=|<=|>|<)\s*")
 _NUMBER = re.compile(r"[^\s<>=&|()]+")
+_MINUS = re.compile(r"\s*-\s*")
 _MARGIN = re.compile(r"\s*\+\s*([^\s<>=&|()]+)")
 _JOIN = re.compile(r"\s*(and|or|&|\|)\s+", re.IGNORECASE)
 # What people type first, and what it is called here.
 _OTHER_WORDS = {
     **dict.fromkeys(("average", "avg"), "mean"),
-    **dict.fromkeys(("fraction", "percentage", "percent", "proportion", "rate", "ratio"), "share"),
+    **dict.fromkeys(("fraction", "percentage", "percent", "proportion", "rate"), "share"),
     **dict.fromkeys(("percentile", "quartile", "decile"), "quantile"),
     **dict.fromkeys(("mode", "most", "argmax", "vote"), "winner"),
     **dict.fromkeys(("exists", "some"), "any"),
-    **dict.fromkeys(("number", "total", "sum"), "count"),
+    "number": "count",
+    "total": "sum",
     **dict.fromkeys(("counts", "frequencies", "distribution", "table"), "histogram"),
 }
 _LONGEST_TEXT = 4_000_000  # characters: 100,000 options fit, an attack does not
@@ -60,11 +62,14 @@ def parse(text: str) -> Question:
 def _one(text: str, start: int) -> tuple[Question, int]:
     """One question that starts at *start*, and the position behind it."""
     made, position = _head(text, start)
-    if isinstance(made, Question):
+    if not isinstance(made, Quantity):
         return made, position
+    if minus := _MINUS.match(text, position):
+        other, position = _head(text, minus.end())
+        made = made - other
     comparison = _COMPARISON.match(text, position)
-    if comparison is None or not isinstance(made, Quantity):
-        raise QuestionError("question", text, "does not compare its number with a bound", _way_out(text))
+    if comparison is None:
+        return made, position
     bound, position = _right_side(text, comparison.end())
     return made.compared(comparison[1], bound), position
 

@@ -5,23 +5,212 @@ from __future__ import annotations
 import datetime
 import html
 import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from optimaldp import __version__
+from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.previewing import preview
+from optimaldp.asking.request import read_release_level
 from optimaldp.asking.result import Release, epsilon_means
+from optimaldp.asking.verifying import verify_document
 from optimaldp.documents.json_text import read_json_text
-from optimaldp.errors import InputError
+from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.ledger import Ledger, open_ledger
-from optimaldp.privacy import ApproximateDP, approximate
+from optimaldp.ledger.history import Record
+from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.reporting.page import standing_alone
 from optimaldp.reporting.pictures import answer_bars, budget_gauge, reliability_curve
 from optimaldp.reporting.printing import print_page
-from optimaldp.reporting.published import Published, from_document, from_record, protected_by, spent_by
-from optimaldp.reporting.reliability import reliability_of
+
+# What a report says about one answer, wherever it comes from: an entry of a ledger, or the document of a release.
+
+
+# What changes the meaning of a document's question, in the words and the order of a ledger's entries.
+_CONDITIONS = ("where", "reduce", "order", "levels", "aim")
+
+
+@dataclass(frozen=True)
+class Published:
+    """One answer with all that is said about it."""
+
+    number: int
+    question: str
+    """With every condition that changes its meaning."""
+    time: str
+    part: str
+    epsilon: str
+    delta: str
+    answer: Any
+    statement: Mapping[str, Any]
+    missing: str = ""
+    """Why there is no answer, where there is none."""
+    examined: str = ""
+    """What the referee said when it read the document again."""
+    holds: bool = True
+    """Whether the referee confirmed the document, where one was read again."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.number}. {self.question}"
+
+    @property
+    def short_answer(self) -> str:
+        if self.missing:
+            return "(none)"
+        if isinstance(self.answer, Mapping):
+            return "; ".join(f"{name}: {value}" for name, value in self.answer.items())
+        return str(self.answer)
+
+
+def from_record(record: Record) -> Published:
+    """An entry of a ledger."""
+    bound = record.spend.bound
+    lost = "Spent, but no answer was recorded: the process ended before it."
+    return Published(
+        record.spend.sequence,
+        record.question,
+        record.time,
+        record.part,
+        str(bound.epsilon),
+        fraction_text(bound.delta),
+        record.answer,
+        record.statement if isinstance(record.statement, Mapping) else {},
+        "" if record.recorded is not None else lost,
+    )
+
+
+def from_document(document: object, number: int, source: str) -> Published:
+    """The document of a release, examined again: whoever hands over a file may have changed it."""
+    if not isinstance(document, Mapping) or not {"question", "answer", "epsilon", "neighbours"} <= set(document):
+        rule = "is not the document of a release"
+        raise InputError("file", source, rule, "give what release --json or release.save('answer.json') wrote")
+    spent = spent_by(document)
+    holds, examined = _examined(document)
+    own = document.get("certificate")
+    part = document.get("part")
+    return Published(
+        number,
+        _question(document),
+        str(document.get("time") or ""),
+        f"{part['column']} = {part['value']!r}" if isinstance(part, Mapping) else "",
+        str(spent.epsilon),
+        fraction_text(spent.delta),
+        document["answer"],
+        {**(own if isinstance(own, Mapping) else {}), "mechanism_document": document.get("mechanism")},
+        examined=examined,
+        holds=holds,
+    )
+
+
+def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
+    """What the release cost; where that is not written, the level that it was asked at."""
+    own = document.get("spent")
+    stated = own if isinstance(own, Mapping) and "epsilon" in own else document
+    return read_release_level(str(stated["epsilon"]), str(stated.get("delta", 0)))
+
+
+def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:
+    """The column that names a person, and the neighbours in words: guarantees add up only where both are the same."""
+    return document.get("unit"), Neighbours(str(document["neighbours"])).words
+
+
+def _question(document: Mapping[str, Any]) -> str:
+    parts = {name: document.get(name) for name in _CONDITIONS}
+    if document.get("by") is not None:
+        parts["by"] = f"{document['by']} {list(document.get('groups') or [])}"
+    if document.get("public_groups"):
+        parts["groups"] = "public"
+    return str(document["question"]) + "".join(f" | {name}: {value}" for name, value in parts.items() if value)
+
+
+def _examined(document: Mapping[str, Any]) -> tuple[bool, str]:
+    try:
+        verdict = verify_document(document)
+    except OptimalDPError as error:
+        return False, f"The referee could not examine this document: {error}"
+    if verdict.holds:
+        return True, "The referee examined this document again when the report was written, without any data: it holds."
+    return False, f"The referee examined this document again, and it does not hold: {verdict.failure}."
+
+
+# The page that a report is written on: one file, no script, no network, printable.
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; color: #1b1f24; max-width: 50rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 2px solid #0072B2; }
+h3 { font-size: 1rem; overflow-wrap: anywhere; margin: 1.6rem 0 .3rem; } .soft { color: #55606d; font-size: .9rem; }
+.big { font-size: 1.7rem; font-weight: 700; margin: .2rem 0; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .92rem; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .6rem .25rem 0; border-bottom: 1px solid #d5dae0;
+  overflow-wrap: anywhere; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; } table.answers { width: auto; }
+.asked th { white-space: nowrap; }
+.picture { display: block; width: 100%; height: auto; margin: .6rem 0 0; }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .2rem 0; padding: 0; font-size: .85rem; }
+dl { display: grid; grid-template-columns: minmax(7rem, 10rem) minmax(0, 1fr); gap: .15rem 1rem; font-size: .9rem; }
+dt { color: #55606d; } dd { margin: 0; overflow-wrap: anywhere; } code { overflow-wrap: anywhere; }
+@media (max-width: 34rem) { dl { grid-template-columns: minmax(0, 1fr); } }
+@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } h2.appendix { break-before: page; } }
+"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def standing_alone(title: str, body: str) -> str:
+    """A whole page from its title, which is escaped here, and its body, which is markup."""
+    shown = html.escape(title)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{shown}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><style>{_STYLE}</style></head>'
+        f"<body><h1>{shown}</h1>{body}</body></html>\n"
+    )
+
+
+# The reliability curve of an answer that was given: computed again from the public numbers in its statement.
+
+
+# What a ledger remembers after the question itself: see Request.text.
+_SUFFIX = re.compile(r" \| (?:where|reduce|order|levels|aim|by|groups): ")
+
+
+def reliability_of(question: str, statement: Mapping[str, Any] | None) -> Preview | None:
+    """Error by margin of the law that gave the answer; ``None`` where there is no margin or no statement."""
+    law = (statement or {}).get("mechanism_document")
+    if not isinstance(law, Mapping):
+        return None
+    sizes = law.get("levels")
+    options: dict[str, Any] = {"epsilon": law.get("epsilon"), "delta": law.get("delta", 0)}
+    options |= {"neighbours": law.get("neighbours", "substitution"), "n": _people(law)}
+    if sizes:
+        options |= {"level_sizes": {str(own): people for own, people in sizes}, "aim": law.get("aim")}
+    if law.get("public_groups"):
+        options["public_groups"] = True
+    for text in question_texts(question):
+        try:
+            made = preview(text, **options)
+        except OptimalDPError:
+            continue
+        return made if made.margins else None
+    return None
+
+
+def question_texts(asked: str) -> list[str]:
+    """The text that was asked, and its beginnings before each thing that a ledger adds: one of them is the question."""
+    return [asked, *(asked[: match.start()] for match in reversed(list(_SUFFIX.finditer(asked))))]
+
+
+def _people(law: Mapping[str, Any]) -> int | None:
+    people = law.get("people")
+    count = people.get("n") if isinstance(people, Mapping) else None
+    return count if isinstance(count, int) and count > 0 else None
+
 
 Location = str | os.PathLike[str]
 _FIRST = ("protected", "epsilon_means", "reliable")
@@ -38,30 +227,43 @@ def write_report(
 
     Reads the ledger or the documents and nothing else, and spends nothing.
     """
-    target = Path(output)
-    if target.suffix.lower() not in (".html", ".htm", ".pdf"):
-        raise InputError("output", str(output), "is not a name for a page", "end it in .html or .pdf")
-    if not target.parent.is_dir():
-        raise InputError("output", str(output), "names a folder that does not exist", "make the folder first")
-    page = _page(ledger, documents)
+    check_sources(ledger, documents)
+    target = _target(output, (".html", ".htm", ".pdf"))
+    page = report_html(ledger) if ledger is not None else documents_html(documents)
     if target.suffix.lower() == ".pdf":
         print_page(page, target)
         return target
+    return write_text(target, (".html", ".htm"), page)
+
+
+def write_text(output: Location, endings: Sequence[str], text: str) -> Path:
+    """Write *text* to a file whose name has one of the *endings*."""
+    target = _target(output, endings)
     try:
-        target.write_text(page, "utf-8")
+        target.write_text(text, "utf-8")
     except OSError as error:
         raise InputError("output", str(output), f"cannot be written ({error.strerror})", "check the folder") from None
     return target
 
 
-def _page(ledger: Ledger | Location | None, documents: Sequence[Release | Mapping[str, Any] | Location]) -> str:
+def _target(output: Location, endings: Sequence[str]) -> Path:
+    target = Path(output)
+    if target.suffix.lower() not in endings:
+        remedy = f"end it in {', '.join(endings[:-1])} or {endings[-1]}"
+        raise InputError("output", str(output), "does not name the kind of file that is written", remedy)
+    if not target.parent.is_dir():
+        raise InputError("output", str(output), "names a folder that does not exist", "make the folder first")
+    return target
+
+
+def check_sources(ledger: object, documents: Sequence[object]) -> None:
+    """Refuse a ledger together with documents, and neither of the two."""
     if ledger is not None and documents:
         rule = "goes with no documents: a ledger has its answers already"
         raise InputError("ledger", str(getattr(ledger, "location", ledger)), rule, "name the ledger or the documents")
     if ledger is None and not documents:
         remedy = "name a ledger, or files that release --json wrote"
         raise InputError("ledger", "--ledger", "is missing, and no documents are named", remedy)
-    return report_html(ledger) if ledger is not None else documents_html(documents)
 
 
 def report_html(ledger: Ledger | Location) -> str:
@@ -72,7 +274,7 @@ def report_html(ledger: Ledger | Location) -> str:
     answers = [from_record(record) for record in ledger.history()]
     opening = ledger.opening
     parts = [
-        _head(answers, "from the ledger alone", opening.unit, opening.neighbours.words),
+        _head(answers, "from the ledger alone", opening.unit, ledger.neighbours_words),
         _overview(answers),
         _budget(ledger),
         _one_by_one(answers),
@@ -85,7 +287,7 @@ def report_html(ledger: Ledger | Location) -> str:
 
 def documents_html(documents: Sequence[Release | Mapping[str, Any] | Location]) -> str:
     """The report on single releases, from their documents: each is examined again."""
-    read = [(one, source) for document in documents for one, source in _read(document)]
+    read = read_documents(documents)
     answers = [from_document(document, number, source) for number, (document, source) in enumerate(read, start=1)]
     people = {protected_by(document) for document, _ in read}
     unit, neighbours = people.pop() if len(people) == 1 else (None, "")
@@ -99,6 +301,11 @@ def documents_html(documents: Sequence[Release | Mapping[str, Any] | Location]) 
     ]
     title = f"Private answers about {', '.join(names)}" if names else "Private answers"
     return standing_alone(title, "".join(parts))
+
+
+def read_documents(documents: Sequence[Release | Mapping[str, Any] | Location]) -> list[tuple[Any, str]]:
+    """The releases in *documents*, each with the name of where it came from."""
+    return [one for document in documents for one in _read(document)]
 
 
 def _read(document: Release | Mapping[str, Any] | Location) -> list[tuple[Any, str]]:
@@ -171,13 +378,19 @@ def _together(levels: Sequence[ApproximateDP], *, alike: bool) -> str:
     """What several releases cost somebody who is in all of them: the plain sum, which holds whatever was asked."""
     shown = "<p>No ledger kept count: what else was asked of the same people is not in this report.</p>"
     if alike:
-        total = levels[0]
-        for one in levels[1:]:
-            total = approximate(total.epsilon + one.epsilon, min(total.delta + one.delta, Fraction(1)))
+        total = added_up(levels)
         cost = f"epsilon {total.epsilon}, delta {fraction_text(total.delta)}"
         sentence = f"For somebody who is in all of these tables these answers together cost at most {cost}."
         shown = f"<p>{html.escape(sentence)}</p>{_meaning_of_all(total)}{shown}"
     return f"<h2>What it cost</h2>{shown}"
+
+
+def added_up(levels: Sequence[ApproximateDP]) -> ApproximateDP:
+    """The plain sum of one or more levels."""
+    total = levels[0]
+    for one in levels[1:]:
+        total = approximate(total.epsilon + one.epsilon, min(total.delta + one.delta, Fraction(1)))
+    return total
 
 
 def _meaning_of_all(level: ApproximateDP) -> str:

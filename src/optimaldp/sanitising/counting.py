@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from optimaldp.questions.base import outside_last
-from optimaldp.sanitising.columns import Column
+from optimaldp.questions.columns import Column
 from optimaldp.tables import Condition, Counted, People, Tally, count_people, plan_counting
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from optimaldp.certify.findings import Certified
 from optimaldp.errors import HistogramError, NotCertifiedError
@@ -14,13 +15,15 @@ from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_no
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
+from optimaldp.histograms.remaps.choosing import Judge
 from optimaldp.histograms.remaps.naming import apply_remap
 from optimaldp.histograms.remaps.sparse import mapped_values
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import Column
 from optimaldp.sampling import BitSource
-from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.noisy import NoisyTable
+from optimaldp.sanitising.rows import generator, placed_codes, rows_error
 
 TableNoise = HistogramNoise | LaplaceNoise | SparseNoise
 _REMAPS = ("automatic", "projection", "empirical-bayes", "threshold")
@@ -42,6 +45,8 @@ class Drawn:
     """The public number of people."""
     error_interval: tuple[float, float] | None = None
     """Where the real sum of errors lies for about 19 tables in 20; ``None`` where that cannot be told."""
+    judge: Judge | None = None
+    """What the noisy table teaches about its cells; ``None`` where it is drawn sparsely."""
 
     @property
     def unplaced(self) -> int:
@@ -119,26 +124,44 @@ def map_back(
     prior: CountPrior | IndependentPrior | None = None,
 ) -> Drawn:
     """Counts of people from a noisy table, which is private already: this costs nothing and may be done again."""
-    import numpy as np
-
     if isinstance(noise, SparseNoise):
         return _sparsely(noisy, noise)
-    table, columns = noisy.dense, noisy.columns
+    table = noisy.dense
     public_total = noisy.neighbours is Neighbours.SUBSTITUTION
-    # With several columns whoever is left out follows the margins, which a projection would pull towards each other
-    # (100 × 100 cells, 10,000 people: the largest row came out 205 too low in the rows, and so only 26).
-    left_out = False if len(columns) > 1 else None
-    mapped = apply_remap(
-        remap, table, epsilon=noisy.epsilon, prior=prior, public_total=public_total, keep_total=left_out
-    )
-    occupied = np.flatnonzero(mapped.counts)
-    counts = dict(zip(occupied.tolist(), mapped.counts[occupied].tolist()))
     total = int(table.sum()) if public_total else None
+
+    # With several columns whoever is left out follows the margins, which any rule by single cells would pull towards each other
+    # (100 × 100 cells, 10,000 people: the largest row came out 205 too low in the rows, and so only 26).
+    def error_of_rows(judge: Judge, counts: Any) -> float:
+        missing = 0 if total is None else total - int(counts.sum())
+        if missing <= 0:
+            return judge.error(counts)
+        occupied = _occupied(counts)
+        return rows_error(judge, noisy, occupied, placed_codes(noisy, occupied, missing, generator(0)))[0]
+
+    mapped = apply_remap(
+        remap,
+        table,
+        epsilon=noisy.epsilon,
+        prior=prior,
+        public_total=public_total,
+        keep_total=False if len(noisy.columns) > 1 else None,
+        published=error_of_rows,
+    )
     bound = float(noise.expected_error())
     if total is not None:
         bound = min(bound, 2.0 * total)
     error = bound if mapped.expected_error is None else mapped.expected_error
-    return Drawn(noisy, counts, mapped.remap, mapped.reason, error, total, mapped.error_interval)
+    return Drawn(
+        noisy, _occupied(mapped.counts), mapped.remap, mapped.reason, error, total, mapped.error_interval, mapped.judge
+    )
+
+
+def _occupied(counts: Any) -> dict[int, int]:
+    import numpy as np
+
+    occupied = np.flatnonzero(counts)
+    return dict(zip(occupied.tolist(), counts[occupied].tolist()))
 
 
 def _sparsely(noisy: NoisyTable, noise: SparseNoise) -> Drawn:
@@ -150,7 +173,8 @@ def _sparsely(noisy: NoisyTable, noise: SparseNoise) -> Drawn:
         np.array(list(kept.values()), dtype=np.int64), return_inverse=True, return_counts=True
     )
     known = NoisyValues(values, times, hidden=noise.cells - len(kept), least=noise.least)
-    law = learn_cell_law(known, math.exp(-min(300.0, float(noise.epsilon))), people=max(1, int((values * times).sum())))
+    ratio = math.exp(-min(300.0, float(noise.epsilon)))
+    law = learn_cell_law(known, ratio, people=max(1, int((values * times).sum()))).law
     counts = mapped_values(law, known, total=None, keep_total=False)(places.reshape(-1))
     released = {cell: int(people) for cell, people in zip(kept, counts.tolist()) if people > 0}
     shown = counts > 0

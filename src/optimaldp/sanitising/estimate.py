@@ -14,8 +14,8 @@ from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import Column, read_columns
 from optimaldp.results import Result
-from optimaldp.sanitising.columns import Column, read_columns
 from optimaldp.sanitising.noisy import chosen_positions
 from optimaldp.sanitising.splitting import all_pairs, split_epsilon
 

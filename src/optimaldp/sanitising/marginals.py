@@ -12,7 +12,7 @@ from typing import Any
 
 from optimaldp.errors import MissingExtraError
 from optimaldp.extras import EXTRAS, requiring
-from optimaldp.sanitising.columns import Column
+from optimaldp.questions.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 
 _STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3 columns: 1 second)

@@ -11,8 +11,8 @@ from optimaldp.errors import HistogramError, QuestionError
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import Column
 from optimaldp.results import Result, html_bars
-from optimaldp.sanitising.columns import Column
 
 
 @dataclass(frozen=True, eq=False)

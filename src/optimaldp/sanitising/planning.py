@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.asking.ask import Ask
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify.findings import Certified
 from optimaldp.certify.noise import certify_noise
+from optimaldp.certify.promise import require_shares
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.histograms.independent import IndependentPrior
 from optimaldp.histograms.prior_text import write_prior
 from optimaldp.histograms.priors import CountPrior
+from optimaldp.privacy import approximate
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import Column, read_columns, settle_columns
 from optimaldp.questions.literals import check_among
-from optimaldp.sanitising.columns import Column, read_columns, settle_columns
 from optimaldp.sanitising.counting import check_table
 from optimaldp.sanitising.drawing import MOST_DENSE, TableNoise, check_sizes, noise_for, read_mapping
 from optimaldp.sanitising.marginals import require_mbi
@@ -43,6 +47,14 @@ class SanitisingPlan:
     noises: tuple[Certified[TableNoise], ...]
     among: str | None = None
     prior: CountPrior | IndependentPrior | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the cells of the source are read."""
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is treated as public, so that a record is only ever replaced by another that agrees in it."""
+        named = [None if self.people.part is None else self.people.part[0], self.people.levels]
+        return tuple(column for column in named if column is not None)
 
     @property
     def sizes(self) -> list[int]:
@@ -57,7 +69,7 @@ class SanitisingPlan:
         """What a ledger remembers: every column with its values, and all that changes the meaning."""
         columns = "; ".join(column.text for column in self.columns)
         named = [[column.name for column in table] for table in self.tables]
-        more = {
+        more: dict[str, object] = {
             "method": self.method if self.method == "joint" else named,
             "margins": named[1:] if self.method == "joint" and named[1:] else None,
             "remap": self.remap,
@@ -73,41 +85,23 @@ class SanitisingPlan:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user wrote; a ledger may still complete it."""
+    """What the user wrote: the columns and what is done with them, and in *ask* the level, the people and the reading."""
 
     columns: Any
-    bound: ApproximateDP
-    neighbours: Any
-    people: People
-    part: Any
-    marginals: Any
-    remap: str
+    ask: Ask
+    marginals: Any = None
+    remap: str = "automatic"
     among: str | None = None
     margins: Any = None
     prior: Any = None
 
-    def without_ledger(self) -> Asked:
-        if self.part is not None:
-            rule = "means nothing without a ledger that declares it"
-            raise QuestionError("part", str(self.part), rule, "ask without a part, or name the ledger")
-        return replace(self, neighbours=Neighbours(self.neighbours or Neighbours.SUBSTITUTION))
 
-    def with_ledger(self, book: Ledger) -> Asked:
-        """The ledger's own unit and neighbours where nothing else was said, and its part by column and value."""
-        relation = Neighbours(self.neighbours or book.opening.neighbours)
-        people = self.people if self.people.unit is not None else replace(self.people, unit=book.opening.unit)
-        if self.part is not None:
-            if relation is not Neighbours.SUBSTITUTION:
-                rule = "cannot be charged alone under add-remove: whether somebody is in it at all would show"
-                raise QuestionError("part", str(self.part), rule, "ask without a part")
-            known = book.part(self.part)
-            people = replace(people, part=(str(known.column), known.value))
-        return replace(self, neighbours=relation, people=people)
-
-
-def make_plan(opened: Source, asked: Asked) -> SanitisingPlan:
+def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> SanitisingPlan:
     """Settle everything public, and have the noise certified."""
-    people, bound, neighbours = asked.people, asked.bound, asked.neighbours
+    ask = asked.ask if book is None else asked.ask.completed(book)
+    ask = ask.described(opened.description)
+    people, neighbours = ask.people(), Neighbours(ask.neighbours or Neighbours.SUBSTITUTION)
+    bound = read_release_level(ask.epsilon, ask.delta)
     if bound.epsilon.is_zero:
         raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
     among = check_among(asked.among)
@@ -128,7 +122,10 @@ def make_plan(opened: Source, asked: Asked) -> SanitisingPlan:
         certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
         for size, share in zip(sizes, shares)
     )
-    plan = SanitisingPlan(settled, tables, shares, bound, neighbours, people, method, remap, noises, among, prior)
+    require_shares(bound.epsilon, [noise.mechanism.epsilon for noise in noises])
+    level = approximate(bound.epsilon)  # delta buys nothing here, so none is charged
+    made = (settled, tables, shares, level, neighbours, people, method, remap, noises, among, prior, ask.reading)
+    plan = SanitisingPlan(*made)
     for table in tables:
         check_table(opened, table, people, among)
     return plan

@@ -7,19 +7,23 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
-from optimaldp.asking.preparing import read_own_level, withhold_details
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.ask import Ask, takes_options
+from optimaldp.asking.corridor import Losses, Order, Ready, losses_of, opened_book, read_own_level, walk
+from optimaldp.asking.releasing import open_asked
+from optimaldp.certify.noise import certify_noise
+from optimaldp.certify.noise.table import require_table_draw
 from optimaldp.histograms.keeping import thinned
-from optimaldp.privacy import level as level_of
+from optimaldp.histograms.noise.sparse import SparseNoise
+from optimaldp.privacy import approximate
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.sampling import SystemBits
-from optimaldp.sanitising.columns import Column
+from optimaldp.questions.columns import Column
+from optimaldp.sampling import BitSource, SystemBits
 from optimaldp.sanitising.counting import count_table
-from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noisy_total
+from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noise_for, noisy_total
 from optimaldp.sanitising.marginals import fitted_codes
 from optimaldp.sanitising.noisy import NoisyTable
 from optimaldp.sanitising.planning import Asked, SanitisingPlan, make_plan
@@ -27,35 +31,48 @@ from optimaldp.sanitising.replaying import packed_release, too_large, unpacked_r
 from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised
 from optimaldp.sanitising.statements import statement_of
-from optimaldp.tables import Counted, People, Source, open_source
-from optimaldp.tables.tally import Option
+from optimaldp.tables import Counted, Source
 
 if TYPE_CHECKING:
+    from optimaldp.asking.ask import LevelLike
     from optimaldp.ledger import Ledger
+    from optimaldp.ledger.entry import Answer
+    from optimaldp.privacy import ApproximateDP
+
+_TRIED = Epsilon.read(1)  # the level at which the code that draws is examined
+_MOST_TRIED = 6  # columns of a table that it is examined on
 
 
+class TableOptions(TypedDict, total=False):
+    """What can be said of a sanitised table beside its columns, for readers of types: the fields of an ask without groups."""
+
+    epsilon: Required[LevelLike]
+    delta: LevelLike
+    neighbours: str | Neighbours | None
+    unit: str | None
+    reduce: str | Mapping[str, str] | None
+    reduce_order: str | None
+    where: str | None
+    levels: str | None
+    part: str | int | None
+    types: Mapping[str, str] | None
+    delimiter: str | None
+    encoding: str | None
+    description: str | os.PathLike[str] | None
+
+
+@takes_options("by", "groups", "public_groups", "groups_per_person", "aim")
 def sanitise(
     source: object,
     columns: Mapping[str, Any] | Sequence[str],
     *,
-    epsilon: object,
-    delta: object = 0,
-    neighbours: str | Neighbours | None = None,
-    unit: str | None = None,
-    reduce: str | None = None,
-    reduce_order: str | None = None,
-    where: str | None = None,
     among: str | None = None,
-    levels: str | None = None,
-    part: object = None,
     marginals: str | Sequence[Sequence[str]] | None = None,
     margins: str | Sequence[Sequence[str]] | None = None,
     remap: str = "automatic",
     prior: object = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
-    types: Mapping[str, str] | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    **options: Unpack[TableOptions],
 ) -> Sanitised:
     """A sanitised table of *columns*: rows of the same kind, which may be published.
 
@@ -80,31 +97,82 @@ def sanitise(
     >>> clean.rows, list(clean.to_frame())
     (1000, ['sex', 'age'])
     """
-    declared = None if types is None else dict(types)
-    opened = open_source(source, types=declared, delimiter=delimiter, encoding=encoding)
-    people = People(unit, reduce, reduce_order, where, None, levels)
-    bound = read_release_level(epsilon, delta)
-    asked = Asked(columns, bound, neighbours, people, part, marginals, remap, among, margins, prior)
-    if ledger is None:
-        plan = make_plan(opened, asked.without_ledger())
-        return _finish(plan, opened, withhold_details(lambda: _counted(opened, plan)))
-    return _on_ledger(opened, asked, ledger)
+    asked = Asked(columns, Ask("", **options), marginals, remap, among, margins, prior)
+    bits = SystemBits()  # first: a broken generator is refused before anything is read or spent
+    with opened_book(ledger) as book:
+        opened = open_asked(source, [asked.ask], book)
+        if book is not None:
+            book.note_description(None if opened.description is None else opened.description.hash)
+        plan = make_plan(opened, asked, book)
+        require_drawn(plan)
+        return walk(opened, [TableOrder(plan, opened)], book, bits)[0]
+
+
+@dataclass(frozen=True)
+class TableOrder(Order[Sanitised]):
+    """A sanitised table that is asked for, with everything public about it settled."""
+
+    plan: SanitisingPlan
+    opened: Source
+
+    @property
+    def asked(self) -> SanitisingPlan:
+        return self.plan
+
+    def count(self, opened: Source) -> list[Counted]:
+        return _counted(opened, self.plan)
+
+    def counted_levels(self, counted: list[Counted]) -> tuple[Epsilon, ...]:
+        return tuple(read_own_level(text) for text, _ in counted[0].by_level or ())
+
+    def prepare(self, counted: list[Counted], weightless: frozenset[Epsilon]) -> ReadyTable:
+        return ReadyTable(self, counted, weightless)
+
+    def restored(self, recorded: Answer, dataset: str | None) -> Sanitised | None:
+        """The table that the ledger kept; ``None`` where it was too large to be kept."""
+        plan, statement = self.plan, dict(recorded.statement or {})
+        leasts = [getattr(noise.mechanism, "least", 0) for noise in plan.noises]
+        kept = unpacked_release(statement.pop("kept", None), plan.tables, plan.levels, plan.neighbours, leasts)
+        if kept is None:
+            return None
+        noisy, codes, seed = kept
+        return _made(plan, self.opened, _mapped(plan, noisy), codes, seed, statement, recorded=True)
+
+    def to_record(self, made: Sanitised) -> tuple[object, object]:
+        kept = packed_release([one.noisy for one in made.tables], made.codes, made.seed)
+        return {"rows": made.rows, "unplaced": made.unplaced}, made.statement | {"kept": kept}
+
+    def warn_before(self, book: Ledger) -> None:
+        if too_large(self.plan.sizes, float(self.plan.level.epsilon)):
+            cells = f"a table of {sum(self.plan.sizes):,} cells is too large to be kept in the ledger"
+            warnings.warn(f"{cells}: save it, since asking for it again will be paid again.", stacklevel=4)
+
+
+@dataclass(frozen=True, repr=False)
+class ReadyTable(Ready[Sanitised]):
+    """A counted table, ready to be drawn. Private."""
+
+    order: TableOrder
+    counted: list[Counted]
+    weightless: frozenset[Epsilon]
+
+    @property
+    def spent(self) -> ApproximateDP:
+        return self.order.plan.level
+
+    @property
+    def losses(self) -> Losses:
+        return losses_of(self.order.counted_levels(self.counted), self.spent.epsilon, self.weightless)
+
+    def draw(self, source: BitSource, dataset: str | None) -> Sanitised:
+        plan = self.order.plan
+        drawn, codes, seed = _draw(plan, self.counted, self.weightless, source)
+        statement = statement_of(plan, drawn, codes, dataset, datetime.datetime.now(datetime.UTC))
+        return _made(plan, self.order.opened, drawn, codes, seed, statement)
 
 
 def _counted(opened: Source, plan: SanitisingPlan) -> list[Counted]:
     return [count_table(opened, table, plan.people, plan.among) for table in plan.tables]
-
-
-def _finish(
-    plan: SanitisingPlan,
-    opened: Source,
-    counted: list[Counted],
-    dataset: str | None = None,
-    unasked: frozenset[Epsilon] = frozenset(),
-) -> Sanitised:
-    drawn, codes, seed = withhold_details(lambda: _draw(plan, counted, unasked))
-    statement = statement_of(plan, drawn, dataset, datetime.datetime.now(datetime.UTC))
-    return _made(plan, opened, drawn, codes, seed, statement)
 
 
 def _made(
@@ -122,18 +190,61 @@ def _made(
 
 
 def _draw(
-    plan: SanitisingPlan, counted: list[Counted], unasked: frozenset[Epsilon]
+    plan: SanitisingPlan, counted: list[Counted], unasked: frozenset[Epsilon], bits: BitSource
 ) -> tuple[tuple[Drawn, ...], Any, int]:
-    bits = SystemBits()
-    noisy = [
-        draw_table(_cells(one, table, plan, unasked), table, noise, bits)
-        for one, table, noise in zip(counted, plan.tables, plan.noises)
-    ]
+    noisy = noisy_tables(plan, counted, unasked, bits)
     drawn, seed = _mapped(plan, noisy), bits.take(128)
     if plan.method == "joint":
-        return drawn, placed_codes(drawn[0], generator(seed), drawn[1:]), seed
+        joint, beside = drawn[0], [one.noisy for one in drawn[1:]]
+        return drawn, placed_codes(joint.noisy, joint.counts, joint.unplaced, generator(seed), beside), seed
     people = drawn[0].total
     return drawn, fitted_codes(plan.columns, drawn, noisy_total(drawn) if people is None else people), seed
+
+
+def noisy_tables(
+    plan: SanitisingPlan, counted: Sequence[Counted], unasked: frozenset[Epsilon], bits: BitSource
+) -> list[NoisyTable]:
+    """Everything between the counts and the noisy tables: the referee runs this very function on made-up people."""
+    return [
+        draw_table(_cells(one, table, plan, unasked, bits), table, noise, bits)
+        for one, table, noise in zip(counted, plan.tables, plan.noises)
+    ]
+
+
+def require_drawn(plan: SanitisingPlan) -> None:
+    """Have the code that draws examined: on tables of the same kind with few values, with bits that are written down."""
+    small = tuple(_few_values(table) for table in plan.tables)
+    if any(isinstance(noise.mechanism, SparseNoise) for noise in plan.noises):
+        small = small[1:]  # how a table is drawn sparsely has a referee of its own
+    if not small:
+        return
+    tried = replace(plan, tables=small, level=approximate(_TRIED))
+    sizes, shares = tried.sizes, tried.shares(_TRIED)
+    noises = tuple(
+        certify_noise(noise_for(size, share, plan.neighbours), cells=size, epsilon=share, neighbours=plan.neighbours)
+        for size, share in zip(sizes, shares)
+    )
+    tried = replace(tried, levels=shares, noises=noises)
+    recipes = [noise.mechanism.recipe for noise in noises if not isinstance(noise.mechanism, SparseNoise)]
+
+    def draw(people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource) -> list[Any]:
+        counted = []
+        for table in small:
+            shape, cells = tuple(column.size for column in table), dict[int, int]()
+            for own in people.values():
+                for cell, number in own.items():
+                    cells[cell] = cells.get(cell, 0) + number
+            groups = tuple((text, dict(own)) for text, own in people.items()) if by_level else None
+            counted.append(Counted(cells, shape, groups))
+        return [one.dense.tolist() for one in noisy_tables(tried, counted, frozenset(), bits)]
+
+    require_table_draw(draw, recipes, _TRIED, plan.neighbours)
+
+
+def _few_values(table: Sequence[Column]) -> tuple[Column, ...]:
+    """The same columns with so few values that the noise of all cells is made of few bits."""
+    few = 2 if len(table) <= 2 else 1
+    return tuple(replace(column.first(few), closed=False) for column in table[:_MOST_TRIED])
 
 
 def _mapped(plan: SanitisingPlan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:
@@ -149,7 +260,7 @@ def _mapped(plan: SanitisingPlan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, .
 
 
 def _cells(
-    counted: Counted, columns: Sequence[Column], plan: SanitisingPlan, unasked: frozenset[Epsilon]
+    counted: Counted, columns: Sequence[Column], plan: SanitisingPlan, unasked: frozenset[Epsilon], bits: BitSource
 ) -> dict[int, int]:
     """True cells of the table as it is released: closed columns have no cell for everybody else."""
     if counted.by_level is None:
@@ -157,7 +268,7 @@ def _cells(
     last = math.prod(counted.shape) - 1 if plan.neighbours is Neighbours.SUBSTITUTION else None
     place = plan.tables.index(tuple(columns))
     groups = [(_own_level(read_own_level(text), plan, place, unasked), cells) for text, cells in counted.by_level]
-    return thinned(groups, plan.levels[place], everybody_else=last)
+    return thinned(groups, plan.levels[place], everybody_else=last, source=bits)
 
 
 def _own_level(own: Epsilon, plan: SanitisingPlan, place: int, unasked: frozenset[Epsilon]) -> Epsilon:
@@ -186,74 +297,3 @@ def _without_closed(cells: Mapping[int, int], shape: Sequence[int], columns: Seq
     for cell, people in zip(np.ravel_multi_index(inside, [c.size for c in columns]).tolist(), cells.values()):
         merged[cell] = merged.get(cell, 0) + people
     return merged
-
-
-def _on_ledger(opened: Source, asked: Asked, ledger: Ledger | str | os.PathLike[str]) -> Sanitised:
-    from optimaldp.ledger import Ledger, open_ledger
-
-    if isinstance(ledger, Ledger):
-        return _spend_and_draw(opened, asked.with_ledger(ledger), ledger)
-    with open_ledger(ledger) as book:
-        return _spend_and_draw(opened, asked.with_ledger(book), book)
-
-
-def _spend_and_draw(opened: Source, asked: Asked, book: Ledger) -> Sanitised:
-    """Spend first, then draw: a crash may lose budget, never privacy. No delta is spent: none is used."""
-    plan = make_plan(opened, asked)
-    people, version = plan.people, opened.version()
-    part = None if people.part is None else people.part[1]
-    level = level_of(plan.level.epsilon)
-    known = _recorded(book, plan, opened, version, part)
-    if known is not None:
-        return known
-    if too_large(plan.sizes, float(plan.level.epsilon)):
-        cells = f"a table of {sum(plan.sizes):,} cells is too large to be kept in the ledger"
-        warnings.warn(f"{cells}: save it, since asking for it again will be paid again.", stacklevel=4)
-    charged: dict[str, Any] = {"question": plan.text, "level": level, "levels": people.levels}
-    charged |= {"neighbours": plan.neighbours, "unit": people.unit, "part": part}
-    book.require(**charged)
-    counted = withhold_details(lambda: _counted(opened, plan))
-    personal = withhold_details(lambda: _personal_costs(book, plan, counted[0], part))
-    unasked = frozenset(own for own, cost in (personal or {}).items() if cost.epsilon.is_zero)
-    reservation = book.reserve(**charged, data_version=version, personal=personal)
-    made = _finish(plan, opened, counted, book.opening.dataset, unasked)
-    kept = packed_release([one.noisy for one in made.tables], made.codes, made.seed)
-    reservation.record({"rows": made.rows, "unplaced": made.unplaced}, made.statement | {"kept": kept})
-    return made
-
-
-def kept_statement(
-    book: Ledger, plan: SanitisingPlan, version: str | None, part: Option | None
-) -> dict[str, Any] | None:
-    """What the ledger keeps of the same table of unchanged data, rows included; ``None`` where it would be paid."""
-    same = book.opening.neighbours is plan.neighbours and book.opening.unit == plan.people.unit
-    entry = book.answered(plan.text, level_of(plan.level.epsilon), version, part=part) if same and version else None
-    return None if entry is None or not (entry.statement or {}).get("kept") else dict(entry.statement or {})
-
-
-def _recorded(
-    book: Ledger, plan: SanitisingPlan, opened: Source, version: str | None, part: Option | None
-) -> Sanitised | None:
-    """The table that the ledger already holds for the same columns, level, people and data: it costs nothing."""
-    statement = kept_statement(book, plan, version, part)
-    if statement is None:
-        return None
-    leasts = [getattr(noise.mechanism, "least", 0) for noise in plan.noises]
-    kept = unpacked_release(statement.pop("kept", None), plan.tables, plan.levels, plan.neighbours, leasts)
-    if kept is None:
-        return None
-    noisy, codes, seed = kept
-    return _made(plan, opened, _mapped(plan, noisy), codes, seed, statement, recorded=True)
-
-
-def _personal_costs(
-    book: Ledger, plan: SanitisingPlan, counted: Counted, part: Option | None
-) -> dict[Epsilon, Any] | None:
-    """What the people of each level lose: nothing where their own budget is used up, since they are not asked any more."""
-    column = plan.people.levels
-    if counted.by_level is None or column is None:
-        return None
-    own = [read_own_level(text) for text, _ in counted.by_level]
-    askable = book.askable(column, own, level=level_of(plan.level.epsilon), part=part)
-    costs = {one: level_of(min(one, plan.level.epsilon)) for one in own}
-    return costs | {one: level_of(ZERO) for one, may in askable.items() if not may}

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.sanitising.columns import Column
+from optimaldp.questions.columns import Column
 from optimaldp.sanitising.noisy import NoisyTable
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from optimaldp.plots import style
 from optimaldp.plots.histograms import draw_margin
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.questions.columns import Column
 from optimaldp.results import Result
-from optimaldp.sanitising.columns import Column
 from optimaldp.sanitising.drawing import Drawn
 from optimaldp.sanitising.noisy import Margin
 from optimaldp.sanitising.rows import frame_columns, generator

@@ -10,7 +10,7 @@ from itertools import combinations
 from optimaldp.errors import QuestionError
 from optimaldp.privacy.balls import lower, precision
 from optimaldp.privacy.epsilon import ZERO, Epsilon
-from optimaldp.sanitising.columns import Column
+from optimaldp.questions.columns import Column
 
 _SHARE_UNITS = 10**9  # a share of epsilon is rounded down to this fraction of it
 _JOINT_SHARE = Fraction(3, 4)  # of epsilon for a joint table that is drawn sparsely; its margins share the rest

@@ -21,8 +21,7 @@ from optimaldp.studio.gate import UPLOAD, BodyTooLargeError, Gate, refusal, too_
 from optimaldp.studio.openapi import openapi_document
 from optimaldp.studio.pages import API_PAGE, PAGES, Page, asset, page_html
 from optimaldp.studio.pool import Pool, WorkerLostError
-from optimaldp.studio.settings import SPENDING, TABLE_CALLS, Settings
-from optimaldp.studio.uploads import FileTooLargeError, discard, received
+from optimaldp.studio.settings import SPENDING, TABLE_CALLS, FileTooLargeError, Settings, discard, received
 
 # Every file that is served, by name: no path from a request ever reaches the file system.
 ASSETS = {

@@ -8,10 +8,35 @@ from importlib import import_module
 from typing import Any
 
 from optimaldp.documents.json_text import json_text, read_json_text
-from optimaldp.errors import InputError
+from optimaldp.errors import InputError, LedgerError, MissingExtraError, OptimalDPError, ReleaseError
 from optimaldp.studio.desk import Desk
-from optimaldp.studio.errors import describe
 from optimaldp.studio.settings import TABLE_CALLS
+
+# One shape for every error that leaves the studio.
+
+
+def error_document(kind: str, message: str, *, field: str | None = None, remedy: str | None = None) -> dict[str, Any]:
+    """``{"error": {"kind", "message", "field", "remedy"}}``, everywhere.
+
+    >>> error_document("Timeout", "took longer than 30 s")["error"]["kind"]
+    'Timeout'
+    """
+    return {"error": {"kind": kind, "message": message, "field": field, "remedy": remedy}}
+
+
+def describe(error: Exception) -> tuple[int, dict[str, Any]]:
+    """The status and document of an exception. Of an unforeseen one only the kind is told: its words might hold data."""
+    kind = type(error).__name__
+    if isinstance(error, InputError):
+        return 400, error_document(kind, str(error), field=error.field, remedy=error.remedy or None)
+    if isinstance(error, (LedgerError, MissingExtraError)):  # a refused spend is one of them
+        return 409, error_document(kind, str(error))
+    if isinstance(error, OptimalDPError) and not isinstance(error, ReleaseError):
+        return 400, error_document(kind, str(error))
+    if isinstance(error, ReleaseError):
+        return 500, error_document(kind, str(error))
+    return 500, error_document("InternalError", f"an unforeseen {kind} stopped the work; its words are withheld")
+
 
 Call = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -60,9 +85,9 @@ _PUBLIC = {
     "preview": "exploring",
     "epsilon": "exploring",
     "universe": "exploring",
-    "design": "designing",
-    "leakage": "channelling",
-    "optimal": "channelling",
+    "design": "research",
+    "leakage": "research",
+    "optimal": "research",
     "estimate": "exploring",
 }
 """The calls that need no table, by the module that answers them."""

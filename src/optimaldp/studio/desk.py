@@ -8,16 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.asking.ask import FIELDS, from_json, meaning_of
 from optimaldp.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
+    from optimaldp.asking.ask import Ask
     from optimaldp.asking.request import Request
     from optimaldp.asking.session import OpenTable
     from optimaldp.ledger import Charge
     from optimaldp.tables import Source
     from optimaldp.tables.schema import ColumnType
 
-OPTIONS = ("where", "reduce", "reduce_order", "by", "groups", "public_groups", "levels", "aim", "part")
+OPTIONS = tuple(name for name in FIELDS if name not in ("question", "epsilon") and not meaning_of(name).of_table)
+"""What a question may say here; what is said of the table, the ledger remembers."""
 _NO_DATA = (
     "choose a file on the Release page, or start it with optimaldp studio --data survey.csv --ledger survey.ledger"
 )
@@ -35,7 +38,9 @@ class Desk:
         folder: str | None = None,
         name: str | None = None,
         number: int = 0,
+        description: str | None = None,
     ) -> None:
+        self._description = description
         self.data, self._location, self.kept, self.number = data, ledger, kept, number
         self.folder = None if folder is None else Path(folder)
         self.name = name
@@ -59,10 +64,9 @@ class Desk:
         open_ledger(str(self._location), budget=budget, dataset=dataset, neighbours=neighbours, unit=unit).close()
 
     def source(self) -> Source:
-        from optimaldp.tables import open_source
+        from optimaldp.asking.releasing import open_read
 
-        types = self.table.types if self.is_open else None
-        return open_source(self._required(), types=None if types is None else dict(types))
+        return open_read(self._required(), **(self.table.reading if self.is_open else {}))
 
     def words(self, source: Source) -> str:
         """What the table is, in public words."""
@@ -76,7 +80,7 @@ class Desk:
             data = self._required()
             if not self.is_open:
                 raise InputError("data", self.name, "is not opened yet", _NO_LEDGER)
-            self._opened = open_table(data, ledger=self._location)
+            self._opened = open_table(data, ledger=self._location, description=self._description)
         return self._opened
 
     def close(self) -> None:
@@ -84,13 +88,16 @@ class Desk:
         if self._opened is not None:
             self._opened.close()
 
+    def ask(self, fields: Mapping[str, Any]) -> Ask:
+        """What a form says, as it was written, of this table."""
+        return from_json(dict(fields) | dict(self.table.reading), remedy="correct the field", keys=False)
+
     def checked(self, fields: Mapping[str, Any], source: Source) -> Request:
         """The request, its conditions and columns checked against the schema; listed options filled in."""
-        from optimaldp.asking.checking import check_request
+        from optimaldp.asking.checking import check_ask
         from optimaldp.tables import plan_counting
 
-        asked = {name: fields[name] for name in ("epsilon", "delta", *OPTIONS) if name in fields}
-        request = check_request(fields["question"], ledger=self.table.ledger, data=source, **asked)
+        request = check_ask(self.ask(fields), ledger=self.table.ledger, data=source)
         plan_counting(source, request.tally, request.people)
         column = getattr(request.question, "column", None)
         listed = source.schema[column].options if column is not None and request.question.answers is None else None
@@ -98,8 +105,9 @@ class Desk:
 
     def is_recorded(self, request: Request, version: str | None) -> bool:
         """Whether the ledger holds the answer, so that asking again costs nothing."""
-        part = None if request.people.part is None else request.people.part[1]
-        return self.table.ledger.answered(request.text, request.level, version, part=part) is not None
+        from optimaldp.asking.corridor import charge_of
+
+        return self.table.ledger.answered_charge(charge_of(request, data_version=version)) is not None
 
     def refused(self, charges: Sequence[Charge]) -> str | None:
         """Why the budget does not cover these together; ``None`` if it does."""
@@ -116,7 +124,7 @@ class Desk:
         return {
             "kept": self.kept,
             "dataset": opening.dataset,
-            "neighbours": opening.neighbours.words,
+            "neighbours": table.ledger.neighbours_words,
             "unit": opening.unit,
             "parts": [str(part) for part in opening.parts],
             "limited": not opening.budget.unlimited,
@@ -130,14 +138,6 @@ class Desk:
         if self.data is None:
             raise InputError("data", None, "was not given to this studio", _NO_DATA)
         return self.data
-
-
-def charge_of(request: Request) -> Charge:
-    """What a release of this request will cost, as far as that is known before data is read."""
-    from optimaldp.ledger import Charge
-
-    part = None if request.people.part is None else request.people.part[1]
-    return Charge(question=request.text, level=request.level, part=part, levels=request.people.levels)
 
 
 def column_document(name: str, kind: ColumnType) -> dict[str, Any]:

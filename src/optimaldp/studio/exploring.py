@@ -2,40 +2,198 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
+from itertools import product
 from typing import Any
 
 import optimaldp as odp
-from optimaldp.asking.checking import check_request
-from optimaldp.asking.inside_groups import setting_inside
+from optimaldp.asking.ask import FIELDS, READING_FIELDS, from_json
+from optimaldp.asking.checking import check_ask
 from optimaldp.asking.preview_result import Preview
-from optimaldp.asking.previewing import preview_of
-from optimaldp.asking.request import Request
+from optimaldp.asking.previewing import preview_of, read_level_sizes
+from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import epsilon_means, percent_up
 from optimaldp.errors import InputError, NoMarginError
-from optimaldp.laws.setting import Setting
-from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.laws.setting import Setting, Table
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.questions.base import Question
+from optimaldp.questions.kinds.compare import Compare
 from optimaldp.questions.kinds.threshold import Threshold
+from optimaldp.questions.kinds.winner import Winner
 from optimaldp.questions.sheets import sheets as question_sheets
 from optimaldp.studio.calls import read_fields
-from optimaldp.studio.universe import boundary_view, level_sizes, small_view
+
+# Pictures of where a dataset can stand: all datasets of a few people, or the chains towards the boundary.
+
+
+MOST_DATASETS = 128  # a larger universe is a blot on the screen
+_CHAIN = 8  # steps of a chain that are drawn
+_VALUES = "abcdefghijklmnopqrstuvwxyz"
+
+Groups = tuple[tuple[Epsilon, ...], tuple[int, ...]]
+BarRow = dict[str, float]
+
+
+def level_sizes(request: Request, sizes: Mapping[str, int] | None) -> Groups | None:
+    """People's own levels in rising order with how many people have each; nobody's is above the level of the request."""
+    if sizes is None:
+        return None
+    read = read_level_sizes(sizes, request.level.epsilon)
+    return tuple(own for own, _ in read), tuple(people for _, people in read)
+
+
+def small_view(request: Request, n: object, groups: Groups | None) -> dict[str, Any] | None:
+    """Every dataset of *n* people with what would be answered, or ``None`` if there are too many of them."""
+    question, level, neighbours = request.question, request.level, request.neighbours
+    if request.groups is not None:
+        return None
+    persons = sum(groups[1]) if groups else n
+    if not isinstance(persons, int) or persons < 1 or neighbours is not Neighbours.SUBSTITUTION:
+        return None
+    values = kinds(question)
+    if not values or persons > 12 or len(values) ** persons > MOST_DATASETS:
+        return None
+    if groups is not None:
+        return _personal_view(question, groups) if isinstance(question, Threshold) else None
+    rows = {name: _position(question, level, neighbours, name, values) for name in _names(values, persons)}
+    return _document(question, values, persons, rows)
+
+
+def kinds(question: Question) -> str:
+    """One letter for each way in which a person can count: y and n, or a, b, c … for options and bins; none if too many."""
+    if isinstance(question, Threshold) and question.among is None:
+        return "yn"
+    if not isinstance(question, (Compare, Winner)) or question.answers is None or question.among is not None:
+        return ""
+    size = len(question.answers)
+    return _VALUES[:size] if size <= len(_VALUES) else ""
+
+
+def _names(values: str, persons: int) -> Iterator[str]:
+    return map("".join, product(values, repeat=persons))
+
+
+def _position(
+    question: Question, level: ApproximateDP, neighbours: Neighbours, name: str, values: str
+) -> dict[str, Any]:
+    counts = tuple(name.count(value) for value in values)
+    return _of_counts(question, level, neighbours, counts)
+
+
+@cache
+def _of_counts(
+    question: Question, level: ApproximateDP, neighbours: Neighbours, counts: tuple[int, ...]
+) -> dict[str, Any]:
+    """The row that a release would sample from at these made-up counts."""
+    with precision(96):
+        mechanism = question.mechanism(Setting(level, neighbours, sum(counts)))
+        law = mechanism.law(Table({cell: people for cell, people in enumerate(counts) if people}))
+        row = [float(p) if isinstance(p, Fraction) else float(p.mid()) for p in law.probabilities()]
+    answers = question.answers or ()
+    moves = question.flips(question.read_counts(counts), neighbours)
+    distance = None if moves == float("inf") else int(moves) - 1
+    return {
+        "row": dict(zip(answers, row)),
+        "truth": answers[question.truth(question.read_counts(counts))],
+        "distance": distance,
+    }
+
+
+def _document(question: Question, values: str, persons: int, rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    names = list(rows)
+    edges = [[name, other] for name in names for other in _neighbours(name, values) if name < other]
+    paths = {} if isinstance(question, Winner) else _towards_boundary(rows, values)
+    return {
+        "kind": "datasets",
+        "words": f"all {len(names)} datasets of {persons} people; each edge changes one person's value",
+        "answers": list(question.answers or ()),
+        "points": _layout(names, values),
+        "edges": edges,
+        "vertices": rows,
+        "towards": paths,
+    }
+
+
+def _neighbours(name: str, values: str) -> Iterator[str]:
+    for i, own in enumerate(name):
+        yield from (name[:i] + other + name[i + 1 :] for other in values if other != own)
+
+
+def _towards_boundary(rows: dict[str, dict[str, Any]], values: str) -> dict[str, str]:
+    """For each dataset inside its region the next one on a shortest path to the boundary: where its bound comes from."""
+    towards: dict[str, str] = {}
+    for name, own in rows.items():
+        if own["distance"]:
+            nearer = (own["truth"], own["distance"] - 1)
+            steps = (o for o in _neighbours(name, values) if (rows[o]["truth"], rows[o]["distance"]) == nearer)
+            towards[name] = next(steps)
+    return towards
+
+
+def _layout(names: list[str], values: str) -> dict[str, list[float]]:
+    """Layers by the number of people with the first value; each layer from top to bottom."""
+    layers: dict[int, list[str]] = {}
+    for name in names:
+        layers.setdefault(name.count(values[0]), []).append(name)
+    across = max(1, len(layers) - 1)
+    return {
+        name: [1 - layer / across, (i + 0.5) / len(inside)]
+        for layer, inside in layers.items()
+        for i, name in enumerate(inside)
+    }
+
+
+def _personal_view(question: Threshold, groups: Groups) -> dict[str, Any] | None:
+    """The whole graph when every person has a level: the fair design, and who limits whom."""
+    levels = [own for own, persons in zip(*groups) for _ in range(persons)]
+    graph = odp.graphs.values(2, len(levels), levels=levels, names=["y", "n"])
+
+    def truth(name: str) -> str:
+        return "yes" if question.truth((name.count("y"), name.count("n"), 0)) == 0 else "no"
+
+    if len({truth(name) for name in graph.names}) < 2:
+        return None
+    designed = odp.design(graph, truth, answers=["yes", "no"])
+    assert designed.mechanism is not None
+    assert designed.certificate is not None
+    settling = designed.certificate.proof.settling
+    assert settling is not None
+    tree = settling.source.tolist()
+    rows = {
+        name: {
+            "row": {a: float(p) for a, p in designed.mechanism[name].items()},
+            "truth": truth(name),
+            "distance": None,
+        }
+        for name in graph.names
+    }
+    document = _document(question, "yn", len(levels), rows)
+    marks = ", ".join(f"{persons} with ε = {own}" for own, persons in zip(*groups))
+    towards = {graph.names[v]: graph.names[u] for v, u in enumerate(tree) if u >= 0}
+    return document | {"towards": towards, "words": f"{document['words']}; in order {marks}"}
+
+
+def boundary_view(request: Request, n: object) -> dict[str, Any]:
+    """One chain for each answer, by the distance from the boundary; the heads are joined where regions touch."""
+    most = min(_CHAIN, max(1, n // 2)) if isinstance(n, int) and n > 0 else _CHAIN
+    made = preview_of(request, margins=range(1, most + 1))
+    answers = list(request.question.answers or ())
+    shown = answers[:6]
+    right = [1 - error for error in made.series[0][1]]
+    return {
+        "kind": "boundary",
+        "words": "the boundary graph: one chain for each answer, by the distance from the boundary (0: one person decides)",
+        "answers": shown,
+        "more": max(0, len(answers) - len(shown)),
+        "chains": dict.fromkeys(shown, right),
+    }
+
 
 _ASKED = ("question", "epsilon")
-_OF_REQUEST = (
-    "delta",
-    "neighbours",
-    "unit",
-    "reduce",
-    "reduce_order",
-    "where",
-    "by",
-    "groups",
-    "public_groups",
-    "aim",
-)
+_OF_REQUEST = tuple(name for name in FIELDS if name not in (*_ASKED, "levels", "part", *READING_FIELDS))
 _WITH = ("n", "level_sizes", *_OF_REQUEST)
 
 
@@ -64,7 +222,7 @@ def without_margin(request: Request, n: object) -> dict[str, Any]:
     return {
         "question": str(request.question),
         "level": str(request.level),
-        "neighbours_words": request.neighbours.words,
+        "neighbours_words": request.neighbours_words(),
         "error": None,
         "sentences": [mechanism.reliability()],
         "notes": list(request.notes()),
@@ -79,7 +237,7 @@ def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
     return document | {
         "error": document["error"] if made.margins else None,
         "level": str(made.level),
-        "neighbours_words": made.neighbours.words,
+        "neighbours_words": request.neighbours_words(),
         "answers": list(request.question.answers or ()),
         "sentences": made.sentences(),
         "attacker": attacker(made.level),
@@ -90,8 +248,8 @@ def shown_preview(request: Request, made: Preview) -> dict[str, Any]:
 def _read(fields: Mapping[str, Any]) -> tuple[Request, Mapping[str, int] | None]:
     """The request, and how many people have each level of their own."""
     sizes = level_sizes_of(fields.get("level_sizes"))
-    options = {name: fields[name] for name in _OF_REQUEST if name in fields}
-    return check_request(fields["question"], epsilon=fields["epsilon"], **options, personal=sizes is not None), sizes
+    ask = from_json(fields, remedy="correct the field", keys=False)
+    return check_ask(ask, personal=sizes is not None), sizes
 
 
 def level_sizes_of(sizes: object) -> Mapping[str, int] | None:
@@ -103,8 +261,8 @@ def level_sizes_of(sizes: object) -> Mapping[str, int] | None:
 
 def estimate(body: Mapping[str, Any]) -> dict[str, Any]:
     """What sanitising these columns would be off, from public numbers alone."""
+    from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate as estimated
-    from optimaldp.sanitising.columns import read_columns
     from optimaldp.sanitising.splitting import read_marginals
 
     fields = read_fields(body, ("columns", "epsilon"), ("n", "neighbours", "marginals"))
@@ -141,7 +299,7 @@ def attacker(bound: ApproximateDP) -> dict[str, Any]:
     Under (epsilon, delta) an even chance rises at most to ``(e^epsilon + delta) / (e^epsilon + 1)``: half of one plus the largest
     distance in total variation between neighbours, ``(e^epsilon - 1 + 2 delta) / (e^epsilon + 1)``.
 
-    >>> from optimaldp.asking.promise import read_release_level
+    >>> from optimaldp.asking.request import read_release_level
     >>> attacker(read_release_level("ln(3)"))["after"]
     0.75
     """

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from optimaldp.studio.errors import error_document
+from optimaldp.studio.calls import error_document
 from optimaldp.studio.settings import MOST_BYTES, MOST_UPLOADED, SPENDING, Settings
 
 COOKIE = "optimaldp-studio"

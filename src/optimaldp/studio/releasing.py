@@ -5,17 +5,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.errors import InputError, NoMarginError
+from optimaldp.asking.ask import FIELDS, from_json
+from optimaldp.asking.cautions import cautions
+from optimaldp.asking.corridor import charge_of
+from optimaldp.asking.plans import Plan, parse_plan
+from optimaldp.asking.releasing import release_each
+from optimaldp.errors import InputError, NoMarginError, TableError
+from optimaldp.ledger import Budget, Charge
+from optimaldp.ledger.budget import UNLIMITED
+from optimaldp.privacy import Epsilon
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.columns import read_columns
+from optimaldp.sanitising import estimate
+from optimaldp.sanitising import sanitise as sanitised_table
+from optimaldp.sanitising.planning import Asked, make_plan
+from optimaldp.sanitising.releasing import TableOrder
+from optimaldp.sanitising.splitting import read_marginals
 from optimaldp.studio.calls import read_fields
-from optimaldp.studio.desk import OPTIONS, Desk, capital, charge_of, column_document
-from optimaldp.studio.keeping import kept_tables
+from optimaldp.studio.desk import OPTIONS, Desk, capital, column_document
 
 if TYPE_CHECKING:
     from optimaldp.asking.request import Request
     from optimaldp.asking.result import Release
+
+
+# Sanitise: a whole table of the same kind, which may be published. What it would be off is told before anything is spent.
+
+
+# Sanitised tables of this session: kept in the studio's own folder until they are downloaded, and gone with it.
+
+
+@contextlib.contextmanager
+def room_for_table(folder: Path | None) -> Iterator[Path]:
+    """A file for rows that are still to be drawn; it goes again if nothing comes into it."""
+    if folder is None or not folder.is_dir():
+        raise TableError("folder", str(folder), "is not there to keep the rows", "start the studio again")
+    path = _own_file(folder)
+    try:
+        yield path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _own_file(folder: Path) -> Path:
+    for number in count(1):
+        path = folder / f"clean-{number}.csv"
+        try:  # several processes may keep tables at once: a name is taken by making its file
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError("there is always a next number")
+
+
+def kept_tables(folder: Path | None) -> list[dict[str, Any]]:
+    """What was kept, the last one first, in public words."""
+    if folder is None:
+        return []
+    statements = sorted(folder.glob("clean-*.csv.json"), key=number_of, reverse=True)
+    return [_line(path) for path in statements]
+
+
+def number_of(path: Path) -> int:
+    """The number under which a table is downloaded."""
+    return int(path.name.split(".")[0].removeprefix("clean-"))
+
+
+def _line(path: Path) -> dict[str, Any]:
+    said = json.loads(path.read_text("utf-8"))
+    columns = [column["name"] for column in said["columns"]]
+    return {"number": number_of(path), "columns": columns, "epsilon": said["epsilon"], "time": said["time"]}
+
+
+_OPTIONS = ("where", "reduce", "reduce_order", "levels", "part", "marginals")
+_MOST_BARS = 40  # a longer column is downloaded, not drawn
+
+
+def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a sanitised table of these columns would be off, and whether the budget covers it. Reads no row, spends nothing."""
+    fields = read_fields(body, ("columns", "epsilon"), ("n", *_OPTIONS))
+    ledger, source = desk.table.ledger, desk.source()
+    said = {name: value for name, value in fields.items() if name in FIELDS} | {"question": ""}
+    asked = Asked(fields["columns"], from_json(said, remedy="correct the field", keys=False), fields.get("marginals"))
+    plan = make_plan(source, asked, ledger)
+    tables = None if "marginals" not in fields else read_marginals(fields["marginals"], plan.columns)
+    shown = estimate(
+        {column.name: column for column in plan.columns},
+        epsilon=fields["epsilon"],
+        n=fields.get("n"),
+        neighbours=plan.neighbours,
+        marginals=tables,
+    )
+    if TableOrder(plan, source).replayed(ledger, source.version()) is not None:
+        price = {"covered": True, "recorded": True, "words": "This table was made before: asking again costs nothing."}
+    else:
+        refused = desk.refused([charge_of(plan)])
+        price = {"covered": refused is None, "recorded": False, "words": refused or f"It costs {plan.level}."}
+    return {
+        "estimate": shown.to_document(),
+        "method": plan.method,
+        "price": price,
+        "ledger": desk.book(),
+    }
+
+
+def sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Spend, draw, record, and keep the rows for their download."""
+    fields = read_fields(body, ("columns", "epsilon", "confirm"), ("labels", *_OPTIONS))
+    require_confirmed(fields)
+    labels = fields.pop("labels", False) is True
+    table = desk.table
+    columns = {column.name: column for column in read_columns(fields.pop("columns"))}
+    with room_for_table(desk.folder) as path:  # before anything is spent
+        made = sanitised_table(table.source, columns, **fields, ledger=table.ledger, **table.reading)
+        made.save(path, labels=labels)
+    return {
+        "number": number_of(path),
+        "rows": made.rows,
+        "recorded": made.recorded,
+        "statement": made.to_document(),
+        "margins": {column.name: _margin(made, column) for column in made.columns},
+        "made": kept_tables(desk.folder),
+        "ledger": desk.book(),
+    }
+
+
+def _margin(made: Any, column: Any) -> dict[str, int] | None:
+    """People by one column's values, as the sanitised table has them."""
+    if column.size > _MOST_BARS or made.tables[0].noisy.dense is None:
+        return None
+    counts = made.margin(column.name).counts.tolist()
+    return {"(no value)" if label is None else label: count for label, count in zip(column.labels, counts)}
+
 
 _CSV_WORDS = (
     "The first line names the columns and is public. Cells are text until a question says how they are read; nothing is guessed "
@@ -44,8 +175,6 @@ def settled(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def open(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """Say who is one person in a file that was given to the page, and what may be spent on it."""
-    from optimaldp.ledger import Budget
-    from optimaldp.ledger.budget import UNLIMITED
 
     fields = read_fields(body, (), ("unit", "neighbours", "budget", "budget_delta"))
     delta = fields.get("budget_delta", 0)
@@ -56,14 +185,13 @@ def open(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a question can be asked of this table and paid, and its preview. Reads no row and spends nothing."""
-    from optimaldp.asking.cautions import cautions
 
     fields = read_fields(body, ("question", "epsilon"), ("delta", "n", "level_sizes", *OPTIONS))
     source = desk.source()
     request = desk.checked(fields, source)
     return {
         "preview": preview_document(request, fields.get("n"), fields.get("level_sizes")),
-        "people": f"{capital(request.protected())}; neighbours: {request.neighbours.words}.",
+        "people": f"{capital(request.protected())}; neighbours: {request.neighbours_words()}.",
         "cautions": list(cautions(request, source.schema, fields.get("n"))),
         "price": _price(desk, request, source.version()),
         "ledger": desk.book(),
@@ -125,3 +253,99 @@ def preview_document(request: Request, n: Any, sizes: Any = None) -> dict[str, A
         return shown_preview(request, preview_of(request, n=n, level_sizes=level_sizes_of(sizes)))
     except NoMarginError:
         return without_margin(request, n)
+
+
+# Several questions at once: priced together, charged together or not at all, and kept as a plan file.
+
+
+MOST_QUESTIONS = 100
+
+
+def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What several questions cost together, and whether the budget covers them. Reads no row and spends nothing."""
+    asked = _questions(read_fields(body, ("questions",)))
+    source = desk.source()
+    version = source.version()
+    shown: list[dict[str, Any]] = []
+    charges: list[Charge] = []
+    texts: set[str] = set()
+    epsilon, delta = Epsilon.read(0), Fraction(0)
+    for fields in asked:
+        try:
+            request = desk.checked(fields, source)
+        except InputError as error:
+            shown.append({"question": str(fields["question"]), "error": str(error)})
+            continue
+        recorded = desk.is_recorded(request, version)
+        line: dict[str, Any] = {"question": request.text, "level": str(request.level), "recorded": recorded}
+        if request.text in texts:
+            line["error"] = "This question is in the list twice: take one of them out."
+        texts.add(request.text)
+        shown.append(line | {"cautions": list(cautions(request, source.schema))})
+        if not recorded:
+            charges.append(charge_of(request))
+            epsilon, delta = epsilon + request.level.epsilon, delta + request.level.delta
+    broken = sum("error" in line for line in shown)
+    refused = desk.refused(charges) if charges and not broken else None
+    sentence = refused or _cost_words(epsilon, delta, len(charges), len(shown))
+    if broken:
+        sentence = "One of the questions cannot be asked." if broken == 1 else f"{broken} questions cannot be asked."
+    price = {"covered": not broken and refused is None, "recorded": not charges, "words": sentence}
+    return {"questions": shown, "price": price, "epsilon": str(epsilon), "ledger": desk.book()}
+
+
+def _cost_words(epsilon: Epsilon, delta: Fraction, fresh: int, all_of_them: int) -> str:
+    if not fresh:
+        return "All of them were answered before: asking again costs nothing."
+    cost = f"epsilon {epsilon}" + (f", delta {fraction_text(delta)}" if delta else "")
+    known = all_of_them - fresh
+    return f"Together they cost {cost}." + (f" {known} of them were answered before and cost nothing." if known else "")
+
+
+def release_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Spend for all questions together or for none, then sample, then record."""
+    fields = read_fields(body, ("questions", "confirm"))
+    require_confirmed(fields)
+    table = desk.table
+    made = release_each(table.source, [desk.ask(one) for one in _questions(fields)], ledger=table.ledger)
+    return {"answers": [answer_document(one) for one in made], "ledger": desk.book()}
+
+
+def read_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The questions of a plan file; who is one person must be as the ledger has it. No path in it is looked at."""
+    text = read_fields(body, ("plan",))["plan"]
+    if not isinstance(text, str):
+        raise InputError("plan", text, "is not the text of a plan file", "give the file's text")
+    plan, opening = parse_plan(text), desk.table.ledger.opening
+    own = {"unit": opening.unit, "neighbours": str(opening.neighbours)}
+    for name, here in own.items():
+        wanted = getattr(plan, name)
+        if wanted is not None and wanted != here:
+            remedy = "change the plan, or open the table with a ledger that says the same"
+            raise InputError("plan", wanted, f"is not the {name} of this ledger, which is {here}", remedy)
+    questions = [{"question": one["text"]} | {k: v for k, v in one.items() if k != "text"} for one in plan.questions]
+    sentence = f"The plan names {plan.source}; its questions are asked of the table that is open here."
+    return {"questions": questions, "words": sentence}
+
+
+def write_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The questions as a plan file, for ``optimaldp preview --plan`` and ``optimaldp release --plan``."""
+    asked = _questions(read_fields(body, ("questions",)))
+    opening = desk.table.ledger.opening
+    named = [{"text": one["question"]} | {k: v for k, v in one.items() if k != "question"} for one in asked]
+    source = desk.name or str(desk.data)
+    plan = Plan(source, tuple(named), unit=opening.unit, neighbours=str(opening.neighbours))
+    return {"plan": plan.to_toml()}
+
+
+def _questions(fields: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    listed = fields["questions"]
+    if not isinstance(listed, list) or not 1 <= len(listed) <= MOST_QUESTIONS:
+        remedy = "put at least one question into it"
+        raise InputError("questions", "the list", f"does not hold 1 to {MOST_QUESTIONS} questions", remedy)
+    read = []
+    for number, one in enumerate(listed, 1):
+        if not isinstance(one, dict):
+            raise InputError("questions", f"number {number}", "is not an object with question and epsilon")
+        read.append(read_fields(one, ("question", "epsilon"), ("delta", *OPTIONS)))
+    return read

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimaldp.asking.ask import Ask
 from optimaldp.errors import InputError, MissingExtraError, TableError
 from optimaldp.studio.settings import Settings
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Budget
+    from optimaldp.tables import Description
 
 PORT = 8600
 
@@ -56,30 +58,51 @@ def prepared(
     neighbours: str | None = None,
     unit: str | None = None,
     host: str = "127.0.0.1",
+    **reading: Any,
 ) -> Iterator[Settings]:
-    """Settings whose ledger exists. Without one named, a record of this session without a limit, which ends with it."""
+    """Settings whose ledger exists. Without one named, a record of this session without a limit, which ends with it.
+
+    *reading* (types, delimiter, encoding, description) says how the cells are read: the ledger remembers it.
+    """
     from optimaldp.ledger import open_ledger
     from optimaldp.ledger.budget import UNLIMITED
     from optimaldp.ledger.opening import ledger_exists
 
     if data is None:
-        for name, value in {"ledger": ledger, "budget": budget, "neighbours": neighbours, "unit": unit}.items():
+        said = {"ledger": ledger, "budget": budget, "neighbours": neighbours, "unit": unit, **reading}
+        for name, value in said.items():
             if value is not None:
                 remedy = "add --data survey.csv; for a file that is chosen in the page it is said there"
                 raise InputError(name, str(value), "was given without a table", remedy)
         yield Settings(host=host)
         return
     _check_path(data)
+    description = reading.pop("description", None)
+    told = told_by(data, description)
     agreed: dict[str, Any] = {"neighbours": neighbours} | ({} if unit is None else {"unit": unit})
+    settings = {name: value for name, value in reading.items() if value is not None}
+    if told is not None:
+        ask = Ask("", 0, neighbours=neighbours, unit=unit).described(told)
+        agreed = {"neighbours": ask.neighbours} | ({"unit": ask.unit} if told.says_person else {})
+        settings |= {"description": told.hash}
+    agreed["settings"] = settings or None
     if ledger is not None:
         named = None if budget is None or ledger_exists(ledger) else Path(ledger).stem
         open_ledger(ledger, budget=budget, dataset=named, **agreed).close()
-        yield Settings(data, ledger, host=host)
+        yield Settings(data, ledger, host=host, description=description)
         return
     with tempfile.TemporaryDirectory(prefix="optimaldp-studio-") as folder:
         record = str(Path(folder) / "session.ledger")
         open_ledger(record, budget=UNLIMITED, dataset="this session", **agreed).close()
-        yield Settings(data, record, kept=False, host=host)
+        yield Settings(data, record, kept=False, host=host, description=description)
+
+
+def told_by(data: str, description: str | None) -> Description | None:
+    """The description of a table: named beside it, or in its place."""
+    from optimaldp.tables.description import is_description, read_description
+
+    path = description or (data if is_description(data) else None)
+    return None if path is None else read_description(path)
 
 
 def _check_path(data: str) -> None:

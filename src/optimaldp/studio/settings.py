@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import secrets
-from dataclasses import asdict, dataclass, field
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass, field, replace
 from ipaddress import ip_address
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 MOST_BYTES = 5_000_000  # a larger request is refused
 MOST_UPLOADED = 200_000_000  # a larger file is named on the command line
@@ -18,12 +24,12 @@ TABLE_CALLS = {
     "check": "releasing",
     "release": "releasing",
     "report": "releasing",
-    "check_plan": "plans",
-    "release_plan": "plans",
-    "read_plan": "plans",
-    "write_plan": "plans",
-    "check_sanitise": "sanitising",
-    "sanitise": "sanitising",
+    "check_plan": "releasing",
+    "release_plan": "releasing",
+    "read_plan": "releasing",
+    "write_plan": "releasing",
+    "check_sanitise": "releasing",
+    "sanitise": "releasing",
 }
 """The calls behind which there is data, by the module of the studio that answers them."""
 SPENDING = ("release", "release_plan", "sanitise")
@@ -45,6 +51,8 @@ class Settings:
     host: str = "127.0.0.1"
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     most_seconds: float = MOST_SECONDS
+    description: str | None = None
+    """The description of the table, where it was named beside it."""
 
     @property
     def is_local(self) -> bool:
@@ -63,7 +71,7 @@ class Settings:
 
     def at_work(self, folder: str) -> AtWork:
         """What the workers start with; *folder* is private to this studio and ends with it."""
-        return AtWork(self.data, self.ledger, self.kept, folder)
+        return AtWork(self.data, self.ledger, self.kept, folder, description=self.description)
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,60 @@ class AtWork:
     """What the person called the file that was given to the page."""
     number: int = 0
     """Counts the tables: a page that still shows another one is told."""
+    description: str | None = None
 
     def to_document(self) -> dict[str, Any]:
         return asdict(self)
+
+
+# Files that are given to the page: kept in a folder of this studio alone, and removed when it ends.
+#
+# **Guarantee.** The name that a browser sends never becomes a path: of it only an ending is kept, and the rest is shown as text.
+
+
+_ENDING = re.compile(r"(\.[a-z0-9]{1,7}){1,2}$")
+_LONGEST_NAME = 80
+
+
+class FileTooLargeError(Exception):
+    """More came than a page may send."""
+
+
+def shown_name(sent: str) -> str:
+    """What the person called the file: its last part, without control characters, and not too long.
+
+    >>> shown_name("..%2F..%2Fetc%2Fpeople.csv"), shown_name("%00")
+    ('people.csv', 'file')
+    """
+    name = PurePosixPath(unquote(sent).replace("\\", "/")).name
+    readable = "".join(letter for letter in name if letter.isprintable())
+    return readable[-_LONGEST_NAME:] or "file"
+
+
+async def received(
+    content: AsyncIterator[bytes], sent_name: str, before: AtWork, *, most: int = MOST_UPLOADED
+) -> AtWork:
+    """Store a file in a new private folder, with a ledger of its own to come; what the workers then start with."""
+    name = shown_name(sent_name)
+    ending = _ENDING.search(name.lower())
+    folder = Path(tempfile.mkdtemp(prefix="table-", dir=before.folder))
+    path = folder / f"table{ending[0] if ending else ''}"
+    size = 0
+    try:
+        with path.open("xb") as file:
+            async for chunk in content:
+                size += len(chunk)
+                if size > most:
+                    raise FileTooLargeError
+                file.write(chunk)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    ledger = str(folder / "session.ledger")
+    return replace(before, data=str(path), ledger=ledger, kept=False, name=name, number=before.number + 1)
+
+
+def discard(table: AtWork) -> None:
+    """Remove a file that was given to the page, with its record; nothing that was named on the command line."""
+    if table.name is not None and table.data is not None:
+        shutil.rmtree(Path(table.data).parent, ignore_errors=True)

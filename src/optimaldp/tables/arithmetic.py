@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import Kind
+from optimaldp.tables.canonical import Kind
+from optimaldp.tables.sql import SqlTable, Value
 from optimaldp.tables.terms import Term, number_term, read_as
 
 # Doubles beyond these are NULL (or 0) in arithmetic: some engines raise an error on overflow and underflow, others do not.
@@ -27,11 +27,11 @@ def cut(term: Term) -> Term:
     if term.literal is not None or (term.largest <= HUGE and term.smallest >= TINY):
         return term
 
-    def build(table: object) -> Any:
-        write = writer(table)
+    def build(table: SqlTable) -> Value:
+        write = table.dialect
         value = term.build(table)
         size = value.abs()
-        return write.cases((size < TINY, write.literal(0.0, "float64")), (size <= HUGE, value))
+        return write.cases((size < TINY, 0.0), (size <= HUGE, value))
 
     return replace(term, build=build, largest=HUGE, smallest=TINY)
 
@@ -41,7 +41,7 @@ def plus(left: Term, right: Term, text: str, *, minus: bool = False) -> Term:
     combine: Callable[[Any, Any], Any] = (lambda a, b: a - b) if minus else (lambda a, b: a + b)
     largest = left.largest + right.largest
     if _whole(left, right) and largest < _FITS:
-        return _combined("whole", combine, long(left), long(right), text, largest, 1.0)
+        return _combined("whole", combine, left, right, text, largest, 1.0)
     left, right = _safe(left, right, largest, 1.0)
     # The difference of two unequal doubles is at least a unit in the last place of the smaller bound.
     smallest = min(left.smallest, right.smallest) * 1e-17
@@ -52,7 +52,7 @@ def times(left: Term, right: Term, text: str) -> Term:
     """Product: exact for whole numbers that fit, else of doubles."""
     largest, smallest = left.largest * right.largest, left.smallest * right.smallest
     if _whole(left, right) and largest < _FITS:
-        return _combined("whole", lambda a, b: a * b, long(left), long(right), text, largest, 1.0)
+        return _combined("whole", lambda a, b: a * b, left, right, text, largest, 1.0)
     left, right = _safe(left, right, largest, smallest)
     bounds = left.largest * right.largest, left.smallest * right.smallest
     return _combined("real", lambda a, b: a * b, left, right, text, *bounds)
@@ -80,7 +80,7 @@ def remainder(left: Term, right: Term, text: str) -> Term:
     # A divisor of -1 overflows on the smallest number; the remainder does not depend on the divisor's sign.
     divisor = number_term(abs(right.literal), right.text)
     size = max(1.0, float(divisor.literal))
-    return _combined("whole", lambda a, b: a % b, long(left), divisor, text, size, 1.0)
+    return _combined("whole", lambda a, b: a % b, left, divisor, text, size, 1.0)
 
 
 _MODULO = "write for example: number % 2 = 0"
@@ -90,8 +90,8 @@ def _whole_part(term: Term) -> Term:
     """The doubles that are whole numbers; NULL for the others, so that a missing value in a column of whole numbers (which some
     libraries then store as doubles) changes nothing for the rest."""
 
-    def build(table: object) -> Any:
-        write = writer(table)
+    def build(table: SqlTable) -> Value:
+        write = table.dialect
         value = term.build(table)
         small = write.cases((value.abs() < _WHOLE_DOUBLE, value))
         near = small.cast("int64")
@@ -103,13 +103,13 @@ def _whole_part(term: Term) -> Term:
 def negated(term: Term, text: str) -> Term:
     if term.literal is not None:
         return number_term(-term.literal, text)
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
+    safe = term if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
     return replace(safe, text=text, build=lambda table: -safe.build(table))
 
 
 def size_of(term: Term, text: str) -> Term:
     """The absolute value."""
-    safe = long(term) if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
+    safe = term if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
     return replace(safe, text=text, literal=None, build=lambda table: safe.build(table).abs())
 
 
@@ -120,8 +120,8 @@ def rounded(term: Term, digits: int, text: str) -> Term:
     scale = 10.0**digits
     safe = cut(term)
 
-    def build(table: object) -> Any:
-        write = writer(table)
+    def build(table: SqlTable) -> Value:
+        write = table.dialect
         value = safe.build(table)
         size = value.abs() * scale
         near = (size + 0.5).floor().cast("float64") / scale
@@ -130,13 +130,6 @@ def rounded(term: Term, digits: int, text: str) -> Term:
         return write.cases((value < 0, -result), else_=result)
 
     return Term("real", build, text, safe.largest + 1, 1 / scale)
-
-
-def long(term: Term) -> Term:
-    """The same whole number with 64 bits, so that the engine's narrower types cannot overflow."""
-    if term.literal is not None:
-        return term
-    return replace(term, build=lambda table: term.build(table).cast("int64"))
 
 
 def _whole(*terms: Term) -> bool:

@@ -1,29 +1,34 @@
-"""Arrow datasets and Parquet files, made safe for the engine: no value of one row decides whether a query fails.
+"""Arrow tables and datasets, and Parquet files, made safe for the engine: no value of one row decides whether a query fails.
 
 The engine counts time in microseconds and fails on a point in time that does not fit; it fails on text that is not UTF-8. Here
-such a value is NULL for its own record.
+such a value is missing for its own record. Dictionaries are decoded first and then made safe like any other column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.csv_arrays import decoded
-from optimaldp.tables.engines import configured, embedded, forgives_bad_text
-from optimaldp.tables.source import Rows, Source, fed_table, without_engine_message, wrap
+from optimaldp.tables.canonical import LONGEST_CELL, Stored
+from optimaldp.tables.engines import FED, DuckdbEngine, duckdb_columns, embedded, forgives_bad_text
+from optimaldp.tables.schema import OPEN, ColumnType
+from optimaldp.tables.source import Source, source_of, without_engine_message
+from optimaldp.tables.sql import SqlTable
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import version_of
 
 _PER_UNIT = {"s": 10**6, "ms": 10**3}
 _US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
+_FOLDER = re.compile(r"[^=]+=.*")
 
 
 def open_parquet(paths: list[str], label: str, *, delimiter: str | None = None, encoding: str | None = None) -> Source:
-    """Parquet files as one table. They say themselves what a CSV must be told."""
+    """Parquet files as one table. They say themselves what a CSV must be told; folder names such as ``region=1`` are text."""
     if delimiter is not None or encoding is not None:
         field = "encoding" if delimiter is None else "delimiter"
         raise TableError(field, delimiter or encoding, "can be said of CSV files only", "leave it out")
@@ -33,25 +38,61 @@ def open_parquet(paths: list[str], label: str, *, delimiter: str | None = None, 
 
     remedy = "check that every file is Parquet and that all have the same columns"
     dataset = without_engine_message(label, "opened", lambda: _dataset(paths), remedy=remedy)
+    folders = dict.fromkeys(_folders(paths[0]), OPEN)
     # By the schema alone: what the engine reads by itself without failing on any value, and quicker.
-    if has_unsafe_times(dataset.schema) or not forgives_bad_text():
-        return open_dataset(dataset, label, version=version)
-    exactly = [_unpatterned(path) for path in paths]
-    return wrap(
+    if any(_is_unsafe(field.type) for field in dataset.schema) or not forgives_bad_text():
+        return open_dataset(dataset, label, version=version, columns=folders)
+
+    def opened() -> Source:
+        exactly = ", ".join("'" + _unpatterned(path).replace("'", "''") + "'" for path in paths)
+        hive = str(bool(folders)).upper()
         # Statistics of a file leave NaN out: believing them, the engine would fail on a row that has one, or pass over it.
-        lambda: embedded().read_parquet(exactly, utf8_validation="replace", can_have_nan=True),
-        label,
-        version=version,
-        options={},
-        remedy=remedy,
-    )
+        options = (
+            f"hive_partitioning = {hive}, hive_types_autocast = FALSE, utf8_validation = 'replace', can_have_nan = TRUE"
+        )
+        relation = f"read_parquet([{exactly}], {options})"
+        with embedded() as own:
+            return source_of(
+                relation, duckdb_columns(own, relation), DuckdbEngine(), label, version=version, columns=folders
+            )
+
+    return without_engine_message(label, "opened", opened, remedy=remedy)
 
 
 def _dataset(paths: list[str]) -> Any:
-    """The files as an Arrow dataset."""
+    """The files as an Arrow dataset, refused unless all have the same columns of the same types."""
+    import pyarrow as pa
     import pyarrow.dataset as datasets
+    import pyarrow.parquet as parquet
 
-    return datasets.dataset(paths, format="parquet", partitioning="hive")
+    first = parquet.read_schema(paths[0])
+    folders = _folders(paths[0])
+    for path in paths[1:]:
+        _check_alike(first, parquet.read_schema(path), paths[0], path)
+        if list(_folders(path)) != list(folders):
+            rule = f"lies in folders of other names than {paths[0]}"
+            raise TableError("data", path, rule, "files that are read as one table have the same columns")
+    twice = set(folders) & set(first.names)
+    if twice:
+        raise TableError("data", paths[0], f"has a column and a folder of the name {min(twice)}", "rename the folder")
+    parting = datasets.partitioning(pa.schema([(name, pa.string()) for name in folders]), flavor="hive")
+    return datasets.dataset(paths, format="parquet", partitioning=parting if folders else None)
+
+
+def _check_alike(first: Any, other: Any, path: str, other_path: str) -> None:
+    if first.names != other.names:
+        rule = f"has other columns than {path}"
+        raise TableError("data", other_path, rule, "files that are read as one table have the same columns")
+    for one, two in zip(first, other):
+        if one.type != two.type:
+            rule = f"has a column {one.name} of type {two.type}, which is of type {one.type} in {path}"
+            raise TableError("data", other_path, rule, "write all files with the same types")
+
+
+def _folders(path: str) -> dict[str, str]:
+    """The names and values that folders such as ``region=1`` say."""
+    parts = os.path.dirname(path).split(os.sep)
+    return dict(part.split("=", 1) for part in parts if _FOLDER.fullmatch(part))
 
 
 def _unpatterned(path: str) -> str:
@@ -59,28 +100,57 @@ def _unpatterned(path: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
 
 
-def open_dataset(dataset: Any, label: str, options: dict[str, tuple[Option, ...]] | None = None, **more: Any) -> Source:
+def open_dataset(
+    dataset: Any,
+    label: str,
+    *,
+    options: Mapping[str, tuple[Option, ...]] | None = None,
+    columns: Mapping[str, ColumnType] | None = None,
+    version: Any = lambda: None,
+) -> Source:
     """An Arrow dataset that is streamed into the engine."""
-    schema = safe_schema(dataset.schema)
-    return wrap(lambda: fed_table(schema), label, options=options or {}, feed=DatasetFeed(dataset), **more)
+    stored = [_stored(field, (options or {}).get(field.name)) for field in dataset.schema]
+    names = [f"r{place}" for place in range(len(stored))]
+    made = source_of(FED, stored, DuckdbEngine(), label, version=version, columns=columns, raw_names=names)
+    places = {name: place for place, name in enumerate(made.schema.names)}
+    engine = DuckdbEngine(fill=DatasetFeed(dataset, places).fill)
+    return Source(made.table, made.schema, label, engine, version)
 
 
-def has_unsafe_times(schema: Any) -> bool:
-    """Whether the engine could fail on a point in time of an Arrow schema: any that is not in microseconds."""
-    return any(_is_unsafe(field.type) for field in schema)
+def _stored(field: Any, options: tuple[Option, ...] | None) -> Stored:
+    return Stored(field.name, _word(field.type), not field.nullable, options)
+
+
+def _word(dtype: Any) -> str:
+    """An Arrow type in our words; its own name where no question can use it."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(dtype):
+        return _word(dtype.value_type)
+    if types.is_boolean(dtype):
+        return "boolean"
+    if types.is_integer(dtype) or types.is_float32(dtype) or types.is_float64(dtype):
+        return {"float": "float32", "double": "float64"}.get(str(dtype), str(dtype))
+    if types.is_float16(dtype):
+        return "float32"
+    if types.is_decimal(dtype) and dtype.bit_width <= 128:
+        return "decimal"
+    if _is_text(dtype) or types.is_null(dtype):
+        return "string"
+    if types.is_date(dtype):
+        return "date"
+    if types.is_timestamp(dtype):
+        return "timestamp" if dtype.tz is None else "timestamptz"
+    return str(dtype)
 
 
 def _is_unsafe(dtype: Any) -> bool:
+    """Whether the engine could fail on a value: points in time that are not in microseconds, days that are not days."""
     import pyarrow.types as types
 
-    return bool(types.is_timestamp(dtype) and dtype.unit != _US)
-
-
-def safe_schema(schema: Any) -> Any:
-    """The same columns, with time in microseconds."""
-    import pyarrow as pa
-
-    return pa.schema([pa.field(field.name, _safe_type(field.type)) for field in schema])
+    if types.is_dictionary(dtype):
+        return _is_unsafe(dtype.value_type)
+    return bool(types.is_timestamp(dtype) and dtype.unit != _US) or types.is_date64(dtype)
 
 
 def _safe_type(dtype: Any) -> Any:
@@ -91,68 +161,63 @@ def _safe_type(dtype: Any) -> Any:
         return _safe_type(dtype.value_type)
     if types.is_float16(dtype):
         return pa.float32()
-    return pa.timestamp(_US, tz=dtype.tz) if _is_unsafe(dtype) else dtype
+    if types.is_null(dtype):
+        return pa.string()
+    if types.is_date64(dtype):
+        return pa.date32()
+    return pa.timestamp(_US, tz=dtype.tz) if types.is_timestamp(dtype) else dtype
 
 
 @dataclass(frozen=True)
 class DatasetFeed:
-    """An Arrow dataset, streamed with its times and texts made safe."""
+    """An Arrow dataset, streamed with its times and texts made safe. Columns are called r and their place."""
 
     dataset: Any
+    places: Mapping[str, int]
 
-    def fetch(self, table: Any, expression: Any) -> Rows:
-        import duckdb
-        import ibis.expr.operations as ops
+    def fill(self, connection: Any, query: SqlTable) -> None:
+        wanted = [place for name, place in self.places.items() if name in query.needs]
+        connection.register(FED, self.reader(wanted or [0]))
 
-        connection, node = table.get_backend(), expression.op()
-        wanted = dict.fromkeys(field.name for field in node.find(ops.Field) if isinstance(field.rel, ops.DatabaseTable))
-        with configured(duckdb.connect()) as own:
-            _register_functions(connection, node, own)
-            own.register(node.find_topmost(ops.DatabaseTable)[0].name, self.reader(tuple(wanted)))
-            return list(own.execute(connection.compile(expression)).fetchall())
-
-    def reader(self, wanted: Sequence[str]) -> Any:
+    def reader(self, wanted: Sequence[int]) -> Any:
         import pyarrow as pa
 
-        names = list(wanted) or self.dataset.schema.names[:1]
-        schema = safe_schema(pa.schema([self.dataset.schema.field(name) for name in names]))
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, names))
+        fields = [self.dataset.schema.field(place) for place in wanted]
+        types = [_safe_type(field.type) for field in fields]
+        schema = pa.schema([(f"r{place}", dtype) for place, dtype in zip(wanted, types)])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema, [field.name for field in fields]))
 
     def _batches(self, schema: object, names: list[str]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in self.dataset.scanner(columns=names).to_batches():
-            columns = [_safe(column) for column in batch.columns]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _register_functions(connection: Any, node: Any, own: Any) -> None:
-    """Make our own functions known to another connection, as Ibis does for its own."""
-    import ibis.expr.operations as ops
-    from ibis.expr.operations.udf import InputType
-
-    for function in node.find(ops.ScalarUDF):
-        if function.__input_type__ is InputType.PYARROW:
-            connection._register_pyarrow_udf(function)(own)
+            yield pa.RecordBatch.from_arrays([_safe(column) for column in batch.columns], schema=schema)
 
 
 def _safe(column: Any) -> Any:
     import pyarrow.types as types
 
-    if types.is_float16(column.type):
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_float16(column.type) or types.is_null(column.type):
         return column.cast(_safe_type(column.type))
     return safe_text(safe_times(column))
 
 
 def safe_text(column: Any) -> Any:
-    """A column of text with NULL where the bytes are none; other columns as they are."""
+    """A column of text without a value where the bytes are no text or too many; other columns as they are."""
     import pyarrow as pa
-    import pyarrow.types as types
+    import pyarrow.compute as pc
 
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    from optimaldp.tables.csv_lines import decoded  # with numpy
+
     if not _is_text(column.type):
         return column
+    if (column.nbytes or 0) > LONGEST_CELL:
+        binary = column.cast(pa.large_binary())
+        short = pc.less_equal(pc.binary_length(binary), LONGEST_CELL)
+        kept = pc.if_else(short, binary, pa.scalar(None, pa.large_binary())).cast(pa.binary())
+        return decoded(kept, "utf-8").cast(column.type)
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -167,12 +232,18 @@ def _is_text(dtype: object) -> bool:
 
 
 def safe_times(column: Any) -> Any:
-    """A column with time in microseconds; NULL beyond the engine's range. Other columns as they are."""
+    """A column with time in microseconds; no value beyond the engine's range. Other columns as they are."""
     import pyarrow as pa
     import pyarrow.compute as pc
+    import pyarrow.types as types
 
     if not _is_unsafe(column.type):
         return column
+    if types.is_date64(column.type):
+        number, limit = column.cast(pa.int64()), 2**31 * 1000
+        fits = pc.and_(pc.less_equal(number, limit * 1000), pc.greater_equal(number, -limit * 1000))
+        safe = pc.if_else(fits, number, pa.scalar(None, pa.int64()))
+        return pc.floor(pc.divide(safe.cast(pa.float64()), 86_400_000.0)).cast(pa.int32()).cast(pa.date32())
     if column.type.unit == "ns":
         return column.cast(_safe_type(column.type), safe=False)  # cut to microseconds; every one of them fits
     factor = _PER_UNIT[column.type.unit]

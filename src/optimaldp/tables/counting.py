@@ -9,12 +9,13 @@ from operator import and_
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.engines import writer
+from optimaldp.tables.engines import Rows
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import CountingPlan, plan_counting
 from optimaldp.tables.readings import nested_too_deeply
-from optimaldp.tables.reducing import Reduced, first_row_each, one_row_each
-from optimaldp.tables.source import Source, fetch, without_engine_message
+from optimaldp.tables.reducing import busiest_groups, one_row_each
+from optimaldp.tables.source import Source, without_engine_message
+from optimaldp.tables.sql import SqlTable, Value
 from optimaldp.tables.tally import Counted, KeyTally, People, Tally
 
 MOST_LEVELS = 1000  # a levels column has a few values; a column of names given by mistake must not be fetched
@@ -28,7 +29,7 @@ def count_people(source: object, tally: Tally | KeyTally, people: People | None 
 
     **Guarantee.** Every person is in exactly one cell, whatever the data, so one person changes at most two counts by one each.
     Questions are checked before anything is read; errors after that hold no cell and no count, and no row decides whether
-    there is one.
+    there is one. (With *groups_per_person* a person is in up to that many cells.)
 
     >>> import pyarrow
     >>> from optimaldp.tables.tally import Condition
@@ -48,59 +49,63 @@ def count_checked(opened: Source, plan: CountingPlan) -> Counted:
         query = None
     if query is None:
         raise nested_too_deeply("question")
-    run = fetch if opened.feed is None else opened.feed.fetch
-    rows = without_engine_message(opened.label, "counted", lambda: run(opened.table, query))
+    rows = without_engine_message(opened.label, "counted", lambda: opened.engine.run(query))
     if plan.key is not None:
         return Counted({}, (), keys={key: int(people) for key, people in rows})
-    grouped: dict[Any, dict[int, int]] = {}
-    total: dict[int, int] = {}
+    grouped = _by_cell(rows, plan)
+    total: dict[int, list[int]] = {}
+    for cells in grouped.values():
+        for cell, numbers in cells.items():
+            total[cell] = [a + b for a, b in zip(numbers, total.get(cell, [0] * len(numbers)))]
+    counts = dict(sorted((cell, numbers[0]) for cell, numbers in total.items()))
+    sums = {cell: tuple(numbers[1:]) for cell, numbers in sorted(total.items())} if plan.totals else {}
+    if plan.levels is None:
+        return Counted(counts, plan.shape, None, plan.options, totals=sums)
+    levels = _named_levels(grouped, plan.levels)
+    by_level = tuple((name, {cell: numbers[0] for cell, numbers in cells.items()}) for name, cells in levels)
+    sums_by_level = tuple(
+        (name, {cell: tuple(numbers[1:]) for cell, numbers in cells.items()}) for name, cells in levels
+    )
+    return Counted(
+        counts, plan.shape, by_level, plan.options, totals=sums, totals_by_level=sums_by_level if plan.totals else None
+    )
+
+
+def _by_cell(rows: Rows, plan: CountingPlan) -> dict[Any, dict[int, list[int]]]:
+    """By level and cell: how many people there are, then what their totals are."""
+    grouped: dict[Any, dict[int, list[int]]] = {}
     for row in rows:
-        level, numbers = (row[0], row[1:]) if plan.level is not None else ("", row)
-        counts = [int(value or 0) for value in numbers]
-        if plan.filtered:
-            # From "at least these conditions hold" to "exactly these hold": one condition after the other, whoever it holds for
-            # is taken out of the cell that does not ask for it.
-            for place in range(len(plan.readings)):
-                for cell in range(len(counts)):
-                    if cell & 2**place:
-                        counts[cell] -= counts[cell - 2**place]
+        level, values = (row[0], row[1:]) if plan.level is not None else ("", row)
+        numbers = [int(value or 0) for value in values]
         cells = grouped.setdefault(level, {})
-        for cell, people in enumerate(counts) if plan.filtered else [counts]:
-            if people:
-                cells[cell] = cells.get(cell, 0) + people
-                total[cell] = total.get(cell, 0) + people
-    by_level = None if plan.levels is None else _by_level(grouped, plan.levels)
-    return Counted(dict(sorted(total.items())), plan.shape, by_level, plan.options)
+        for cell, found in _exactly(numbers, len(plan.readings)) if plan.filtered else [(numbers[0], numbers[1:])]:
+            if found[0]:
+                cells[cell] = [a + b for a, b in zip(found, cells.get(cell, [0] * len(found)))]
+    return grouped
 
 
-def _query(table: Any, plan: CountingPlan) -> Any:
-    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count) for other readings, and of
-    (key, count) for keys."""
-    # What is read of each row, under names of ours alone: the table's own names cannot get in the way.
-    columns = {f"key{place}": reading.key(table) for place, reading in enumerate(plan.readings)}
-    if plan.level is not None:
-        columns["level"] = plan.level(table)
+def _exactly(counts: list[int], conditions: int) -> list[tuple[int, list[int]]]:
+    """From "at least these conditions hold" to "exactly these hold": one condition after the other, whoever it holds for is
+    taken out of the cell that does not ask for it."""
+    for place in range(conditions):
+        for cell in range(len(counts)):
+            if cell & 2**place:
+                counts[cell] -= counts[cell - 2**place]
+    return [(cell, [people]) for cell, people in enumerate(counts)]
+
+
+def _query(table: SqlTable, plan: CountingPlan) -> SqlTable:
+    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count, totals…) for other readings,
+    and of (key, count) for keys."""
+    rows = _people(table, plan) if plan.unit else _rows(table, plan)
     if plan.key is not None:
-        columns["key"] = plan.key(table)
-    if plan.unit is not None:
-        columns["unit"] = plan.unit(table)
-        columns["speaks"] = writer(table).literal(True) if plan.where is None else plan.where.on(table)
-    elif plan.where is not None:
-        columns = _silenced(columns, plan.where.on(table), plan)
-    if plan.order is not None:
-        columns["place"] = plan.order(table)
-    if plan.part is not None:
-        columns["inside"] = plan.part(table)
-    rows = table.select(**columns)
-    if plan.part is not None:
-        rows = rows.filter(rows.inside).drop("inside")
-    if plan.unit is not None:
-        rows = _people(rows.filter(rows.unit.notnull()), plan)
+        keyed = rows.filter(rows["key"].notnull())
+        return keyed.group_by("key").aggregate(people=keyed.count())
     if not plan.filtered:
         return _grouped(rows, plan)
     # How many people each combination of conditions holds for, in the order of the cells; for the last, everybody. As quick as
     # the bare aggregate, where grouping by a truth value is twice as slow.
-    counts: dict[str, Any] = {}
+    counts: dict[str, Value] = {}
     for answers in itertools.product((True, False), repeat=len(plan.readings)):
         holds = [rows[f"key{place}"] for place, yes in enumerate(answers) if yes]
         counts[f"cell{len(counts)}"] = rows.count(where=reduce(and_, holds) if holds else None)
@@ -109,76 +114,113 @@ def _query(table: Any, plan: CountingPlan) -> Any:
     return rows.group_by("level").aggregate(**counts).limit(MOST_LEVELS + 1)
 
 
-def _people(rows: Any, plan: CountingPlan) -> Any:
-    """One row for each person: their level, and their key, their cell or whether each condition holds."""
-    if plan.key is not None:
-        spoken = rows.mutate(key=writer(rows).cases((rows.speaks, rows.key)))
-        return _first_keys(spoken) if plan.order is not None else _voted_keys(spoken)
-    if not plan.reduced:
-        cell = plan.cell([reading.number(rows[f"key{place}"]) for place, reading in enumerate(plan.readings)])
-        return _one_level(first_row_each(rows, cell, plan.size), plan)
-    people = _one_level(one_row_each(rows, plan.reduced), plan)
-    if plan.filtered:
-        return people.mutate(**{f"key{one.place}": one.final(people) for one in plan.reduced})
-    return people.mutate(cell=plan.cell([_number(one, people) for one in plan.reduced]))
+def _selected(table: SqlTable, columns: dict[str, Value], plan: CountingPlan) -> SqlTable:
+    """What is read of each row of the part, under names of ours alone: the table's own names cannot get in the way."""
+    if plan.part is None:
+        return table.select(**columns)
+    rows = table.select(**columns, inside=plan.part(table))
+    return rows.filter(rows["inside"]).drop("inside")
 
 
-def _number(one: Reduced, people: Any) -> Any:
-    final = one.final(people)
-    return one.reading.number(final) if one.rule in ("any", "all") else final
-
-
-def _silenced(columns: dict[str, Any], speaks: Any, plan: CountingPlan) -> dict[str, Any]:
+def _rows(table: SqlTable, plan: CountingPlan) -> SqlTable:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
-    write = writer(speaks)
-    if plan.filtered:
-        return {name: value if name == "level" else value & speaks for name, value in columns.items()}
-    return {name: value if name == "level" else write.cases((speaks, value)) for name, value in columns.items()}
-
-
-def _one_level(people: Any, plan: CountingPlan) -> Any:
-    """A person's level; NULL, which is refused later, where their rows disagree."""
-    if plan.level is None:
-        return people
-    return people.mutate(level=writer(people).cases((people.low == people.high, people.low)))
-
-
-def _grouped(rows: Any, plan: CountingPlan) -> Any:
-    """Rows of (key, count), or of (level?, cell, count): never many more than the question can use."""
+    columns = {f"key{place}": one.key(one.value(table)) for place, one in enumerate(plan.readings)}
+    columns |= {f"total{place}": one.key(one.value(table)) for place, one in enumerate(plan.totals)}
     if plan.key is not None:
-        keyed = rows.filter(rows.key.notnull())
-        return keyed.group_by("key").aggregate(people=keyed.count())
+        columns["key"] = plan.key(table)
+    if plan.where is not None:
+        speaks = plan.where.on(table)
+        columns = {
+            name: value & speaks if plan.filtered else table.dialect.cases((speaks, value))
+            for name, value in columns.items()
+        }
+    if plan.level is not None:
+        columns["level"] = plan.level(table)
+    return _selected(table, columns, plan)
+
+
+def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
+    """One row for each person: their level, and their key, or what they are grouped by in each reading."""
+    columns = {name: build(table) for name, build in plan.rows.items()}
+    columns |= {name: build(table) for name, build in zip(plan.unit_names, plan.unit)}
+    columns |= {name: build(table) for name, build in zip(plan.order_names, plan.order)}
+    columns["speaks"] = table.dialect.literal(True) if plan.where is None else plan.where.on(table)
+    if plan.level is not None:
+        columns["level"] = plan.level(table)
+    rows = _selected(table, columns, plan)
+    for name in plan.unit_names:
+        rows = rows.filter(rows[name].notnull())
+    for name, values in plan.looked_up.items():
+        rows = _numbered(rows, name, values, plan)
+    keys = plan.unit_names
+    if plan.groups_per_person is not None:
+        rows = busiest_groups(rows, "key0", plan.readings[0].last, plan.groups_per_person).rename("key0", "its_group")
+        rows = rows.mutate(key0=rows["its_group"])
+        keys = (*keys, "its_group")
+    people = one_row_each(rows, plan.items, keys, plan.order_names)
+    if plan.key is not None:
+        return people
+    finals = {f"key{place}": final(people) for place, final in enumerate(plan.finals[: len(plan.readings)])}
+    finals |= {f"total{place}": final(people) for place, final in enumerate(plan.finals[len(plan.readings) :])}
+    if plan.level is not None:
+        # No level, which is refused later, where the rows of a person disagree.
+        finals["level"] = people.dialect.cases((people["low"] == people["high"], people["low"]))
+    return people.select(**finals)
+
+
+def _numbered(rows: SqlTable, name: str, values: tuple[str, ...] | tuple[int, ...], plan: CountingPlan) -> SqlTable:
+    """The rows with the number of their option among many, instead of the option itself."""
+    found = rows.looked_up(name, values, "found")
+    voted = next(item.voted for item in plan.items if item.name == name)
+    number = found["found"] if voted else found["found"].fill_null(len(values))
+    return found.mutate(**{name: number}).drop("found")
+
+
+def _grouped(rows: SqlTable, plan: CountingPlan) -> SqlTable:
+    """Rows of (level?, cell, count, totals…): never many more than the question can use."""
+    totals = [rows[f"total{place}"] for place in range(len(plan.totals))]
+    sums: dict[str, Value] = {}
+    if totals:
+        known = reduce(and_, [total.notnull() for total in totals])
+        sums["known"] = rows.count(where=known)
+        for place, total in enumerate(totals):
+            value = total if len(totals) == 1 else rows.dialect.cases((known, total))
+            sums[f"sum{place}"] = value.cast("wide").sum()
     number_of_people = rows.count()
-    if plan.unit is None:
+    keys = [f"key{place}" for place in range(len(plan.readings))]
+    if not plan.unit:
         # Group by the keys themselves, then number the few groups: numbering every row first is twice as slow.
-        groups = rows.group_by(*rows.columns).aggregate(people=rows.count())
-        numbers = [reading.number(groups[f"key{place}"]) for place, reading in enumerate(plan.readings)]
-        rows = groups.mutate(cell=plan.cell(numbers))
+        if keys or plan.level is not None:
+            rows = rows.group_by(*_levels(plan), *keys).aggregate(people=number_of_people, **sums)
+        else:
+            rows = rows.aggregate(people=number_of_people, **sums)
         number_of_people = rows["people"].sum()
-    if plan.level is None:
-        return rows.group_by("cell").aggregate(people=number_of_people)
-    groups = rows.group_by("level", "cell").aggregate(people=number_of_people)
-    return groups.limit(min((MOST_LEVELS + 1) * plan.size, _LARGEST_LIMIT))
+        sums = {name: rows[name].sum() for name in sums}
+        for place, one in enumerate(plan.readings):
+            if one.listed is not None:
+                found = rows.looked_up(f"key{place}", one.listed, "found")
+                rows = found.mutate(**{f"key{place}": found["found"].fill_null(one.last)}).drop("found")
+    numbers = [_number(rows, place, plan) for place in range(len(plan.readings))]
+    rows = rows.mutate(cell=plan.cell(numbers, rows))
+    groups = rows.group_by(*_levels(plan), "cell").aggregate(people=number_of_people, **sums)
+    return groups if plan.level is None else groups.limit(min((MOST_LEVELS + 1) * plan.size, _LARGEST_LIMIT))
 
 
-def _first_keys(rows: Any) -> Any:
-    """A person's key: that of their first row that speaks; ties go to the least, a row without a key gives none."""
-    spoken = rows.filter(rows.speaks & rows.place.notnull())
-    steps = spoken.group_by("unit", "place").aggregate(key=spoken.key.min())
-    placed = steps.mutate(first=steps.place.min().over(writer(rows).window(group_by=steps.unit)))
-    return placed.filter(placed.place == placed.first).select(key=placed.key)
+def _levels(plan: CountingPlan) -> tuple[str, ...]:
+    return () if plan.level is None else ("level",)
 
 
-def _voted_keys(rows: Any) -> Any:
-    """A person's key: that of most of their rows; ties go to the least."""
-    spoken = rows.filter(rows.key.notnull())
-    votes = spoken.group_by("unit", "key").aggregate(votes=spoken.count())
-    most = votes.mutate(most=votes.votes.max().over(writer(rows).window(group_by=votes.unit)))
-    leading = most.filter(most.votes == most.most)
-    return leading.group_by("unit").aggregate(key=leading.key.min())
+def _number(rows: SqlTable, place: int, plan: CountingPlan) -> Value:
+    """The number of a reading: of its key, or, for people, of a condition; other readings of people are numbered already."""
+    key, one = rows[f"key{place}"], plan.readings[place]
+    if one.kind != "condition" and (plan.unit or one.listed is not None):
+        return key
+    return one.number(key)
 
 
-def _by_level(grouped: dict[Any, dict[int, int]], column: str) -> tuple[tuple[str, dict[int, int]], ...]:
+def _named_levels(
+    grouped: dict[Any, dict[int, list[int]]], column: str
+) -> tuple[tuple[str, dict[int, list[int]]], ...]:
     if None in grouped:
         remedy = "the levels are public: give one to every person, the same in all rows of a person"
         raise TableError("levels", column, "does not hold exactly one level for every person", remedy)

@@ -18,16 +18,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.engines import configured
+from optimaldp.tables.canonical import LONGEST_CELL
+from optimaldp.tables.engines import FED, DuckdbEngine
 from optimaldp.tables.schema import OPEN, Schema, unique_names
-from optimaldp.tables.source import FED, Rows, Source, without_engine_message
-from optimaldp.tables.sql import Function, SqlTable, Value
+from optimaldp.tables.source import Source, without_engine_message
+from optimaldp.tables.sql import DUCKDB, SqlTable, Value
 from optimaldp.tables.versions import read_as, version_of
 
 UTF_8 = "utf-8"
 DELIMITERS = (",", ";", "\t", "|")
 _CHUNK = 4 * 2**20  # bytes that are cut at a time: memory stays flat, arrays stay long
-_LONGEST_LINE = 64 * 2**20  # bytes: a line beyond is cut off there, so that it cannot exhaust the memory
+_LONGEST_LINE = 16 * 2**20  # bytes: a line beyond is cut off there, so that it cannot exhaust the memory
 _LONGEST_HEADER = 2**20
 _SMALL = 2**20  # bytes: up to here a loop over the lines is quicker than importing Arrow
 _BOM = b"\xef\xbb\xbf"
@@ -44,22 +45,15 @@ class CsvFiles:
     encoding: str
     columns: tuple[str, ...]
 
-    def fetch(self, table: SqlTable, expression: SqlTable) -> Rows:
-        """Run one expression, once, on the records: as lists where there are few, which needs no Arrow, else as a stream."""
-        import duckdb
-
-        wanted = [name for name in self.columns if name in expression.needs] or [self.columns[0]]
-        with configured(duckdb.connect()) as own:
-            for need in expression.needs:
-                if isinstance(need, Function):
-                    need.register(own)
-            few = self.few(wanted)
-            if few is None:
-                own.register(FED, self.reader(wanted))
-            else:
-                columns = ", ".join(f"UNNEST(CAST(? AS VARCHAR[])) AS c{self.columns.index(name)}" for name in wanted)
-                own.execute(f"CREATE TEMP TABLE {FED} AS SELECT {columns}", few)
-            return list(own.execute(expression.text).fetchall())
+    def fill(self, connection: Any, query: SqlTable) -> None:
+        """Make the records known to an engine: as lists where there are few, which needs no Arrow, else as a stream."""
+        wanted = [name for name in self.columns if name in query.needs] or [self.columns[0]]
+        few = self.few(wanted)
+        if few is None:
+            connection.register(FED, self.reader(wanted))
+        else:
+            columns = ", ".join(f"UNNEST(CAST(? AS VARCHAR[])) AS c{self.columns.index(name)}" for name in wanted)
+            connection.execute(f"CREATE TEMP TABLE {FED} AS SELECT {columns}", few)
 
     def reader(self, wanted: Sequence[str]) -> Any:
         """The records as a stream of Arrow batches with the *wanted* columns, read from the beginning.
@@ -102,22 +96,25 @@ class CsvFiles:
         import pyarrow as pa
 
         from optimaldp.tables import csv_lines  # with numpy
-        from optimaldp.tables.csv_arrays import decoded, text_array
 
         mark = self.delimiter.encode()
         for path in self.paths:
             for text in _whole_lines(path):
                 lines = csv_lines.cut(text, mark, places)
                 if lines.records:
-                    arrays = [text_array(cells, self.encoding) for cells in lines.columns]
+                    arrays = [csv_lines.text_array(cells, self.encoding) for cells in lines.columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
                 if lines.odd:
                     cut = [split_line(line, mark) for line in lines.odd]
                     columns = [
-                        [cells[place] or None if place < len(cells) else None for cells in cut] for place in places
+                        [_bounded(cells[place]) if place < len(cells) else None for cells in cut] for place in places
                     ]
-                    arrays = [decoded(pa.array(column, pa.binary()), self.encoding) for column in columns]
+                    arrays = [csv_lines.decoded(pa.array(column, pa.binary()), self.encoding) for column in columns]
                     yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _bounded(cell: bytes) -> bytes | None:
+    return cell if 0 < len(cell) <= LONGEST_CELL else None
 
 
 def open_csv(paths: list[str], label: str, *, delimiter: str | None = None, encoding: str | None = None) -> Source:
@@ -133,8 +130,11 @@ def open_csv(paths: list[str], label: str, *, delimiter: str | None = None, enco
         own = without_engine_message(label, "read", lambda: version_of(paths))
         return own if delimiter is None and encoding is None else read_as(own, (delimiter, encoding))
 
-    columns = {name: Value(f"t.c{place}", "string", frozenset([name])) for place, name in enumerate(files.columns)}
-    return Source(SqlTable(FED, columns), Schema(tuple((name, OPEN) for name in columns)), label, version, files)
+    columns = {
+        name: Value(f"t.c{place}", "string", DUCKDB, frozenset([name])) for place, name in enumerate(files.columns)
+    }
+    schema = Schema(tuple((name, OPEN) for name in columns))
+    return Source(SqlTable(FED, columns, DUCKDB), schema, label, DuckdbEngine(fill=files.fill), version)
 
 
 def known_encoding(name: str) -> str:

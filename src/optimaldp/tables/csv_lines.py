@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from optimaldp.tables.canonical import LONGEST_CELL
+
+UTF_8 = "utf-8"
 QUOTE, NEWLINE, RETURN = 0x22, 0x0A, 0x0D
 Positions = np.ndarray[Any, np.dtype[np.int64]]
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -125,3 +128,66 @@ def _column(data: Bytes, bounds: Positions, left: Positions, last: Positions, *,
     end[quoted] -= 1
     end[missing] = start[missing]
     return Cells(data, start, end, doubled)
+
+
+_FEW = 64  # cells that are looked at one by one
+
+
+def text_array(cells: Cells, encoding: str) -> Any:
+    """The cells of one column as text."""
+    import pyarrow as pa
+
+    lengths = cells.end - cells.start
+    lengths[lengths > LONGEST_CELL] = 0
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    # Each byte of the result comes from its cell's start plus its distance from the cell's first byte.
+    source = np.repeat(cells.start - offsets[:-1], lengths) + np.arange(offsets[-1])
+    values = cells.data[source]
+    present = pa.py_buffer(np.packbits(lengths > 0, bitorder="little"))
+    buffers = [present, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(values)]
+    if len(values) == 0 or values.max() < 128:
+        array = pa.Array.from_buffers(pa.string(), len(lengths), buffers)
+    else:
+        array = decoded(pa.Array.from_buffers(pa.binary(), len(lengths), buffers), encoding)
+    return _undoubled(array) if cells.doubled else array
+
+
+def _undoubled(array: object) -> Any:
+    """Two quotes inside of quotes are one; outside of quotes these lines have none."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring(array, pattern='""', replacement='"')
+
+
+def decoded(array: Any, encoding: str) -> Any:
+    """Bytes as text; what cannot be decoded is NULL."""
+    import pyarrow as pa
+
+    if encoding == UTF_8:
+        return _valid_text(array)
+    dictionary = array.dictionary_encode()
+    texts = pa.array([_decoded_cell(cell, encoding) for cell in dictionary.dictionary.to_pylist()], pa.string())
+    return texts.take(dictionary.indices)
+
+
+def _valid_text(array: Any) -> Any:
+    """UTF-8, checked by halves: one cell that is none costs a few looks more, whatever the others are."""
+    import pyarrow as pa
+
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass
+    if len(array) <= _FEW:
+        return pa.array([_decoded_cell(cell, UTF_8) for cell in array.to_pylist()], pa.string())
+    middle = len(array) // 2
+    return pa.concat_arrays([_valid_text(array[:middle]), _valid_text(array[middle:])])
+
+
+def _decoded_cell(cell: bytes | None, encoding: str) -> str | None:
+    """The bytes of one cell as text; None where they are none."""
+    try:
+        return None if cell is None else cell.decode(encoding)
+    except UnicodeError:
+        return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from optimaldp.errors import TableError
-from optimaldp.tables.engines import engine_name
+from optimaldp.tables.canonical import portable_form
 from optimaldp.tables.schema import Cell, ColumnType, Meaning, Schema, of_cell
 from optimaldp.tables.source import Source
 from optimaldp.tables.versions import read_as
@@ -18,16 +18,13 @@ _DIRECTIVES = frozenset("aAbBdmyYHIMSfpj%")
 def declare(source: Source, types: Mapping[str, str]) -> Source:
     """Say what the cells of some text columns mean; a cell that does not fit is NULL, and nothing else depends on it."""
     declared: dict[str, ColumnType] = {}
-    engine = engine_name(source.table)
     for written, kind in types.items():
         name, column = source.schema.find(written, field="types")
         cell = read_declaration(name, kind)
         if column.kind != "text":
             raise TableError("types", name, f"holds {column.words} already", "declare types for columns of text only")
-        if cell.meaning in ("date", "time") and engine != "duckdb":
-            rule = f"cannot be read from text in {engine}, which fails on a text that is none"
-            raise TableError("types", kind, rule, "give the column a type in the database")
-        declared[name] = of_cell(replace(cell, sure=engine != "duckdb"))
+        check_form(source, name, cell, "types")
+        declared[name] = of_cell(cell)
     columns = tuple((name, declared.get(name, column)) for name, column in source.schema.columns)
 
     def version() -> str | None:
@@ -37,11 +34,21 @@ def declare(source: Source, types: Mapping[str, str]) -> Source:
     return replace(source, schema=Schema(columns), version=version)
 
 
+def check_form(source: Source, name: str, cell: Cell, field: str) -> None:
+    """Refuse a form of dates that only DuckDB could read from text."""
+    if cell.meaning not in ("date", "time") or not cell.form or source.engine.dialect.name == "duckdb":
+        return
+    if not portable_form(cell.form[0]):
+        rule = f"cannot be read from the text of column {name} in this database"
+        remedy = "use %Y, %m, %d, %H, %M, %S and %f, or give the column a type there"
+        raise TableError(field, cell.form[0], rule, remedy)
+
+
 def read_declaration(name: str, written: str) -> Cell:
     """A declared type: ``number``, ``number 1.234,5``, ``whole``, ``date``, ``date %d/%m/%Y``, ``time``, ``yes/no``, ``text``.
 
-    >>> read_declaration("cost", "number 1,234.5")
-    Cell(meaning='number', form=(',', '.'))
+    >>> read_declaration("cost", "number 1,234.5").form
+    (',', '.')
     """
     word, _, form = str(written).strip().partition(" ")
     word, form = _OLD_NAMES.get(word.lower(), word.lower()), form.strip()
@@ -51,7 +58,7 @@ def read_declaration(name: str, written: str) -> Cell:
         return Cell("number", _number_form(name, form)) if form else Cell("number")
     if word in ("date", "time"):
         meaning: Meaning = "date" if word == "date" else "time"
-        return Cell(meaning, (_moment_form(name, meaning, form),)) if form else Cell(meaning)
+        return Cell(meaning, (declared_moment(name, meaning, form),)) if form else Cell(meaning)
     yes, slash, no = str(written).strip().partition("/")
     if slash and yes and no and yes.lower() != no.lower():
         return Cell("truth", (yes, no))
@@ -79,7 +86,8 @@ def _number_form(name: str, example: str) -> tuple[str, str]:
     return marks
 
 
-def _moment_form(name: str, meaning: Meaning, form: str) -> str:
+def declared_moment(name: str, meaning: Meaning, form: str) -> str:
+    """A format of dates or times in which a whole date can be written."""
     used = re.findall(r"%-?(.)", form)
     enough = {"y", "Y"} & set(used) and ("j" in used or (set(used) & {"m", "b", "B"} and "d" in used))
     if not enough or not set(used) <= _DIRECTIVES or form.endswith("%"):

@@ -1,4 +1,8 @@
-"""What differs between engines: who writes expressions for them, what they are told, and which columns list their options."""
+"""The engines that count: DuckDB in this process, PostgreSQL, Spark. What they are told, their columns, how a query runs.
+
+An engine is handed one query at a time, with its parameters bound. Errors of engines may quote cells: they are replaced by errors
+that do not (see :func:`optimaldp.tables.source.without_engine_message`).
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,18 @@ import itertools
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
 
 from optimaldp.errors import TableError
-from optimaldp.tables import sql
-from optimaldp.tables.tally import Option
+from optimaldp.tables.canonical import Stored
+from optimaldp.tables.sql import DUCKDB, POSTGRES, SPARK, Dialect, Parameter, SqlTable
+
+Rows = list[tuple[Any, ...]]
+FED = "optimaldp_records"
+"""The name under which an engine knows records that are streamed into it."""
 
 # The bar of a long query goes to standard output, where the answer belongs. A notebook without widgets has none, and there
 # even switching it off is an error.
@@ -22,48 +31,19 @@ _NO_BAR = "SET enable_progress_bar = false"
 _NUMBERS = itertools.count()
 _SPILL: list[str] = []  # the folder for what does not fit into memory, once there is one
 
-
-def writer(one: object) -> Any:
-    """What writes expressions for a table, or beside a value of it: Ibis, or our own SQL for records of text in a file."""
-    if isinstance(one, sql.SqlTable | sql.Value):
-        return sql
-    import ibis
-
-    return ibis
-
-
-def engine_name(one: Any) -> str:
-    """The engine that a table, or the table of a value, lives in."""
-    return "duckdb" if isinstance(one, sql.SqlTable | sql.Value) else str(one.get_backend().name)
-
-
-def embedded(path: str | None = None) -> Any:
-    """A DuckDB in this process: in memory, or a file that is only read."""
-    import ibis
-
-    connection = ibis.duckdb.connect() if path is None else ibis.duckdb.connect(path, read_only=True)
-    configured(connection.con)
-    return connection
-
-
-def configured(connection: Any) -> Any:
-    """An embedded engine that was told to print nothing, and to leave no row in the working folder.
-
-    What does not fit into memory goes into a folder of this process that nobody else can read.
-    """
-    if connection.execute(_HAS_BAR).fetchone()[0]:
-        connection.execute(_NO_BAR)
-    if not _SPILL:
-        made = tempfile.mkdtemp(prefix="optimaldp-")
-        atexit.register(shutil.rmtree, made, ignore_errors=True)
-        _SPILL.append(made)
-    folder = _SPILL[0].replace("'", "''")
-    connection.execute(f"SET temp_directory = '{folder}'")
-    return connection
-
-
 SUPPORTED = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "pyspark": "Spark"}
-"""The engines on which every expression was seen to come out right; others are refused by name."""
+"""The engines on which every construct was seen to come out right; others are refused by name."""
+
+
+class Engine(Protocol):
+    """What runs a query on a table."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How SQL is written for it."""
+
+    def run(self, query: SqlTable) -> Rows:
+        """Run one query, once. Private: only :mod:`optimaldp.tables.counting` calls it."""
 
 
 def check_engine(name: str, label: str) -> None:
@@ -76,196 +56,261 @@ def check_engine(name: str, label: str) -> None:
         )
 
 
+def _bound(query: SqlTable) -> dict[str, Any]:
+    return {
+        need.name: list(need.value) if isinstance(need.value, tuple) else need.value
+        for need in query.needs
+        if isinstance(need, Parameter)
+    }
+
+
+# DuckDB
+
+
+def embedded(path: str | None = None) -> Any:
+    """A DuckDB in this process: in memory, or a file that is only read. It prints nothing.
+
+    What does not fit into memory goes into a folder of this process that nobody else can read.
+    """
+    import duckdb
+
+    connection = duckdb.connect() if path is None else duckdb.connect(path, read_only=True)
+    bar = connection.execute(_HAS_BAR).fetchone()
+    if bar and bar[0]:
+        connection.execute(_NO_BAR)
+    if not _SPILL:
+        made = tempfile.mkdtemp(prefix="optimaldp-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+        _SPILL.append(made)
+    folder = _SPILL[0].replace("'", "''")
+    connection.execute(f"SET temp_directory = '{folder}'")
+    return connection
+
+
 @cache
 def forgives_bad_text() -> bool:
     """Whether this DuckDB can read a Parquet file in which some text is not UTF-8; older ones fail on such a file."""
-    import duckdb
-
     query = "SELECT parameters FROM duckdb_functions() WHERE function_name = 'read_parquet'"
-    with duckdb.connect() as own:
+    with embedded() as own:
         return any("utf8_validation" in row[0] for row in own.execute(query).fetchall())
 
 
-# Nothing that JSON or SQL would write in another way. Others are listed, which takes longer.
-_PLAIN_NAME = re.compile(r"[^\x00-\x1f\x7f\"'\\]*")
+@dataclass(frozen=True)
+class DuckdbEngine:
+    """A DuckDB that knows the table: one that stays open, or a new one for each query."""
+
+    connection: Any = None
+    fill: Callable[[Any, SqlTable], None] | None = None
+    """Makes the records known to a new database, which nobody else sees and no failure before has damaged."""
+    dialect: Dialect = DUCKDB
+
+    def run(self, query: SqlTable) -> Rows:
+        if self.connection is not None:
+            return list(self.connection.execute(query.text, _bound(query)).fetchall())
+        with embedded() as own:
+            if self.fill is not None:
+                self.fill(own, query)
+            return list(own.execute(query.text, _bound(query)).fetchall())
 
 
-def can_look_up(value: object) -> bool:
-    """Whether the engine lives in this process, so that a long list need not be written into the query."""
-    return engine_name(value) == "duckdb"
+_DUCKDB_TYPES = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "int8",
+    "SMALLINT": "int16",
+    "INTEGER": "int32",
+    "BIGINT": "int64",
+    "UTINYINT": "uint8",
+    "USMALLINT": "uint16",
+    "UINTEGER": "uint32",
+    "UBIGINT": "uint64",
+    "HUGEINT": "int128",
+    "UHUGEINT": "uint128",
+    "FLOAT": "float32",
+    "DOUBLE": "float64",
+    "VARCHAR": "string",
+    "UUID": "string",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_S": "timestamp_other",
+    "TIMESTAMP_MS": "timestamp_other",
+    "TIMESTAMP_NS": "timestamp_other",
+    "TIMESTAMP WITH TIME ZONE": "timestamptz",
+}
 
 
-def look_up(kind: str, values: tuple[Option, ...], value: object) -> Any:
-    """The place of a value among *values*, behind the last one if it is none of them: by a function in the embedded engine.
-
-    No value makes it fail: DuckDB hands NULL to nobody, and would refuse it as the result for any other value.
-
-    A query that lists 100,000 values takes Ibis 25 seconds to write, and a list is searched from its beginning for each value.
-    """
-    dtype = "string" if kind == "text" else "int64"
-    if isinstance(value, sql.Value):
-        return sql.call(_own_function(dtype, values), value, "int64")
-    return _ibis_function(dtype, values)(value)
+def duckdb_columns(connection: Any, relation: str, required: Iterable[str] = ()) -> list[Stored]:
+    """The columns of a relation; no record is read."""
+    described = connection.execute(f"SELECT * FROM {relation} LIMIT 0").description
+    never_null = set(required)
+    return [_duckdb_column(name, dtype, required=name in never_null) for name, dtype, *_ in described]
 
 
-def _places(dtype: str, values: tuple[Option, ...]) -> Callable[[Any], Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = pa.array(values, pa.string() if dtype == "string" else pa.int64())
-    return lambda value: pc.fill_null(pc.index_in(value, value_set=known), len(known)).cast(pa.int64())
-
-
-@lru_cache(maxsize=16)
-def _ibis_function(dtype: str, values: tuple[Option, ...]) -> Callable[[Any], Any]:
-    import ibis
-
-    places = _places(dtype, values)
-
-    @ibis.udf.scalar.pyarrow(signature=((dtype,), "int64"))
-    def optimaldp_place(value):  # type: ignore[no-untyped-def]
-        return places(value)
-
-    return optimaldp_place  # type: ignore[no-any-return]
+def _duckdb_column(name: str, dtype: Any, *, required: bool) -> Stored:
+    if str(getattr(dtype, "id", "")) == "enum":
+        return Stored(name, "string", required, tuple(dict(dtype.children)["values"]))
+    written = str(dtype)
+    if written.startswith("DECIMAL"):
+        return Stored(name, "decimal", required)
+    if written.startswith("VARCHAR"):  # with or without a collation
+        return Stored(name, "string", required)
+    return Stored(name, _DUCKDB_TYPES.get(written, written.lower()), required)
 
 
-@lru_cache(maxsize=16)
-def _own_function(dtype: str, values: tuple[Option, ...]) -> sql.Function:
-    name = f"optimaldp_place_{next(_NUMBERS)}"  # a query may look up in several lists
-
-    def register(connection: Any) -> None:
-        written = "VARCHAR" if dtype == "string" else "BIGINT"
-        connection.create_function(name, _places(dtype, values), [written], "BIGINT", type="arrow")
-
-    return sql.Function(name, register)
-
-
-@cache
-def _member() -> Callable[[str, Any], Any]:
-    """PostgreSQL's own functions: a text as an object, and the text of one of its members, NULL if there is none."""
-    import ibis
-
-    binary = ibis.dtype("jsonb")
-
-    @ibis.udf.scalar.builtin(name="jsonb", signature=(("string",), binary))
-    def as_object(text): ...  # type: ignore[no-untyped-def]
-
-    @ibis.udf.scalar.builtin(name="jsonb_extract_path_text", signature=((binary, "string"), "string"))
-    def member(object, name): ...  # type: ignore[no-untyped-def]
-
-    return lambda text, name: member(as_object(text), name)
-
-
-def place_by_name(key: Any, values: tuple[Option, ...]) -> Any:
-    """In PostgreSQL the place of a key among many *values* as a member of one JSON object; ``None`` elsewhere.
-
-    One text is written into the query instead of 100,000 literals, and searched by halving instead of from its beginning.
-    Names are compared byte by byte, so no collation can make two of them one.
-    """
-    plain = all(_PLAIN_NAME.fullmatch(str(value)) for value in values)
-    if engine_name(key) != "postgres" or not plain:
+def duckdb_table(connection: Any, name: str, schema: str | None) -> tuple[str, list[str], bool] | None:
+    """A table or view by its name: its SQL, its columns that are never NULL, and whether it is a table with rows of its own."""
+    query = """SELECT * FROM (SELECT database_name AS d, schema_name AS s, table_name AS t, NOT temporary FROM duckdb_tables()
+        UNION ALL SELECT database_name, schema_name, view_name, FALSE FROM duckdb_views())
+        WHERE t = $name AND s = COALESCE($schema, current_schema()) AND d IN (current_database(), 'temp') ORDER BY d <> 'temp'"""
+    found = connection.execute(query, {"name": name, "schema": schema}).fetchone()
+    if found is None:
         return None
-    members = ",".join(f'"{value}":{place}' for place, value in enumerate(values))
-    name = key if key.type().is_string() else key.cast("int64").cast("string")
-    return _member()("{" + members + "}", name).cast("int64")
+    *place, stands = found
+    query = """SELECT column_name FROM duckdb_columns() WHERE NOT is_nullable
+        AND database_name = $p0 AND schema_name = $p1 AND table_name = $p2"""
+    required = connection.execute(query, {f"p{number}": part for number, part in enumerate(place)}).fetchall()
+    return ".".join(map(DUCKDB.name_of, place)), [row[0] for row in required] if stands else [], bool(stands)
 
 
-def equal_bytes(text: Any, value: str) -> Any:
-    """Whether a text is that value byte by byte, whatever the engine's collation says; padding of a column is no part of it."""
-    if isinstance(text, sql.Value):
-        return text.encoded() == sql.literal(value).encoded()
-    import ibis
+# PostgreSQL
 
-    engine = engine_name(text)
-    if engine == "pyspark":
-        return text.cast("binary") == ibis.literal(value, type="string").cast("binary")
-    as_bytes = _ENCODERS[engine]()
-    return as_bytes(text) == as_bytes(ibis.literal(value, type="string"))
+_OLDEST_POSTGRES = 140000
+_SETTINGS = {
+    "standard_conforming_strings": "on",
+    "search_path": "pg_catalog",
+    "default_transaction_read_only": "on",
+    "lc_messages": "C",
+}
 
 
-def parsed_moment(text: Any, form: str) -> Any:
-    """The point in time that a text is in that form, NULL where it is none: DuckDB alone can say."""
-    return text.try_strptime(form) if isinstance(text, sql.Value) else _ibis_parser()(text, form)
+@dataclass(frozen=True)
+class PostgresEngine:
+    """A connection to PostgreSQL; results come in binary, so no setting decides how a number is written."""
+
+    connection: Any
+    dialect: Dialect = POSTGRES
+
+    def run(self, query: SqlTable) -> Rows:
+        with self.connection.transaction(), self.connection.cursor(binary=True) as cursor:
+            return list(cursor.execute(query.text, _bound(query)).fetchall())
 
 
-@cache
-def _ibis_parser() -> Callable[[Any, str], Any]:
-    import ibis
-
-    @ibis.udf.scalar.builtin(name="try_strptime", signature=(("string", "string"), "timestamp"))
-    def try_strptime(text, form):  # type: ignore[no-untyped-def]
-        """DuckDB's own."""
-
-    return try_strptime  # type: ignore[no-any-return]
-
-
-@cache
-def _duckdb_encoder() -> Callable[[Any], Any]:
-    import ibis
-
-    @ibis.udf.scalar.builtin(name="encode", signature=(("string",), "binary"))
-    def encode(text):  # type: ignore[no-untyped-def]
-        """The bytes of a text."""
-
-    return encode  # type: ignore[no-any-return]
+def check_postgres(connection: Any, label: str) -> None:
+    """Refuse a server on which the SQL that is written here would not mean the same for every cell."""
+    if connection.info.server_version < _OLDEST_POSTGRES:
+        raise TableError("data", label, "lives in a PostgreSQL before version 14", "write it to a Parquet file")
+    with connection.cursor() as cursor:
+        query = "SELECT current_setting('server_encoding'), current_setting('standard_conforming_strings')"
+        encoding, conforming = cursor.execute(query).fetchone()
+    if encoding != "UTF8":
+        rule = f"lives in a database with the encoding {encoding}, in which some cells have no text of their own"
+        raise TableError("data", label, rule, "use a database in UTF8, or write the table to a Parquet file")
+    if conforming != "on":
+        rule = "is handed over by a connection with standard_conforming_strings off, in which quoted text can be code"
+        raise TableError("data", label, rule, "switch it on for this connection")
 
 
-@cache
-def _postgres_encoder() -> Callable[[Any], Any]:
-    import ibis
-
-    @ibis.udf.scalar.builtin(name="convert_to", signature=(("string", "string"), "binary"))
-    def convert_to(text, encoding):  # type: ignore[no-untyped-def]
-        """The bytes of a text in an encoding."""
-
-    return lambda text: convert_to(text, "UTF8")
+def settled_postgres(connection: Any) -> None:
+    """Set what the SQL that is written here relies on, for a connection of our own."""
+    with connection.cursor() as cursor:
+        for name, value in _SETTINGS.items():
+            cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
 
 
-_ENCODERS = {"duckdb": _duckdb_encoder, "postgres": _postgres_encoder}
+_POSTGRES_TYPES = {
+    "bool": "boolean",
+    "int2": "int16",
+    "int4": "int32",
+    "int8": "int64",
+    "float4": "float32",
+    "float8": "float64",
+    "numeric": "decimal",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext", "uuid"), "string"),
+}
+_SURE_DIGITS = 300  # digits on either side of the point that a double always holds
 
 
-def listed_options(table: Any) -> dict[str, tuple[Option, ...]]:
-    """The options of enum columns, from the engine's catalogue: types are public, data is never looked at."""
-    import ibis.expr.operations as ops
-
-    connection, node = table.get_backend(), table.op()
-    if not isinstance(node, ops.DatabaseTable):
-        return {}
-    if connection.name == "duckdb":
-        return _duckdb_enums(connection, node)
-    if connection.name == "postgres":
-        return _postgres_enums(connection, node)
-    return {}
+def postgres_table(connection: Any, name: str, schema: str | None) -> str | None:
+    """A table by its name, as SQL with its schema; None if there is none."""
+    written = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part is not None)
+    query = """SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.oid = to_regclass(%s) AND c.relkind IN ('r', 'v', 'm', 'f', 'p')"""
+    with connection.cursor() as cursor:
+        found = cursor.execute(query, (written,)).fetchone()
+    return None if found is None else ".".join(map(POSTGRES.name_of, found))
 
 
-def as_text(table: Any, enums: list[str]) -> Any:
-    """The same table with its enum columns as text: PostgreSQL compares an enum with its own options only."""
-    if not enums or table.get_backend().name != "postgres":
-        return table
-    # Ibis takes an enum for text and would leave out a cast between equal types; these differ in nullability alone.
-    return table.mutate(**{name: table[name].cast("!string") for name in enums})
+def postgres_columns(connection: Any, relation: str, required: Iterable[str] = ()) -> list[Stored]:
+    """The columns of a relation; no record is read."""
+    with connection.cursor() as cursor:
+        described = cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0", {}).description
+        codes = list({column.type_code for column in described})
+        query = """SELECT t.oid::bigint, t.typname::text, ARRAY(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = t.oid
+            ORDER BY e.enumsortorder) FROM pg_type t WHERE t.oid::bigint = ANY(%s::bigint[])"""
+        types = {code: (name, labels) for code, name, labels in cursor.execute(query, (codes,)).fetchall()}
+    never_null = set(required)
+    columns = []
+    for column in described:
+        name, labels = types[column.type_code]
+        own = column.name in never_null
+        if labels:
+            columns.append(Stored(column.name, "string", own, tuple(labels)))
+            continue
+        digits = (column.precision, column.scale)
+        wide = None in digits or max(abs(digits[1]), digits[0] - digits[1]) > _SURE_DIGITS
+        columns.append(Stored(column.name, _POSTGRES_TYPES.get(name, name), own, wide=name == "numeric" and wide))
+    return columns
 
 
-def _duckdb_enums(connection: Any, node: Any) -> dict[str, tuple[Option, ...]]:
-    relation = connection.raw_sql(connection.compile(node.to_expr().limit(0)))
-    types = zip(node.schema.names, relation.description)
-    return {name: _members(kind[1]) for name, kind in types if str(getattr(kind[1], "id", "")) == "enum"}
+def postgres_required(connection: Any, relation: str) -> list[str]:
+    """The columns of a table that are never NULL, as the server enforces."""
+    query = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnotnull AND attnum > 0"
+    with connection.cursor() as cursor:
+        return [row[0] for row in cursor.execute(query, (relation.replace("%%", "%"),)).fetchall()]
 
 
-def _members(dtype: Any) -> tuple[Option, ...]:
-    return tuple(dict(dtype.children)["values"])
+# Spark
 
 
-def _postgres_enums(connection: Any, node: Any) -> dict[str, tuple[Option, ...]]:
-    query = """
-        SELECT a.attname, e.enumlabel FROM pg_attribute a
-        JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-        JOIN pg_enum e ON e.enumtypid = a.atttypid
-        WHERE c.relname = %s AND n.nspname = COALESCE(%s, current_schema()) AND NOT a.attisdropped
-        ORDER BY a.attnum, e.enumsortorder"""
-    with connection.con.cursor() as cursor:
-        rows = cursor.execute(query, (node.name, node.namespace.database)).fetchall()
-    options: dict[str, tuple[Option, ...]] = {}
-    for column, label in rows:
-        options[column] = (*options.get(column, ()), label)
-    return options
+@dataclass(frozen=True)
+class SparkEngine:
+    """A Spark session."""
+
+    session: Any
+    dialect: Dialect = SPARK
+
+    def run(self, query: SqlTable) -> Rows:
+        return [tuple(row) for row in self.session.sql(query.text, args=_bound(query) or None).collect()]
+
+
+_SPARK_TYPES = {
+    "boolean": "boolean",
+    "byte": "int8",
+    "short": "int16",
+    "integer": "int32",
+    "long": "int64",
+    "float": "float32",
+    "double": "float64",
+    "decimal": "decimal",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
+    **dict.fromkeys(("string", "varchar", "char"), "string"),
+}
+
+
+def spark_view(frame: Any, label: str) -> tuple[str, list[Stored]]:
+    """A data frame under a name of ours, its columns renamed: names that differ in case alone, or hold dots, are told apart."""
+    session = frame.sparkSession
+    if int(str(session.version).split(".")[0]) < 4:
+        raise TableError("data", label, "lives in a Spark before version 4", "write it to a Parquet file")
+    name = f"optimaldp_{next(_NUMBERS)}"
+    fields = frame.schema.fields
+    frame.toDF(*(f"r{place}" for place in range(len(fields)))).createOrReplaceTempView(name)
+    columns = []
+    for field in fields:
+        word = re.sub(r"\W.*", "", field.dataType.typeName())
+        columns.append(Stored(field.name, _SPARK_TYPES.get(word, word), not field.nullable))
+    return name, columns

@@ -1,57 +1,61 @@
-"""Tables in memory: pandas, polars and pyarrow (through an embedded DuckDB) and Spark's data frames."""
+"""Tables in memory: pandas, polars and pyarrow (through an embedded DuckDB), and Spark's data frames."""
 
 from __future__ import annotations
 
 import datetime
-import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from numbers import Number
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.arrow_feed import open_dataset
-from optimaldp.tables.schema import OPEN, ColumnType, unique_names
-from optimaldp.tables.source import Source, without_engine_message, wrap
+from optimaldp.tables.arrow_feed import open_dataset, safe_times
+from optimaldp.tables.engines import SparkEngine, spark_view
+from optimaldp.tables.schema import OBJECTS, ColumnType, unique_names
+from optimaldp.tables.source import Source, source_of, without_engine_message
 from optimaldp.tables.tally import Option
 from optimaldp.tables.versions import version_of_arrow
 
-_NUMBERS = itertools.count()
-
 
 def _open_pandas(frame: Any) -> Source:
+    """A pandas frame as cells of text: the types of its columns are made from the values.
+
+    One missing integer turns whole numbers into doubles, one odd value turns anything into objects. So no type of a column
+    decides anything: the question, or a declared type, says how a cell is read.
+    """
     if type(frame).__name__ != "DataFrame":
         raise TableError("data", type(frame).__name__, "is not a table", "give a DataFrame")
     label = "pandas table in memory"
     names = unique_names(tuple(map(str, frame.columns)))
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
     table = without_engine_message(label, "opened", lambda: _arrow_table(series))
-    # A column of Python objects has no type. Its cells are text, each by itself, and the question says how they are read.
-    columns = {name: OPEN for name in names if _is_object(series[name])}
-    # The categories of a pandas column often come from the data (astype("category")), so they are not public.
-    return _open_arrow(table, label, columns=columns)
-
-
-def _is_object(series: Any) -> bool:
-    """Python objects, or categories that are: one odd category must not change the type of the others."""
-    categories = getattr(series.dtype, "categories", None)
-    return str(series.dtype if categories is None else categories.dtype) == "object"
+    return _open_arrow(table, label, columns=dict.fromkeys(names, OBJECTS))
 
 
 def _arrow_table(series: dict[str, Any]) -> Any:
     import pyarrow as pa
 
-    return pa.table({name: _arrow_column(column) for name, column in series.items()})
+    return pa.table({name: _cells(column) for name, column in series.items()})
 
 
-def _arrow_column(series: Any) -> Any:
+def _cells(series: Any) -> Any:
+    """The cells of a column as text, each by itself; quickly where the type of the column allows it."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if not _is_object(series):
-        try:
-            return pa.array(series, from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError):
-            pass  # a type that Arrow does not know: its cells as text
+    kind = str(series.dtype)
+    if kind.startswith(("int", "uint", "bool", "float")):
+        array = pa.array(series, from_pandas=True)
+        array = array.cast(pa.float64()) if kind in ("float16", "float32") else array
+        text = array.cast(pa.string())
+        # A whole number has one text, whether pandas keeps it as an integer or as a double.
+        return (
+            pc.replace_substring_regex(text, pattern=r"^(-?\d+)\.0+$", replacement=r"\1") if "float" in kind else text
+        )
+    if kind.startswith(("datetime64[", "timestamp[")):
+        moments = safe_times(pa.array(series, from_pandas=True))
+        text = (moments if moments.type.tz is None else moments.cast(pa.timestamp("us"))).cast(pa.string())
+        return pc.replace_substring_regex(text, pattern="( 00:00:00)?[.]000000$", replacement="")
     return pa.array([cell_text(value) for value in series], pa.string())
 
 
@@ -66,20 +70,38 @@ def cell_text(value: object) -> str | None:
         if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return "true" if value else "false"
         if isinstance(value, datetime.datetime):
-            return value.isoformat(" ") if value.tzinfo is None else None
+            return _moment_text(value if value.tzinfo is None else value.astimezone(datetime.UTC))
         if isinstance(value, datetime.date):
             return value.isoformat()
         if isinstance(value, Decimal):
             return format(value, "f")
+        if isinstance(value, float) or type(value).__name__.startswith("float"):
+            return _double_text(float(value))  # type: ignore[arg-type]  # numpy's floats too
         return str(value) if isinstance(value, Number) else None
     except Exception:  # an object of any class may do anything when it is looked at
         return None
 
 
+def _moment_text(value: datetime.datetime) -> str:
+    """A point in time as text; midnight is a date, which beside points in time is its midnight."""
+    plain = datetime.datetime(
+        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond
+    )
+    return plain.date().isoformat() if plain.time() == datetime.time() else plain.isoformat(" ")
+
+
+def _double_text(value: float) -> str:
+    """A double as Arrow writes it, whole numbers without a point."""
+    import pyarrow as pa
+
+    text = str(pa.scalar(value, pa.float64()).cast(pa.string()).as_py())
+    return text.removesuffix(".0")
+
+
 def _open_polars(frame: Any) -> Source:
-    frame = frame.collect() if type(frame).__name__ == "LazyFrame" else frame
     if type(frame).__name__ != "DataFrame":
-        raise TableError("data", type(frame).__name__, "is not a table", "give a DataFrame or a LazyFrame")
+        rule = "is not a table whose types are settled" if type(frame).__name__ == "LazyFrame" else "is not a table"
+        raise TableError("data", type(frame).__name__, rule, "give a DataFrame, or the path of the file")
     listed: dict[str, tuple[Option, ...]] = {
         name: tuple(str(option) for option in dtype.categories)
         for name, dtype in frame.schema.items()
@@ -94,8 +116,18 @@ def _open_pyarrow(table: object) -> Source:
     if not hasattr(table, "schema"):
         raise TableError("data", type(table).__name__, "is not a table", "give a pyarrow Table")
     if hasattr(table, "scanner"):
+        _check_settled(table)
         return without_engine_message(label, "opened", lambda: open_dataset(table, "pyarrow dataset"))
     return _open_arrow(without_engine_message(label, "opened", lambda: _as_table(table)), label)
+
+
+def _check_settled(dataset: Any) -> None:
+    """Refuse a dataset of CSV or JSON files: the types of its columns come from its records."""
+    for one in (dataset, *getattr(dataset, "children", ())):
+        kind = type(getattr(one, "format", None)).__name__
+        if kind in ("CsvFileFormat", "JsonFileFormat"):
+            rule = f"of {kind.removesuffix('FileFormat').upper()} files takes its types from the records"
+            raise TableError("data", "pyarrow dataset", rule, "give the path of the file or folder")
 
 
 def _as_table(table: object) -> Any:
@@ -122,20 +154,20 @@ def _open_arrow(
     return open_dataset(datasets.dataset(table), label, version=version, options=options, columns=columns)
 
 
-def _open_spark(frame: Any) -> Source:
-    def opened() -> Any:
-        import ibis
+def open_spark(frame: Any, label: str = "Spark table") -> Source:
+    """A data frame of Spark, or of Spark Connect."""
 
-        name = f"optimaldp_{next(_NUMBERS)}"
-        frame.createOrReplaceTempView(name)
-        return ibis.pyspark.connect(frame.sparkSession).table(name)
+    def opened() -> Source:
+        name, stored = spark_view(frame, label)
+        names = [f"r{place}" for place in range(len(stored))]
+        return source_of(name, stored, SparkEngine(frame.sparkSession), label, raw_names=names)
 
-    return wrap(opened, "Spark table", options={})
+    return without_engine_message(label, "opened", opened)
 
 
 OPENERS: dict[str, Callable[[Any], Source]] = {
     "pandas": _open_pandas,
     "polars": _open_polars,
     "pyarrow": _open_pyarrow,
-    "pyspark": _open_spark,
+    "pyspark": open_spark,
 }

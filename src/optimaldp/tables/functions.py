@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import replace
-from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import terms
-from optimaldp.tables.arithmetic import long
-from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import WORDS, Kind
+from optimaldp.tables.canonical import Kind
+from optimaldp.tables.schema import WORDS
+from optimaldp.tables.sql import SqlTable, Value
 from optimaldp.tables.terms import Term, read_as, sides
 
 
@@ -32,13 +30,11 @@ def among(value: Term, items: list[Term], text: str) -> Term:
 
 
 def _among_many(value: Term, literals: list[Term], text: str) -> Term:
-    wide = long(value) if value.kind == "whole" else value
+    listed = tuple(literal.literal for literal in literals)
 
-    def build(table: object) -> Any:
-        write = writer(table)
-        one = wide.build(table)
-        listed = terms.listing(value.kind, [literal.literal for literal in literals], one)
-        return write.cases((one.notnull(), listed.contains(one)))
+    def build(table: SqlTable) -> Value:
+        one = value.build(table)
+        return table.dialect.cases((one.notnull(), one.among(listed)))
 
     return Term("truth", build, text)
 
@@ -51,7 +47,7 @@ def like(value: Term, pattern: Term, text: str) -> Term:
     if "\\" in pattern.literal:
         # Engines disagree on what a backslash in a pattern means.
         raise QuestionError("predicate", text, "has a backslash in its pattern", "use % and _ only")
-    return Term("truth", lambda table: value.build(table).like(pattern.literal), text)
+    return Term("truth", lambda table: value.build(table).like(pattern.build(table)), text)
 
 
 def text_function(name: str, value: Term, text: str) -> Term:
@@ -72,22 +68,16 @@ def date_part(part: str, value: Term, text: str) -> Term:
     if value.zoned:
         raise QuestionError("predicate", text, "depends on a time zone", "compare with points in time instead")
 
-    def build(table: object) -> Any:
-        write = writer(table)
+    def build(table: SqlTable) -> Value:
         when = value.build(table)
-        first, last = _calendar(value.kind, table)
-        return write.cases((when.between(first, last), getattr(when, part)().cast("int64")))
+        if value.kind == "time":
+            when = (when + _ERA * _DAY) // _DAY - _ERA  # above zero, where every engine divides alike
+        return when.date_part(part)
 
     return Term("whole", build, text, 9999.0, 1.0)
 
 
-def _calendar(kind: Kind, beside: object) -> tuple[Any, Any]:
-    write = writer(beside)
-    first, last = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
-    if kind == "date":
-        return write.literal(first), write.literal(last)
-    low, high = (datetime.datetime(day.year, day.month, day.day) for day in (first, last))
-    return write.literal(low, type="timestamp"), write.literal(high, type="timestamp")
+_DAY, _ERA = 86_400_000_000, 719_162
 
 
 def first_known(parts: list[Term], text: str) -> Term:
@@ -102,8 +92,8 @@ def first_known(parts: list[Term], text: str) -> Term:
         raise QuestionError("predicate", text, "mixes kinds of values", "give one kind to COALESCE")
     bounds = max(part.largest for part in parts), min(part.smallest for part in parts)
 
-    def build(table: object) -> Any:
-        return writer(table).coalesce(*(part.build(table) for part in parts))
+    def build(table: SqlTable) -> Value:
+        return table.dialect.coalesce(*(part.build(table) for part in parts))
 
     first = replace(parts[0], open=all(part.open for part in parts), constant=all(part.constant for part in parts))
     return replace(first, build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import sqlglot
@@ -13,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import arithmetic, functions, terms
-from optimaldp.tables.schema import OPEN, Schema
+from optimaldp.tables.schema import Meaning, Schema
 from optimaldp.tables.terms import Term
 
 _DEEPEST = 100
@@ -40,6 +41,8 @@ _ALLOWED = (
 )
 _KEYWORDS = "put text into single quotes, and a column that is named like a keyword into double quotes"
 _LONGEST = 1_000_000  # characters: an IN with ten thousand options fits, a file given by mistake does not
+_MOST_JOINED = 1_000  # conditions joined by and, or: 30,000 of them would take half a minute to read
+_MOST_BRACKETS = 2_000  # the parser would run out of stack on more
 
 
 def parse(text: str) -> Any:
@@ -49,12 +52,21 @@ def parse(text: str) -> Any:
     if len(text) > _LONGEST:
         raise QuestionError("predicate", text, f"is longer than {_LONGEST} characters")
     try:
-        for token in sqlglot.tokenize(text, read="duckdb"):
+        tokens = sqlglot.tokenize(text, read="duckdb")
+        kinds = [token.token_type.name for token in tokens]
+        if kinds.count("AND") + kinds.count("OR") >= _MOST_JOINED:
+            rule = f"joins more than {_MOST_JOINED} conditions"
+            raise QuestionError("predicate", text, rule, "write a list with IN, or ask a simpler question")
+        if kinds.count("L_PAREN") > _MOST_BRACKETS or kinds.count("NOT") + kinds.count("DASH") > _MOST_BRACKETS:
+            raise QuestionError("predicate", text, "is nested too deeply", "ask a simpler question")
+        for token in tokens:
             if token.comments:
                 raise QuestionError("predicate", text, "holds a comment, which is not allowed")
             if token.token_type.name in ("SEMICOLON", "HINT"):
                 raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
         trees = sqlglot.parse(text, read="duckdb")
+    except RecursionError:
+        problem = "it is nested too deeply"
     except SqlglotError as error:
         problem = _describe(error)
     else:
@@ -81,6 +93,8 @@ class Reader:
 
     schema: Schema
     named: dict[str, None] = field(default_factory=dict)
+    meant: dict[str, Meaning] = field(default_factory=dict)
+    """How the cells of columns without a type are read."""
     depth: int = 0
 
     def truth(self, node: exp.Expr) -> Term:
@@ -103,7 +117,7 @@ class Reader:
             raise RecursionError
         if isinstance(node, exp.Literal):
             text = str(node.this)
-            return terms.literal_term("text", text, "string", text) if node.is_string else terms.number_term(text, text)
+            return terms.literal_term("text", text, text) if node.is_string else terms.number_term(text, text)
         kind, text = type(node), node.sql(dialect="duckdb")
         if kind is exp.Column:
             if node.args.get("table") is not None:
@@ -113,8 +127,9 @@ class Reader:
             if column.kind == "other":
                 raise QuestionError("predicate", name, f"is a column of type {column.name}, which cannot be compared")
             self.named[name] = None
-            if column == OPEN:
-                return Term("text", lambda table: table[name], text, open=True)
+            if column.open:
+                noted = partial(self.meant.__setitem__, name)
+                return Term("text", lambda table: column.value(table, name), text, open=True, noted=noted)
             return terms.column_term(name, column, text)
         self.depth += 1
         try:
@@ -151,7 +166,7 @@ class Reader:
     _year = _month = _day = _dayofmonth = _date_part
 
     def _boolean(self, node: exp.Boolean, text: str) -> Term:
-        return terms.literal_term("truth", bool(node.this), "boolean", text)
+        return terms.literal_term("truth", bool(node.this), text)
 
     def _cast(self, node: exp.Cast, text: str) -> Term:
         """Only ``DATE '2024-01-31'`` and ``TIMESTAMP '…'``: any other cast could fail on some rows."""
@@ -230,6 +245,13 @@ class Reader:
         if part not in ("year", "month", "day"):
             raise QuestionError("predicate", text, "extracts something else than YEAR, MONTH or DAY")
         return functions.date_part(part, self.read(node.expression), text)
+
+
+def meanings_of(text: str, schema: Schema) -> dict[str, Meaning]:
+    """How a condition reads the cells of columns that have no type."""
+    reader = Reader(schema)
+    reader.read(parse(text))
+    return reader.meant
 
 
 def no_condition(term: Term) -> QuestionError:

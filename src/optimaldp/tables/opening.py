@@ -10,10 +10,11 @@ from pathlib import Path
 from optimaldp.errors import TableError
 from optimaldp.tables.arrow_feed import open_parquet
 from optimaldp.tables.csv_files import open_csv
-from optimaldp.tables.databases import open_url
+from optimaldp.tables.databases import open_ibis, open_pair, open_url
 from optimaldp.tables.declaring import declare
+from optimaldp.tables.description import Description, is_description, read_description
 from optimaldp.tables.frames import OPENERS
-from optimaldp.tables.source import Source, of_ibis
+from optimaldp.tables.source import Source
 
 _PATTERN = "glob:"
 """What a path starts with that is a pattern."""
@@ -31,12 +32,15 @@ def open_source(
     delimiter: str | None = None,
     encoding: str | None = None,
     glob: bool = False,
+    unreviewed: bool = False,
 ) -> Source:
     """Open a table.
 
     *source* is the path of a CSV or Parquet file or of a folder of them, ``duckdb:///file.db?table=t``, the URL of a server with
     a table (``postgres://…?table=t``), a pandas, polars, pyarrow or Spark table, an Ibis table, or a pair (Ibis connection, table
     name). A path is that file, whatever characters are in it; with *glob*, or written ``glob:surveys/*.csv``, it is a pattern.
+    ``NAME.datapackage.json`` (or ``.toml``) is a description: its table is opened and read as described. A description that is
+    not reviewed is refused, except with *unreviewed*.
 
     An Ibis expression is taken as the table: under substitution the number of its rows is public. A filter whose result should
     not be goes into *where* of the release.
@@ -52,6 +56,17 @@ def open_source(
     Source(pyarrow table in memory (1 column))
     """
     text = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
+    if isinstance(source, Description) or (text is not None and is_description(text)):
+        description = source if isinstance(source, Description) else read_description(str(text))
+        for field, value in (("types", types), ("delimiter", delimiter), ("encoding", encoding)):
+            if value:
+                raise TableError(
+                    field, value, "is what the description says", "leave it out, or change the description"
+                )
+        if not unreviewed:
+            description.need_review()
+        table = open_source(description.path, delimiter=description.delimiter, encoding=description.encoding)
+        return description.apply(table)
     if (delimiter is not None or encoding is not None or glob) and (text is None or "://" in text):
         field = "glob" if glob else "delimiter" if delimiter is not None else "encoding"
         raise TableError(field, delimiter or encoding or glob, "can be said of files only", "leave it out")
@@ -101,8 +116,7 @@ def _open_object(source: object) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
-        connection, name = source
-        return of_ibis(lambda: connection.table(name), f"table {name}")
+        return open_pair(*source)
     package = type(source).__module__.split(".")[0]
     if package == "ibis":
         return _open_ibis(source)
@@ -123,4 +137,4 @@ def _open_ibis(source: object) -> Source:
     node = source.op()
     # Only a table of a database has a name that a reader knows: an expression has none, a table in memory a made-up one.
     named = isinstance(node, operations.DatabaseTable)
-    return of_ibis(lambda: source, f"table {node.name}" if named else "Ibis expression")
+    return open_ibis(lambda: source, f"table {node.name}" if named else "Ibis expression")

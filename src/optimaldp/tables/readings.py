@@ -8,30 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables import binning, engines, terms
-from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import ColumnType, Meaning, Schema
-from optimaldp.tables.tally import EVERY_RECORD, Bins, Condition, Option, Options, Reading
+from optimaldp.tables import terms
+from optimaldp.tables.binning import binned
+from optimaldp.tables.schema import ColumnType, Meaning, Schema, as_number
+from optimaldp.tables.sql import SqlTable, Value
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Option, Options, Reading
 from optimaldp.tables.terms import Build, Term
 
-_MANY_LISTED = 500  # options: from here on writing them into a query takes longer than the query
+_MANY_LISTED = 500  # options: from here on they are joined as a table
 # How the cells of an open column are read beside options of that type.
 _MEANINGS: dict[type, Meaning] = {str: "text", int: "number", bool: "truth"}
 
 
+def _itself(value: Value) -> Value:
+    return value
+
+
 @dataclass(frozen=True)
 class Numbered:
-    """How a reading is computed: *key* is read of each row, *number* turns keys into 0 … size - 1."""
+    """How a reading is computed: *value* is read of each row, *key* is what rows are grouped by, *number* numbers keys from 0."""
 
+    kind: Literal["condition", "category", "number"]
     size: int
-    key: Build
-    number: Callable[[Any], Any]
-    """NULL, which a row that does not speak has, is the last number."""
+    value: Build
+    number: Callable[[Value], Value]
+    """No value, which a row that does not speak has, is the last number."""
+    key: Callable[[Value], Value] = _itself
+    columns: tuple[str, ...] = ()
     options: tuple[Option, ...] | None = None
     """The options that the column's type listed, when the question left them out."""
+    listed: tuple[str, ...] | tuple[int, ...] | None = None
+    """Options that are so many that they are joined: the number of a key is its place among them."""
 
     @property
     def last(self) -> int:
@@ -41,29 +51,39 @@ class Numbered:
 def numbered(reading: Reading, schema: Schema) -> Numbered:
     """A reading checked against the schema."""
     if isinstance(reading, Condition):
+        if reading.text == EVERY_RECORD:
+            return Numbered("condition", 2, lambda table: table.dialect.literal(True), _yes_no)
         # Not Predicate.on: a filtered count passes over NULL by itself, and turning it into FALSE costs a quarter of the query.
-        holds = _always if reading.text == EVERY_RECORD else parse_predicate(reading.text, schema).build
-        return Numbered(2, holds, lambda key: writer(key).cases((key, 0), else_=1))
+        holds = parse_predicate(reading.text, schema)
+        return Numbered("condition", 2, holds.build, _yes_no, columns=holds.columns)
     if isinstance(reading, Options):
         return _options(reading, schema)
-    size, key = binning.bins(reading, schema) if isinstance(reading, Bins) else binning.steps(reading, schema)
-    return Numbered(size, key, lambda key: key.fill_null(size - 1))
+    name, stored = schema.find(reading.column)
+    size, column, place = binned(reading, name, stored)
+    return Numbered(
+        "number",
+        size,
+        lambda table: column.value(table, name),
+        lambda key: key.fill_null(size - 1),
+        place,
+        (name,),
+    )
 
 
-def _always(table: object) -> Any:
-    return writer(table).literal(True)
+def _yes_no(key: Value) -> Value:
+    return key.dialect.cases((key, 0), else_=1)
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """A checked predicate: its text, the columns that it names, and how to build it on an Ibis table."""
+    """A checked predicate: its text, the columns that it names, and how to build it on a table."""
 
     text: str
     columns: tuple[str, ...]
     build: Build = field(repr=False, compare=False)
 
-    def on(self, table: object) -> Any:
-        """The predicate as an Ibis expression that is never NULL: where it is unknown it does not hold."""
+    def on(self, table: SqlTable) -> Value:
+        """The predicate as an expression that is never NULL: where it is unknown it does not hold."""
         return self.build(table).fill_null(False)
 
 
@@ -106,17 +126,44 @@ def _options(reading: Options, schema: Schema) -> Numbered:
     if len(meanings) > 1:
         remedy = "write all as text in quotes, or all as numbers"
         raise QuestionError("options", options, "are of several kinds", remedy)
+    _check_described(options, name, column)
     column = column.read_as(meanings.pop())
-    key = terms.column_term(name, column, name).build
     listed = options if reading.values is None else None
     last = len(options)
+
+    def value(table: SqlTable) -> Value:
+        return column.value(table, name)
+
     if last > terms.MANY and terms.can_list(column.kind, column.largest_whole):
         _check_listed(options, name, column)
-        return Numbered(last + 1, key, lambda key: _place_in_list(key, options, column).fill_null(last), listed)
-    literals = [(_option_literal(option, name, column).build, place) for place, option in enumerate(options)]
-    return Numbered(
-        last + 1, key, lambda key: key.cases(*((build(key), place) for build, place in literals), else_=last), listed
-    )
+        if last > _MANY_LISTED:
+            return Numbered("category", last + 1, value, _itself, _itself, (name,), listed, options)  # type: ignore[arg-type]
+        return Numbered("category", last + 1, value, lambda key: _place_in(key, options), _itself, (name,), listed)
+    literals = [(_option_literal(option, name, column), place) for place, option in enumerate(options)]
+
+    def number(key: Value) -> Value:
+        written = [(key == key.dialect.literal(as_number(one.literal)), place) for one, place in literals]
+        return key.dialect.cases(*written, else_=last)
+
+    return Numbered("category", last + 1, value, number, _itself, (name,), listed)
+
+
+def _place_in(key: Value, options: tuple[Option, ...]) -> Value:
+    written = [(key == key.dialect.literal(option), place) for place, option in enumerate(options)]
+    return key.dialect.cases(*written, else_=len(options))
+
+
+def _check_described(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
+    """Refuse an option that the description does not list: nobody has it, so the answer would be a coin toss."""
+    known = None if column.field is None or column.kind == "truth" else column.field.options
+    if known is None:
+        return
+    for option in options:
+        if option not in known:
+            listed = f"{', '.join(map(str, known[:10]))}{' …' if len(known) > 10 else ''}"
+            raise QuestionError(
+                "options", option, f"is not among the values that the description lists for {name}", listed
+            )
 
 
 def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
@@ -125,22 +172,6 @@ def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) ->
     for option in options:
         if type(option) is not fitting or (fitting is int and not -(2**63) <= int(option) < 2**63):
             _option_literal(option, name, column)
-
-
-def _place_in_list(key: object, options: tuple[Option, ...], column: ColumnType) -> Any:
-    """The place of a key among many options; NULL for none of them."""
-    wide = _wide(key)
-    if len(options) > _MANY_LISTED and engines.can_look_up(key):
-        return engines.look_up(column.kind, options, wide)
-    if len(options) > _MANY_LISTED and (place := engines.place_by_name(key, options)) is not None:
-        return place
-    # Found at -1 means not found; one list is one node, where ten thousand cases take Ibis many seconds.
-    return terms.listing(column.kind, list(options), wide).index(wide).nullif(-1)
-
-
-def _wide(value: Any) -> Any:
-    """Whole numbers with 64 bits, as in a list of literals."""
-    return value.cast("int64") if value.type().is_integer() else value
 
 
 def _values(reading: Options, name: str, column: ColumnType) -> tuple[Option, ...]:
@@ -162,16 +193,16 @@ def _values(reading: Options, name: str, column: ColumnType) -> tuple[Option, ..
 def _option_literal(option: Option, name: str, column: ColumnType) -> Term:
     """An option as a literal of the column's kind, or a refusal before anything is read."""
     if column.kind == "truth" and _truth(option) is not None:
-        return terms.literal_term("truth", _truth(option), "boolean", "")
+        return terms.literal_term("truth", _truth(option), "")
     if column.kind == "text" and isinstance(option, str):
-        return terms.literal_term("text", option, "string", "")
+        return terms.literal_term("text", option, str(option))
     if column.kind == "date" and isinstance(option, str):
-        return terms.moment(terms.literal_term("text", option, "string", option), "date")
+        return terms.moment(terms.literal_term("text", option, option), "date")
     if column.kind in ("whole", "real") and isinstance(option, int) and not isinstance(option, bool):
         if not -(2**63) <= option < 2**63:
             raise QuestionError("options", option, "does not fit into 64 bits")
         if column.kind == "whole":
-            return terms.literal_term("whole", option, "int64", "")
+            return terms.literal_term("whole", option, "")
         if int(float(option)) != option:
             rule = f"is too large to be told from its neighbours in column {name}, which holds {column.words}"
             raise QuestionError("options", option, rule, "in a CSV, write it as text in quotes")

@@ -1,165 +1,153 @@
-"""From rows to people: the rows of a person become one number for each reading, by stated rules and in the engine.
+"""From rows to people: the rows of a person become one canonical value for each reading, by stated rules and in the engine.
 
-Only rows that speak (those of ``where``) take part. Whoever has none stays a person, with the last number of each reading: were
-they left out, the number of people would depend on the data, and a neighbour under substitution would no longer be one.
+Only rows that speak (those of ``where``) take part. Whoever has none stays a person, without a value: were they left out, the
+number of people would depend on the data, and a neighbour under substitution would no longer be one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from optimaldp.errors import QuestionError
-from optimaldp.tables.engines import writer
-from optimaldp.tables.readings import Numbered
+from optimaldp.tables.sql import Dialect, SqlTable, Value
 from optimaldp.tables.tally import Rule
 
-MOST_VOTED = 2**31  # numbers: votes and number share 64 bits, for up to 2^32 rows of one person
+_VOTED: tuple[Rule, ...] = ("most-frequent", "most")
+_PARTS = 2**20  # doubles are added up as whole numbers of this part of one, so that no order of rows matters
+_LARGEST = 2.0**60  # what is beyond is cut off there before it is added up
+_WIDEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """One reading and the rule that reduces it. Its key stands in the column ``key<place>`` of the rows."""
+    """One value of each person: read of each row in the column *name*, reduced by *rule*."""
 
-    place: int
-    reading: Numbered
+    name: str
     rule: Rule
-    yes_no: bool
-
-    def check(self) -> None:
-        if self.rule == "mean" and not self.small:
-            raise QuestionError("reduce", self.rule, "needs fewer than 2^31 values", "choose a larger step, or 'first'")
 
     @property
-    def small(self) -> bool:
-        """Whether a number fits into half of the engine's 64 bits."""
-        return self.reading.size <= MOST_VOTED
+    def voted(self) -> bool:
+        return self.rule in _VOTED
 
-    @property
-    def votes(self) -> bool:
-        return self.rule == "most-frequent"
+    def heard(self, rows: SqlTable) -> Value:
+        """The value of a row that speaks; none for others."""
+        return rows.dialect.cases((rows["speaks"], rows[self.name]))
 
-    def number(self, rows: Any) -> Any:
-        return self.reading.number(rows[f"key{self.place}"])
-
-    def heard(self, rows: Any) -> Any:
-        """The number of a row that speaks and has a value; NULL for others."""
-        write = writer(rows)
-        number = self.number(rows)
-        # "no" is an answer like "yes"; everybody else and no value are not answers, so they do not compete.
-        heard = rows.speaks if self.yes_no else rows.speaks & (number < self.reading.last)
-        return write.cases((heard, number))
-
-    def partial(self, rows: Any) -> dict[str, Any]:
-        """What is gathered over some of a person's rows; see :meth:`gathered`."""
-        if self.rule in ("any", "all"):
-            holds = rows[f"key{self.place}"].fill_null(False)
-            return {
-                f"some{self.place}": (holds & rows.speaks).any(),
-                f"every{self.place}": (holds | ~rows.speaks).all(),
-            }
+    def gathered(self, rows: SqlTable, order: Sequence[Value]) -> Value:
+        """The value of a person from all their rows; *order* is what first and last go by."""
         value = self.heard(rows)
-        if self.rule == "mean":
-            return {f"total{self.place}": value.sum(), f"values{self.place}": value.count()}
-        return {f"number{self.place}": value.max() if self.rule == "max" else value.min()}
-
-    def gathered(self, parts: Any) -> dict[str, Any]:
-        """The same over all rows of a person, from several parts of them."""
-        if self.rule in ("any", "all"):
-            some, every = parts[f"some{self.place}"], parts[f"every{self.place}"]
-            return {f"some{self.place}": some.any(), f"every{self.place}": every.all()}
-        if self.rule == "mean":
-            names = f"total{self.place}", f"values{self.place}"
-            return {name: parts[name].sum() for name in names}
-        number = parts[f"number{self.place}"]
-        return {f"number{self.place}": number.max() if self.rule == "max" else number.min()}
-
-    def final(self, people: Any) -> Any:
-        """The reduced number of a person (for a condition under any or all: whether it holds)."""
         if self.rule == "any":
-            return people[f"some{self.place}"]
+            return (rows["speaks"] & rows[self.name].fill_null(False)).any()
         if self.rule == "all":
-            return people[f"some{self.place}"] & people[f"every{self.place}"]
-        if self.votes and self.small:
-            return self.reading.last - people[f"score{self.place}"] % self.reading.size
-        number = self._mean(people) if self.rule == "mean" else people[f"number{self.place}"]
-        return number.fill_null(self.reading.last)  # nothing was heard
-
-    def _mean(self, people: Any) -> Any:
-        """The mean of whole numbers, rounded half up: the floor of (2·total + values) / (2·values)."""
-        total, values = (people[f"{word}{self.place}"].cast("int64") for word in ("total", "values"))
-        doubled, divisor = total * 2 + values, (values * 2).nullif(0)
-        # As doubles without the remainder: off by less than a half for the numbers below 2^31 that are checked for.
-        return ((doubled - doubled % divisor).cast("float64") / divisor.cast("float64")).round().cast("int64")
-
-    def standing(self, groups: Any, votes: Any) -> dict[str, Any]:
-        """Where each number of a person stands among their others; see :meth:`elected`."""
-        write = writer(groups)
-        number = groups[f"heard{self.place}"]
-        if self.small:
-            # Votes and order in one number, so that a plain maximum finds both, on every engine and without ties.
-            score = votes.cast("int64") * self.reading.size + (self.reading.last - number)
-            return {f"score{self.place}": write.cases((number.isnull(), 0), else_=score)}
-        heard = write.cases((number.notnull(), votes))
-        most = heard.max().over(write.window(group_by=groups.unit))
-        return {f"number{self.place}": write.cases((heard == most, number))}
-
-    def elected(self, standings: Any) -> dict[str, Any]:
-        """The number with most votes, the first of several."""
-        if self.small:
-            return {f"score{self.place}": standings[f"score{self.place}"].max()}
-        return {f"number{self.place}": standings[f"number{self.place}"].min()}
+            speaks, holds = rows["speaks"], rows[self.name].fill_null(False)
+            return (speaks & holds).any() & (holds | ~speaks).all()
+        if self.rule == "count":
+            return rows.dialect.cases((rows["speaks"], 1)).count()
+        if self.rule in ("first", "last"):
+            placed = [rows.dialect.cases((rows["speaks"], one)) for one in order]
+            return rows.dialect.first_by(rows[self.name], placed, last=self.rule == "last")
+        if self.rule in ("min", "max"):
+            return value.min() if self.rule == "min" else value.max()
+        if self.rule == "median":
+            return _median(value)
+        return _total(value) if self.rule == "sum" else _mean(value)
 
 
-def one_row_each(rows: Any, readings: Sequence[Reduced]) -> Any:
-    """One row per person with their reduced numbers, each reading reduced by itself."""
-    voted, gathered = [one for one in readings if one.votes], [one for one in readings if not one.votes]
-    if not voted:
-        return rows.group_by("unit").aggregate(**_merged([one.partial(rows) for one in gathered]), **level_range(rows))
-    named = rows.mutate(**{f"heard{one.place}": one.heard(rows) for one in voted})
-    keys = [f"heard{one.place}" for one in voted]
-    groups = named.group_by("unit", *keys).aggregate(
-        rows_there=named.count(), **_merged([one.partial(named) for one in gathered]), **level_range(named)
-    )
-    counted = groups.mutate(**{f"votes{one.place}": _votes(groups, one, voted) for one in voted})
-    standings = _merged([one.standing(counted, counted[f"votes{one.place}"]) for one in voted])
-    stood = counted.mutate(**standings)
-    best = _merged([one.elected(stood) for one in voted])
-    rest = _merged([one.gathered(stood) for one in gathered])
-    return stood.group_by("unit").aggregate(**best, **rest, **level_range(stood))
+def _median(value: Value) -> Value:
+    """The lower median, which is one of the values; Spark gives it as a double, which is exact below 2^53."""
+    made = value.median()
+    return made.dialect.pattern(f"CAST({{}} AS {made.dialect.types[value.dtype]})", value.dtype, made)
 
 
-def _votes(groups: Any, one: Reduced, voted: Sequence[Reduced]) -> Any:
-    """How many of a person's rows have this number: several voted readings share the groups, so theirs are added up."""
-    if len(voted) == 1:
-        return groups.rows_there
-    write = writer(groups)
-    return groups.rows_there.sum().over(write.window(group_by=[groups.unit, groups[f"heard{one.place}"]]))
+def _units(value: Value) -> Value:
+    """A number as a whole number of 128 bits: doubles in parts of 2^-20."""
+    write = value.dialect
+    if value.dtype != "float64":
+        return value.cast("wide")
+    low, high = write.literal(-_LARGEST), write.literal(_LARGEST)
+    clipped = write.cases((value < low, low), (value > high, high), (value.notnull(), value))
+    return (clipped * float(_PARTS) + 0.5).floor().cast_to("wide")
 
 
-def _merged(columns: list[dict[str, Any]]) -> dict[str, Any]:
-    return {name: value for each in columns for name, value in each.items()}
+def _total(value: Value) -> Value:
+    total = _units(value).sum().cast_to("wide")
+    if value.dtype == "float64":
+        return total.cast("float64") / float(_PARTS)
+    low, high = (_wide(value.dialect, bound) for bound in (-_WIDEST, _WIDEST))
+    return value.dialect.cases((total < low, low), (total > high, high), (total.notnull(), total)).cast_to("int64")
 
 
-def first_row_each(rows: Any, cell: Any, size: int) -> Any:
-    """One row per person: the cell of their first row that speaks; ties in the order go to the cell that comes first.
-
-    Rows without a value in the order column do not speak.
-    """
-    write = writer(rows)
-    placed = rows.mutate(cell=cell, place=write.cases((rows.speaks, rows.place)))
-    steps = placed.group_by("unit", "place").aggregate(cell=placed.cell.min(), **level_range(placed))
-    # The filter matters: some engines put NULL first, and would let a row speak that does not.
-    first = steps.cell.argmin(steps.place, where=steps.place.notnull())
-    people = steps.group_by("unit").aggregate(cell=first, **level_range(steps))
-    return people.mutate(cell=people.cell.fill_null(size - 1))
+def _mean(value: Value) -> Value:
+    scale = float(_PARTS) if value.dtype == "float64" else 1.0
+    known = value.count().cast("float64").nullif(0.0)
+    return _units(value).sum().cast_to("float64") / (known * scale)
 
 
-def level_range(table: Any) -> dict[str, Any]:
+def _wide(dialect: Dialect, number: int) -> Value:
+    return Value(f"CAST({number} AS {dialect.types['wide']})", "wide", dialect)
+
+
+def reduced_dtype(dtype: str, rule: Rule) -> str:
+    """The type of a reduced value."""
+    return "float64" if rule == "mean" else "int64" if rule == "count" else dtype
+
+
+def one_row_each(rows: SqlTable, items: Sequence[Reduced], keys: tuple[str, ...], order: Sequence[str]) -> SqlTable:
+    """One row per person (the same *keys*), with the reduced value of each item under its name."""
+    voted, rest = [one for one in items if one.voted], [one for one in items if not one.voted]
+    if voted:
+        rows = _with_votes(rows, voted, keys, grouped=not rest)
+    placed = [rows[name] for name in order] if order and order[0] in rows.columns else []
+    columns = {one.name: one.gathered(rows, placed) for one in rest}
+    for one in voted:
+        # Most votes first; of several, the least value.
+        votes = rows.dialect.cases((rows[one.name].notnull(), -rows[f"votes_{one.name}"]))
+        columns[one.name] = rows.dialect.first_by(rows[one.name], [votes])
+    return rows.group_by(*keys).aggregate(**columns, **level_range(rows))
+
+
+def _with_votes(rows: SqlTable, voted: Sequence[Reduced], keys: tuple[str, ...], *, grouped: bool) -> SqlTable:
+    """The rows with how many rows of the person agree with each in a voted value; rows that agree in all become one."""
+    heard = rows.mutate(**{one.name: one.heard(rows) for one in voted})
+    if grouped:
+        names = [one.name for one in voted]
+        heard = heard.group_by(*keys, *names).aggregate(rows_there=heard.count(), **level_range(heard))
+    else:
+        heard = heard.mutate(rows_there=heard.dialect.literal(1))
+    if grouped and len(voted) == 1:
+        return heard.mutate(**{f"votes_{voted[0].name}": heard["rows_there"]})
+    votes = {
+        f"votes_{one.name}": heard["rows_there"].sum().over([*(heard[key] for key in keys), heard[one.name]])
+        for one in voted
+    }
+    return heard.mutate(**{name: value.cast_to("int64") for name, value in votes.items()})
+
+
+def level_range(table: SqlTable) -> dict[str, Value]:
     """The least and greatest level among a person's rows, to see whether they agree."""
     if "low" in table.columns:
-        return {"low": table.low.min(), "high": table.high.max()}
+        return {"low": table["low"].min(), "high": table["high"].max()}
     if "level" in table.columns:
-        return {"low": table.level.min(), "high": table.level.max()}
+        return {"low": table["level"].min(), "high": table["level"].max()}
     return {}
+
+
+def busiest_groups(rows: SqlTable, group: str, last: int, most: int) -> SqlTable:
+    """The rows of each person in the *most* groups that have most of their rows; of several, the first in the public order.
+
+    Whoever has a row in no listed group only, or none that speaks, is in the last one.
+    """
+    number = rows.dialect.cases((rows["speaks"], rows[group])).fill_null(last)
+    rows = rows.mutate(**{group: number})
+    there = rows.mutate(rows_there=rows.count().over([rows["unit"], rows[group]]))
+    write = rows.dialect
+    rank = write.pattern(
+        "DENSE_RANK() OVER (PARTITION BY {} ORDER BY {}, {}, {})",
+        "int64",
+        there["unit"],
+        write.cases((there[group] == last, 1), else_=0),
+        -there["rows_there"],
+        there[group],
+    )
+    ranked = there.mutate(standing=rank)
+    return ranked.filter(ranked["standing"] <= most).drop("standing").drop("rows_there")

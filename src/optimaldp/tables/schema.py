@@ -6,18 +6,23 @@ it is compared with; or a type is declared for it. What does not fit is NULL, al
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import difflib
 import math
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.engines import engine_name, parsed_moment, writer
-from optimaldp.tables.tally import Option
+from optimaldp.tables.canonical import Kind, day_of, moment_of, number_of
+from optimaldp.tables.sql import SqlTable, Value
+from optimaldp.tables.tally import Edge, Option
 
-Kind = Literal["text", "whole", "real", "truth", "date", "time", "other"]
+if TYPE_CHECKING:
+    from optimaldp.tables.description import Field
+
 Meaning = Literal["open", "text", "number", "whole", "date", "time", "truth"]
 
 WORDS: dict[Kind, str] = {
@@ -38,14 +43,6 @@ KINDS: dict[Meaning, Kind] = {
     "time": "time",
     "truth": "truth",
 }
-_EXPONENT = "([eE][+-]?[0-9]+)?"
-_NUMBER = f"^[+-]?[0-9]+([.][0-9]+)?{_EXPONENT}$"
-_WHOLE = "^[+-]?[0-9]+$"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DATE = f"^{_DAY}$"
-_TIME = f"^{_DAY}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?)?$"
-_SURE_NUMBER = "^[+-]?[0-9]{1,90}([.][0-9]{1,90})?([eE][+-]?[0-9]{1,2})?$"
-_SURE_WHOLE = "^[+-]?[0-9]{1,18}$"
 
 
 @dataclass(frozen=True)
@@ -55,45 +52,55 @@ class Cell:
     meaning: Meaning
     form: tuple[str, ...] = ()
     """Numbers: the marks of thousands and of decimals. Dates and times: the format. Truth: the words for true and false."""
-    sure: bool = field(default=False, repr=False)
-    """Whether only what surely fits is cast: servers have no cast that gives NULL."""
+    words: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """Truth: the texts for true and for false, exactly."""
+    missing: tuple[str, ...] = ()
+    """Texts that stand for no value."""
+    only: tuple[Option, ...] | None = None
+    """The values that there are, where any other cell is read as *otherwise*."""
+    otherwise: Option | Edge | None = None
+    """What a cell without a value is read as."""
 
-    def value(self, text: Any) -> Any:
-        """The cells as values; NULL where a cell does not fit."""
+    def value(self, text: Value) -> Value:
+        """The cells as values; no value where a cell does not fit, unless *otherwise* says what it is read as."""
+        write = text.dialect
+        if self.missing:
+            text = write.cases((~text.isin(self.missing), text))
+        value = self._value(text)
+        if self.otherwise is None:
+            return value
+        if self.only is not None and self.meaning != "truth":
+            return write.cases((value.isin(self.only), value), else_=self.otherwise)
+        return value.fill_null(as_number(self.otherwise, exact=self.meaning != "number"))
+
+    def _value(self, text: Value) -> Value:
         if self.meaning in ("open", "text"):
             return text
-        if self.meaning == "truth":
-            yes, no = self.form or ("true", "false")
-            lowered = text.lower()
-            return writer(text).cases((lowered == yes.lower(), True), (lowered == no.lower(), False))
-        if self.meaning in ("date", "time"):
-            return self._moment(text)
-        if self.form:
-            text = _plain_number(text, *self.form)
-        whole = self.meaning == "whole"
-        dtype = "int64" if whole else "float64"
-        if self.sure:
-            return writer(text).cases((text.re_search(_SURE_WHOLE if whole else _SURE_NUMBER), text.cast(dtype)))
-        # Of a cell in another form nothing is left, and nothing is no number.
-        return text.re_extract(_WHOLE if whole else _NUMBER, 0).try_cast(dtype)
-
-    def _moment(self, text: Any) -> Any:
-        if self.form:
-            return parsed_moment(text, self.form[0]).cast("date" if self.meaning == "date" else "timestamp")
+        form = self.form[0] if self.form else None
         if self.meaning == "date":
-            return text.re_extract(_DATE, 0).try_cast("date")
-        return text.re_extract(_TIME, 0).try_cast("timestamp")
+            return day_of(text, form)
+        if self.meaning == "time":
+            return moment_of(text, form)
+        if self.meaning != "truth":
+            marks = (self.form[0], self.form[1]) if self.form else None
+            return number_of(text, marks, whole=self.meaning == "whole")
+        if self.words is not None:
+            yes, no = (text.isin(words) for words in self.words)
+        else:
+            lowered = text.lower()
+            yes, no = (lowered == word.lower() for word in self.form or ("true", "false"))
+        return text.dialect.cases((yes, True), (no, False))
 
 
-def _plain_number(text: Any, thousands: str, decimal: str) -> Any:
-    """A number with marks between thousands and its own decimal mark, as one without; NULL where it is neither."""
-    write = writer(text)
-    group, point = re.escape(thousands), re.escape(decimal)
-    grouped = f"[0-9]{{1,3}}({group}[0-9]{{3}})+|" if thousands else ""
-    pattern = f"^[+-]?({grouped}[0-9]+)({point}[0-9]+)?{_EXPONENT}$"
-    plain = text.replace(thousands, "") if thousands else text
-    plain = plain if decimal == "." else plain.replace(decimal, ".")
-    return write.cases((text.re_search(pattern), plain))
+def as_number(value: Option | Edge, *, exact: bool = True) -> Any:
+    """A public value as the engine compares it: days for dates, microseconds for times, else itself or a double."""
+    if isinstance(value, datetime.datetime):
+        return (value.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    if isinstance(value, datetime.date):
+        return (value - datetime.date(1970, 1, 1)).days
+    if isinstance(value, Fraction):
+        return int(value) if exact else float(value)
+    return value
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,8 @@ class ColumnType:
     """For columns that are stored as text: what a cell means."""
     required: bool = False
     """Whether the schema rules out that a value is missing."""
+    field: Field | None = None
+    """What the description says about it: its options, range and step, and how its cells are written."""
 
     @property
     def words(self) -> str:
@@ -114,13 +123,18 @@ class ColumnType:
 
     def read_as(self, meaning: Meaning) -> ColumnType:
         """An open column as the question reads it; any other column as it is."""
-        return _READ[meaning] if self == OPEN else self
+        if self.cell is None or not self.open:
+            return self
+        return dataclasses.replace(of_cell(dataclasses.replace(self.cell, meaning=meaning)), field=self.field)
 
-    def value(self, table: Any, name: str) -> Any:
-        """The column of this type on an Ibis table."""
-        if self.cell is not None:
-            return self.cell.value(table[name])
-        return _in_microseconds(table[name]) if self.kind == "time" else table[name]
+    @property
+    def open(self) -> bool:
+        """Whether nothing says how a cell is read but the question."""
+        return self.cell is not None and self.cell.meaning == "open"
+
+    def value(self, table: SqlTable, name: str) -> Value:
+        """The canonical value of the column of this type in a table."""
+        return table[name] if self.cell is None else self.cell.value(table[name])
 
     @property
     def largest_whole(self) -> float:
@@ -129,6 +143,17 @@ class ColumnType:
             return math.inf
         bits = int("".join(letter for letter in self.name if letter.isdigit()) or 64)
         return 2.0**bits if self.name.startswith("u") else 2.0 ** (bits - 1)
+
+    @property
+    def range(self) -> tuple[Edge, Edge] | None:
+        """The least and the greatest value that the description names, both or none."""
+        low, high = (None, None) if self.field is None else (self.field.low, self.field.high)
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def step(self) -> Fraction | None:
+        """The step that the description names."""
+        return None if self.field is None else self.field.step
 
     @property
     def zoned(self) -> bool:
@@ -141,7 +166,7 @@ class Schema:
 
     >>> schema = Schema((("age", ColumnType("whole", "int64")),))
     >>> schema.find("AGE")
-    ('age', ColumnType(kind='whole', name='int64', options=None, cell=None, required=False))
+    ('age', ColumnType(kind='whole', name='int64', options=None, cell=None, required=False, field=None))
     """
 
     columns: tuple[tuple[str, ColumnType], ...]
@@ -180,13 +205,6 @@ class Schema:
         return f"if it is text, put it into single quotes: '{name}'; {listed}" if in_a_condition else listed
 
 
-def _in_microseconds(value: Any) -> Any:
-    """Points in time in DuckDB's usual unit; NULL where it cannot hold one, on which a comparison would fail."""
-    if engine_name(value) != "duckdb" or value.type().scale not in (0, 3, 9):
-        return value
-    return value.try_cast("timestamp")
-
-
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names, each once (engines do not tell upper from lower case): a second "age" is "age_2"."""
     used: dict[str, str] = {}
@@ -205,27 +223,7 @@ def of_cell(cell: Cell) -> ColumnType:
     return ColumnType(KINDS[cell.meaning], name, (False, True) if cell.meaning == "truth" else None, cell)
 
 
-_READ: dict[Meaning, ColumnType] = {meaning: of_cell(Cell(meaning)) for meaning in KINDS}
-OPEN = _READ["open"]
+OPEN = of_cell(Cell("open"))
 """The type of a column without one: text, and the question says how a cell is read."""
-
-
-def column_type(dtype: object, options: tuple[Option, ...] | None = None) -> ColumnType:
-    """The column type for a data type of Ibis; booleans list their options themselves."""
-    kind = _kind(dtype)
-    if kind == "truth":
-        options = (False, True)
-    return ColumnType(kind, str(dtype).lstrip("!"), options, required=not getattr(dtype, "nullable", True))
-
-
-def _kind(dtype: object) -> Kind:
-    tests: tuple[tuple[str, Kind], ...] = (
-        ("is_boolean", "truth"),
-        ("is_integer", "whole"),
-        ("is_floating", "real"),
-        ("is_decimal", "real"),
-        ("is_string", "text"),
-        ("is_date", "date"),
-        ("is_timestamp", "time"),
-    )
-    return next((kind for test, kind in tests if getattr(dtype, test)()), "other")
+OBJECTS = dataclasses.replace(OPEN, name="objects")
+"""The same for columns of objects, whose texts depend on how they are kept: what they are is asked for where it shows."""

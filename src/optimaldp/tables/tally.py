@@ -22,6 +22,12 @@ Edge = Fraction | datetime.date | datetime.datetime
 Step = Fraction | datetime.timedelta
 
 
+MEANING = 2
+"""The version of what a question means, for documents, ledgers and plans; files of 0.2 have none and mean 1.
+
+2: numbers of a person with several rows need a rule; values outside of bins of histograms are "(everyone else)".
+"""
+
 EVERY_RECORD = "*"
 """The condition that every record satisfies: it tells who has a record at all."""
 
@@ -56,11 +62,12 @@ class Options:
 class Bins:
     """Which bin ``[edge, next edge)`` a value is in; the last bin includes its upper edge. Last, no value.
 
-    Values below the first edge are in the first bin, values above the last edge in the last.
+    *clipped*: values below the first edge are in the first bin, values above the last edge in the last. Else in none.
     """
 
     column: str
     edges: tuple[Edge, ...]
+    clipped: bool = True
 
     @property
     def size(self) -> int:
@@ -75,6 +82,7 @@ class Steps:
     low: Edge
     high: Edge
     step: Step
+    clipped: bool = True
 
     @cached_property
     def bins(self) -> int:
@@ -127,6 +135,8 @@ class Tally:
     """
 
     readings: tuple[Reading, ...]
+    totals: tuple[Grid, ...] = ()
+    """Numbers that are added up in each cell, as steps of their grid, over the people who have all of them."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -157,6 +167,9 @@ class Counted:
     """The options that the column's type listed, when the first reading that needs them left them out. Public."""
     keys: dict[str | int, int] = field(default_factory=dict)
     """People by key, for :class:`KeyTally`."""
+    totals: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """By cell: how many people have all numbers of the tally's totals, then the exact sum of the steps of each."""
+    totals_by_level: tuple[tuple[str, dict[int, tuple[int, ...]]], ...] | None = None
 
     @classmethod
     def of(cls, counts: Iterable[int]) -> Counted:
@@ -181,20 +194,22 @@ class Counted:
         return "Counted(private)"
 
 
-Rule = Literal["any", "all", "most-frequent", "first", "mean", "max", "min"]
+Rule = Literal["any", "all", "most", "most-frequent", "first", "last", "sum", "mean", "median", "min", "max", "count"]
 
-_YES_NO: tuple[Rule, ...] = ("any", "all", "most-frequent", "first")
-_CHOICE: tuple[Rule, ...] = ("most-frequent", "first")
-_NUMBER: tuple[Rule, ...] = ("first", "mean", "max", "min")
-# The first rule is the default; a number has none, because each choice changes what "the mean" means.
+CONDITION_RULES: tuple[Rule, ...] = ("any", "all", "most", "first", "last")
+CATEGORY_RULES: tuple[Rule, ...] = ("most-frequent", "first", "last")
+NUMBER_RULES: tuple[Rule, ...] = ("sum", "mean", "median", "min", "max", "count", "first", "last")
+ORDERED_RULES: tuple[Rule, ...] = ("first", "last")
+# The first rule is the default; a number has none, because each choice changes what is asked.
 _RULES: Mapping[type, tuple[Rule, ...]] = {
-    Condition: _YES_NO,
-    Options: _CHOICE,
-    Bins: _CHOICE,
-    Steps: _CHOICE,
-    KeyTally: _CHOICE,
-    Grid: _NUMBER,
+    Condition: CONDITION_RULES,
+    Options: CATEGORY_RULES,
+    KeyTally: CATEGORY_RULES,
+    Bins: NUMBER_RULES,
+    Steps: NUMBER_RULES,
+    Grid: NUMBER_RULES,
 }
+_ALIASES: Mapping[str, Rule] = {"most-frequent": "most"}  # of conditions
 
 
 @dataclass(frozen=True)
@@ -203,43 +218,82 @@ class People:
 
     *part* is a (column, value) pair: only its people are the table. *where* chooses which rows speak, never people: whoever has
     no such row is counted all the same, as "no", as everybody else or as without a value. *unit* names the column that
-    identifies a person (rows without a value there are nobody's); without it each row is a person. *reduce* says how the rows of
-    a person become one value; ``first`` follows the column *reduce_order*. *levels* names the column of privacy levels.
+    identifies a person (rows without a value there are nobody's); without it each row is a person. *within* names more
+    columns where a person is limited, for example in time: a person in a month. *reduce* says how the rows of a person become one
+    value: a word for all readings that it fits, or a rule for each column; ``first`` and ``last`` follow the column
+    *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person be in that many groups of the
+    first reading: those with most of their rows.
     """
 
     unit: str | None = None
-    reduce: str | None = None
+    reduce: str | Mapping[str, str] | None = None
     reduce_order: str | None = None
     where: str | None = None
     part: tuple[str, Option] | None = None
     levels: str | None = None
+    groups_per_person: int | None = None
+    within: tuple[str, ...] = ()
+
+    @property
+    def by_column(self) -> Mapping[str, str]:
+        """The rules for single columns."""
+        return self.reduce if isinstance(self.reduce, Mapping) else {}
 
     def rules(self, tally: Tally | KeyTally) -> tuple[Rule, ...]:
         """How each reading is reduced to one value for each person, checked; empty without a unit.
 
-        *reduce* is for the first reading and those of its kind; the others follow their default. ``first`` takes a whole row.
+        Totals come behind the readings. A condition about columns that have rules has none of its own: see
+        :func:`optimaldp.tables.plans.plan_counting`.
         """
         if self.unit is None:
-            for field, value in (("reduce", self.reduce), ("reduce_order", self.reduce_order)):
+            given = (
+                ("reduce", self.reduce),
+                ("reduce_order", self.reduce_order),
+                ("groups_per_person", self.groups_per_person),
+            )
+            for name, value in given:
                 if value is not None:
-                    raise QuestionError(field, value, "needs unit=", "name the column that identifies a person")
+                    raise QuestionError(name, value, "needs unit=", "name the column that identifies a person")
             return ()
-        readings: tuple[Reading | KeyTally, ...] = (tally,) if isinstance(tally, KeyTally) else tally.readings
-        chosen = self.reduce or _default(readings[0])
-        known = _RULES[type(readings[0])]
-        if chosen not in known:
-            way_out = f"the rules are {', '.join(known)}"
-            raise QuestionError("reduce", self.reduce, "is not a rule for this question", way_out)
-        if (chosen == "first") != (self.reduce_order is not None):
-            remedy = "name the column that orders a person's rows, with reduce='first'"
-            raise QuestionError("reduce_order", self.reduce_order, "goes with reduce='first' and only with it", remedy)
-        if chosen == "first":
-            return (chosen,) * len(readings)
-        return tuple(chosen if _RULES[type(one)] is known else _default(one) for one in readings)
+        readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+        word = self.reduce if isinstance(self.reduce, str) else None
+        if word is not None and not any(_fitting(word, one) for one in readings):
+            known = ", ".join(dict.fromkeys(rule for one in readings for rule in _RULES[type(one)]))
+            remedy = f"the rules are {known}"
+            if word in NUMBER_RULES:
+                remedy += f"; for the number in a condition write reduce={{column: '{word}'}}"
+            raise QuestionError("reduce", word, "is not a rule for this question", remedy)
+        made = tuple(self._rule(one, word) for one in readings)
+        ordered = any(rule in ORDERED_RULES for rule in made) or isinstance(self.reduce, Mapping)
+        if any(rule in ORDERED_RULES for rule in made) and self.reduce_order is None:
+            raise QuestionError("reduce_order", None, "is needed by the rules first and last", _ORDER)
+        if self.reduce_order is not None and not ordered:
+            raise QuestionError("reduce_order", self.reduce_order, "goes with the rules first and last only", _ORDER)
+        return made
+
+    def _rule(self, reading: Reading | KeyTally, word: str | None) -> Rule:
+        column = None if isinstance(reading, Condition) else reading.column
+        own = self.by_column.get(column) if column is not None else None
+        if own is not None:
+            # A category that a number stands for may be reduced as a number first.
+            known = (*_RULES[type(reading)], *(NUMBER_RULES if isinstance(reading, Options | KeyTally) else ()))
+            if own not in known:
+                remedy = f"the rules are {', '.join(_RULES[type(reading)])}"
+                raise QuestionError("reduce", own, f"is not a rule for column {column} in this question", remedy)
+            return own
+        if word is not None and (fitting := _fitting(word, reading)) is not None:
+            return fitting
+        if _RULES[type(reading)] is NUMBER_RULES:
+            rule = f"does not say how several values of {column} become one for each person"
+            raise QuestionError("reduce", None, rule, f"choose one of {', '.join(NUMBER_RULES)}")
+        return _RULES[type(reading)][0]
 
 
-def _default(reading: Reading | KeyTally) -> Rule:
-    if isinstance(reading, Grid):
-        rule = f"does not say how several values of {reading.column} become one for each person"
-        raise QuestionError("reduce", None, rule, f"choose one of {', '.join(_NUMBER)}")
-    return _RULES[type(reading)][0]
+_ORDER = "name the column that orders a person's rows: reduce_order="
+
+
+def _fitting(word: str, reading: Reading | KeyTally) -> Rule | None:
+    """The rule that a word is for a reading, if it is one."""
+    known = _RULES[type(reading)]
+    meant = _ALIASES.get(word, word) if known is CONDITION_RULES else word
+    return next((rule for rule in known if rule == meant), None)

@@ -11,15 +11,15 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.engines import writer
-from optimaldp.tables.schema import KINDS, WORDS, Cell, ColumnType, Kind, Meaning
+from optimaldp.tables.canonical import Kind
+from optimaldp.tables.schema import KINDS, WORDS, Cell, ColumnType, Meaning, as_number
+from optimaldp.tables.sql import SqlTable, Value
 
-Build = Callable[[Any], Any]
-"""From a table to a value of it, by whatever writes its expressions."""
+Build = Callable[[SqlTable], Value]
+"""From a table to a value of it."""
 
 MEANINGS: dict[Kind, Meaning] = {
     "whole": "number",
@@ -50,50 +50,29 @@ class Term:
     """Whether it is text whose reading what it meets decides."""
     constant: bool = False
     """Whether no column is in it."""
+    noted: Callable[[Meaning], None] | None = None
+    """For open text: remembers how it is read."""
 
 
 def column_term(name: str, column: ColumnType, text: str) -> Term:
-    """A column with a type. Numbers that are not whole come as doubles, whatever the engine stores."""
-    if column.kind == "whole":
-        return Term("whole", lambda table: column.value(table, name), text, column.largest_whole, 1.0)
-    if column.kind == "real":
-        return Term("real", lambda table: as_double(column.value(table, name)), text)
+    """A column with a type."""
+    bounds = (column.largest_whole, 1.0) if column.kind == "whole" else (math.inf, 0.0)
     zoned = column.kind == "time" and column.zoned
-    return Term(column.kind, lambda table: column.value(table, name), text, zoned=zoned)
+    return Term(column.kind, lambda table: column.value(table, name), text, *bounds, zoned=zoned)
 
 
 def read_as(term: Term, kind: Kind) -> Term:
     """The same term beside one of *kind*: open text as what it means there, whole numbers as doubles beside doubles."""
     if term.open:
         cell = Cell(MEANINGS[kind])
+        if term.noted is not None:
+            term.noted(cell.meaning)
         return Term(KINDS[cell.meaning], lambda table: cell.value(term.build(table)), term.text)
     if kind != "real" or term.kind != "whole":
         return term
     if term.literal is not None:
         return number_term(float(term.literal), term.text)
     return replace(term, kind="real", build=lambda table: term.build(table).cast("float64"))
-
-
-def as_double(value: Any) -> Any:
-    """A number column as doubles."""
-    dtype = value.type()
-    if dtype.is_decimal() and dtype.precision is None:
-        return _clamped(value)
-    return value if dtype.is_float64() else value.cast("float64")
-
-
-def _clamped(value: Any) -> Any:
-    """A decimal of unlimited size as a double: what is beyond 1e30, or nearer to 0 than 1e-18, could fail in the cast."""
-    write = writer(value)
-    top = write.literal(Decimal(10**30), type="decimal(38, 0)")
-    bottom = write.literal(Decimal(-(10**30)), type="decimal(38, 0)")
-    tiny = write.literal(Decimal("1e-18"), type="decimal(38, 18)")
-    return write.cases(
-        (value > top, write.literal(1e30, "float64")),
-        (value < bottom, write.literal(-1e30, "float64")),
-        (value.abs() < tiny, write.literal(0.0, "float64")),
-        (value.notnull(), value.cast("float64")),
-    )
 
 
 def number_term(value: int | float | str, text: str) -> Term:
@@ -106,25 +85,17 @@ def number_term(value: int | float | str, text: str) -> Term:
         raise QuestionError("predicate", text, "is a number out of range", "numbers lie between 1e-90 and 1e90")
     size = float(abs(value))
     bounds = size, size or 1.0
-    if isinstance(value, int) and abs(value) < 2**63:
-        return Term(
-            "whole", lambda near: writer(near).literal(value, type="int64"), text, *bounds, value, constant=True
-        )
-    double = float(value)
-    # By way of its text: a bare 0.1 is a decimal to engines, whose sums are not those of doubles.
-    return Term(
-        "real",
-        lambda near: writer(near).literal(repr(double), type="string").cast("float64"),
-        text,
-        *bounds,
-        double,
-        constant=True,
-    )
+    kind: Kind = "whole" if isinstance(value, int) and abs(value) < 2**63 else "real"
+    written = value if kind == "whole" else float(value)
+    return Term(kind, lambda table: table.dialect.literal(written), text, *bounds, written, constant=True)
 
 
-def literal_term(kind: Kind, value: object, dtype: str, text: str) -> Term:
+def literal_term(kind: Kind, value: object, text: str) -> Term:
     """Text, true, false, a whole number, a date or a point in time that the caller wrote."""
-    return Term(kind, lambda near: writer(near).literal(value, type=dtype), text, literal=value, constant=True)
+    if isinstance(value, str) and "\0" in value:
+        raise QuestionError("predicate", text, "holds a zero byte, which no text of a table has", "leave it out")
+    written: Any = as_number(value) if isinstance(value, datetime.date) else value
+    return Term(kind, lambda table: table.dialect.literal(written), text, literal=value, constant=True)
 
 
 def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
@@ -141,7 +112,7 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
                 raise QuestionError("predicate", text, rule, f"declare types, for example {_DECLARED}")
             term = read_as(term, other.kind)
         elif term.literal is not None and (term.kind, other.kind) in _LATER:
-            term = moment(term, other.kind, zoned=other.zoned)
+            term = moment(term, other.kind)
         made.append(term)
     left, right = made
     if {left.kind, right.kind} == {"whole", "real"}:
@@ -158,7 +129,7 @@ def _mixed(left: Term, right: Term, text: str) -> QuestionError:
     return QuestionError("predicate", text, f"compares {WORDS[left.kind]} with {WORDS[right.kind]}", remedy)
 
 
-def moment(term: Term, kind: Kind, *, zoned: bool = False) -> Term:
+def moment(term: Term, kind: Kind) -> Term:
     """A literal as a date or a point in time; beside a column with a time zone it is UTC."""
     text = str(term.literal)
     try:
@@ -169,17 +140,7 @@ def moment(term: Term, kind: Kind, *, zoned: bool = False) -> Term:
         raise QuestionError("predicate", text, "is not a date or a point in time", remedy) from None
     if value.tzinfo is not None:
         raise QuestionError("predicate", text, "names a time zone", "leave it out: times are compared as UTC")
-    if day is not None:
-        return literal_term(kind, day, "date", term.text)
-    if zoned:
-        return literal_term(kind, value.replace(tzinfo=datetime.UTC), "timestamp('UTC')", term.text)
-    return literal_term(kind, value, "timestamp", term.text)
-
-
-def moment_literal(when: datetime.date, beside: object, *, zoned: bool = False) -> Any:
-    """A date or a point in time that the caller wrote, as an expression."""
-    kind: Kind = "time" if isinstance(when, datetime.datetime) else "date"
-    return moment(literal_term("text", when.isoformat(), "string", when.isoformat()), kind, zoned=zoned).build(beside)
+    return literal_term(kind, value if day is None else day, term.text)
 
 
 def joined(word: str, parts: list[Term], text: str) -> Term:
@@ -194,14 +155,9 @@ def joined(word: str, parts: list[Term], text: str) -> Term:
 
 MANY = 30  # literals: from here on they go to the engine as one list
 # Not doubles: Spark's lists tell 0.0 from -0.0.
-LISTED: dict[Kind, str] = {"text": "array<string>", "whole": "array<int64>"}
+LISTED: tuple[Kind, ...] = ("text", "whole")
 
 
 def can_list(kind: Kind, largest: float) -> bool:
     """Whether a value can be looked up in a list: numbers beyond 64 bits with a sign would fail to fit."""
     return kind in LISTED and (kind != "whole" or largest <= 2.0**63)
-
-
-def listing(kind: Kind, values: list[Any], beside: object) -> Any:
-    """Many literals as one list."""
-    return writer(beside).literal(values, type=LISTED[kind])

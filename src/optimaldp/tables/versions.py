@@ -16,7 +16,6 @@ _POSTGRES = """
     FROM pg_class c
     WHERE c.oid = to_regclass(%s) AND c.relkind IN ('r', 'm') AND NOT c.relhassubclass AND NOT c.relrowsecurity
       AND NOT pg_is_in_recovery()"""
-_FIRST_WITH_SNAPSHOTS = 130000
 
 
 def version_of(paths: list[str]) -> str:
@@ -45,48 +44,29 @@ def read_as(token: str, reading: object) -> str:
     return _token(f"{token}\0{reading!r}")
 
 
-def version_of_ibis(table: Any) -> str | None:
-    """A token for an Ibis table, by the engine that it lives in; ``None`` where that engine cannot tell."""
-    engine = table.get_backend().name
-    if engine == "duckdb":
-        return _version_of_duckdb(table)
-    return _version_of_postgres(table) if engine == "postgres" else None
-
-
-def _version_of_duckdb(table: Any) -> str:
-    import ibis.expr.operations as operations
-
-    node, connection = table.op(), table.get_backend()
-    if isinstance(node, operations.DatabaseTable):
+def version_of_duckdb(connection: Any, relation: str, name: str | None) -> str:
+    """A token for a relation of a DuckDB: the state of its file for a table of that *name*, else a hash of what it gives now."""
+    if name is not None:
         query = """SELECT d.path FROM duckdb_tables() t JOIN duckdb_databases() d USING (database_oid)
-            WHERE t.table_name = ? AND t.schema_name = COALESCE(?, current_schema())
-              AND t.database_name = COALESCE(?, current_database()) AND NOT t.temporary"""
-        place = node.namespace
-        paths = connection.con.execute(query, [node.name, place.database, place.catalog]).fetchall()
-        if len(paths) == 1 and paths[0][0]:
-            return version_of_database(paths[0][0], f"{place.database or ''}:{node.name}")
-    # In memory, or an expression: what it gives now. An order that varies only makes a repeat cost again.
-    connection._run_pre_execute_hooks(table)  # makes tables in memory known, as Ibis' own execution does
-    result = connection.con.sql(connection.compile(table))
+            WHERE t.table_name = $name AND NOT t.temporary AND t.database_name = current_database()"""
+        paths = {row[0] for row in connection.execute(query, {"name": name}).fetchall()}
+        path = paths.pop() if len(paths) == 1 else None
+        if path:
+            return version_of_database(path, relation)
+    # In memory, a view or an expression: what it gives now. An order that varies only makes a repeat cost again.
+    result = connection.sql(f"SELECT * FROM {relation}")
     batches = result.to_arrow_reader() if hasattr(result, "to_arrow_reader") else result.fetch_record_batch()
     return _content(batches.schema, batches)
 
 
-def _version_of_postgres(table: Any) -> str | None:
+def version_of_postgres(connection: Any, relation: str) -> str | None:
     """The snapshot that a query sees: whatever any transaction of the server commits makes another one.
 
     Ordinary tables of this server alone: a view may depend on the time, a foreign table on another server, rows under row
     security on who asks, and a standby does not say which transactions it has not applied yet.
     """
-    import ibis.expr.operations as operations
-
-    node, connection = table.op(), table.get_backend().con
-    if not isinstance(node, operations.DatabaseTable) or connection.info.server_version < _FIRST_WITH_SNAPSHOTS:
-        return None
-    parts = [part for part in (node.namespace.database, node.name) if part]
-    name = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
     with connection.cursor() as cursor:
-        facts = cursor.execute(_POSTGRES, (name,)).fetchone()
+        facts = cursor.execute(_POSTGRES, (relation.replace("%%", "%"),)).fetchone()
     address = f"{connection.info.host}:{connection.info.port}"
     return None if facts is None else _token("\0".join((address, *facts)))
 

@@ -46,7 +46,7 @@ class Dense(QuantileLaw):
 
     def beta(self, scale: Any) -> Number:
         delta = scale.number(self.level.delta)
-        return delta / (1 / scale.power(1) + 2 * delta)
+        return 0 * delta if self.level.epsilon.is_zero else delta / (1 / scale.power(1) - 1 + 2 * delta)
 
     def plain_ends(self, a: list[int], scale: Any) -> list[Number]:
         return [self.link(rho, scale) for rho in self.odds(a, scale)]
@@ -214,11 +214,10 @@ class TargetRoundedDown(QuantileLaw):
         return Cuts(true.bins, true.starts, [height + late for height in true.heights])
 
 
-class PersonalTailsCutAsIfOneSided(QuantileLaw):
+class TailsCutByAllOfDelta(QuantileLaw):
     def law_of(self, cuts: Any, scale: Any, window: Any) -> Any:
         law = super().law_of(cuts, scale, window)
-        delta, growth = scale.number(self.level.delta), self._growth(scale)
-        law._cut_off = delta / (growth + 2 * delta)
+        law._cut_off = scale.number(self.level.delta)
         return law
 
 
@@ -467,7 +466,7 @@ def test_mistakes_in_weights_share_target_and_levels_are_rejected() -> None:
         (WeightsForgotten, weighted),
         (ShareForgotten, third),
         (TargetRoundedDown, late),
-        (PersonalTailsCutAsIfOneSided, own),
+        (TailsCutByAllOfDelta, own),
     ]:
         assert examine(like).private, like
         assert not examine(_law(twin, like)).private, twin

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from optimaldp.asking.draft import Draft
+from optimaldp.asking.ask import Ask
 from optimaldp.certify.findings import mint
 from optimaldp.certify.questions import draw, examine_release
-from optimaldp.certify.questions.personal_forms import confirms_form, examine_form
+from optimaldp.certify.questions.personal_tables import confirms_form, examine_form
 from optimaldp.errors import SecondCalculationError
 from optimaldp.laws.law import Law, law_of
 from optimaldp.laws.setting import Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.questions.personal import Balanced, FairLevels, HedgedVotes, WeightedVotes
 from optimaldp.sampling import SystemBits
 
 SIZES = ((Epsilon.read("0.1"), 21), (Epsilon.read("ln(2)"), 30), (Epsilon.read("1"), 950))
@@ -43,7 +43,7 @@ SUMS = [
 
 
 def asked(question: str, aim: str = "typical", delta: str = "0", sizes: Any = SIZES) -> QuestionMechanism:
-    request = Draft(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
+    request = Ask(question, epsilon=1, delta=delta, levels="level", aim=aim).request()
     return request.question.mechanism(request.setting(sum(n for _, n in sizes), sizes))
 
 
@@ -74,7 +74,7 @@ def test_the_law_of_a_release_is_the_form_and_is_confirmed_at_the_draw(question:
 
 
 def test_both_aims_name_what_was_checked() -> None:
-    for aim, words in (("typical", "one person moves the exponent"), ("every table", "inequalities of the theorem")):
+    for aim, words in (("typical", "both layers of the hedge"), ("every table", "alpha is the least level")):
         finding = examine_release(asked("majority(x)", aim))
         assert finding.private
         assert any(words in check for check in finding.checks)
@@ -86,7 +86,8 @@ def test_other_kinds_have_no_such_form() -> None:
         assert examine_form(mechanism).checks == ()
         assert confirms_form(mechanism, some_table(mechanism))
     alone = ((Epsilon.read("0.5"), 100),)
-    assert examine_form(asked("majority(x)", sizes=alone)).checks == ()
+    assert examine_form(asked("share(x among y) >= 0.4", sizes=alone)).checks == ()
+    assert examine_form(asked("majority(x)", sizes=alone)).checks, "of one level the fair law has a form too"
 
 
 @dataclass(frozen=True)
@@ -155,11 +156,15 @@ def test_a_law_that_is_wrong_at_the_very_table_gives_no_answer() -> None:
         draw(certified, table(700), SystemBits())
 
 
-@pytest.mark.parametrize(("aim", "kind"), [("typical", WeightedVotes), ("every table", Balanced)])
+@pytest.mark.parametrize("kind", [WeightedVotes, Balanced, FairLevels, HedgedVotes])
 @pytest.mark.parametrize("question", ["majority(x)", "count(x) < 300", "share(x) <= 0.3"])
-def test_a_law_that_is_not_the_form_is_not_confirmed(question: str, aim: str, kind: type[Any]) -> None:
-    own = asked(question, aim)
-    assert isinstance(own, kind)
+def test_a_law_that_is_not_the_form_is_not_confirmed(question: str, kind: type[Any]) -> None:
+    aim = "typical" if kind in (WeightedVotes, HedgedVotes) else "every table"
+    chosen = asked(question, aim)
+    own: Any = kind(chosen.question, chosen.setting)
+    if kind is HedgedVotes:
+        assert isinstance(chosen, HedgedVotes)
+        own = chosen
 
     class Turned(kind):  # type: ignore[misc, valid-type]
         def law(self, table: Table) -> Law:
@@ -170,7 +175,12 @@ def test_a_law_that_is_not_the_form_is_not_confirmed(question: str, aim: str, ki
         name = "of no theorem"
 
     assert confirms_form(own, some_table(own))
-    assert not confirms_form(Turned(own.question, own.setting), some_table(own))
-    assert not examine_form(Turned(own.question, own.setting)).private
-    assert confirms_form(Nameless(own.question, own.setting), some_table(own)), "there is no form to compare with"
-    assert examine_form(Nameless(own.question, own.setting)).checks == ()
+    turned, nameless = (replace_class(own, twin) for twin in (Turned, Nameless))
+    assert not confirms_form(turned, some_table(own))
+    assert not examine_form(turned).private
+    assert confirms_form(nameless, some_table(own)), "there is no form to compare with"
+    assert examine_form(nameless).checks == ()
+
+
+def replace_class(mechanism: Any, kind: type[Any]) -> Any:
+    return kind(**{field.name: getattr(mechanism, field.name) for field in fields(mechanism)})

@@ -31,13 +31,14 @@ from optimaldp.histograms.noise import HistogramNoise, compositions, log_concave
 from optimaldp.histograms.noise.compositions import weak_composition
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.totals import TotalLaw
-from optimaldp.laws import balanced, keys, law, many_groups, personal, signed, weighted_votes
+from optimaldp.laws import keys, law, many_groups, personal, signed, weighted_votes
 from optimaldp.laws.chain import Chain
 from optimaldp.laws.law import Law
 from optimaldp.laws.top import TopLaw
 from optimaldp.laws.winner import distribution, modes, permute_and_flip
 from optimaldp.laws.winner.continuum import DivisibleVotes
 from optimaldp.laws.winner.lattice import WholeVotes
+from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions import base, electing
 from optimaldp.questions import signed as by_signed_distance
@@ -174,29 +175,31 @@ def answers_off_by_one(patch: Patch) -> None:
     patch.setattr(QuestionMechanism, "draw", draw)
 
 
-def one_more_person(result: Any, levels: Any, available: Any, flips: int, *rest: Any) -> Any:
-    return balanced.balanced_error(levels, available, flips + 1, *rest)
+def fair(change: Any) -> Any:
+    """The fair law from other numbers."""
+    true = personal._fair_error
+    return lambda patch: patch.setattr(personal, "_fair_error", lambda *numbers: true(*change(*numbers)))
 
 
 PERSONAL = {"levels": "trust", "aim": "every table"}
-add("personal flips one too many", SHARE, changed(personal, "balanced_error", one_more_person), **PERSONAL)
-add("personal flips one too many, far bound", COUNT, changed(personal, "balanced_error", one_more_person), **PERSONAL)
+add("personal flips one too many", SHARE, fair(lambda could, k, alpha: (could, k + 1, alpha)), **PERSONAL)
+add("personal flips one too many, far bound", COUNT, fair(lambda could, k, alpha: (could, k + 1, alpha)), **PERSONAL)
 
 
-def squared_from_the_third(result: Any, levels: Any, available: Any, flips: int, *_: Any) -> Any:
+def squared_from_the_third(result: Any, could: Any, flips: int, *_: Any) -> Any:
     return result * result if flips >= 3 else result
 
 
 add(
     "sums squared from the third person on",
     SHARE,
-    changed(personal, "balanced_error", squared_from_the_third),
+    changed(personal, "_fair_error", squared_from_the_third),
     **PERSONAL,
 )
 add(
     "sums squared from the third person on, far bound",
     COUNT,
-    changed(personal, "balanced_error", squared_from_the_third),
+    changed(personal, "_fair_error", squared_from_the_third),
     **PERSONAL,
 )
 add("winner counts doubled", winner(3), changed(Electing, "_votes", lambda votes, *_: tuple(2 * v for v in votes)))
@@ -302,46 +305,61 @@ add(
 )
 add("the signed answers exchanged", MEAN, changed(signed, "sides_of_exponent", lambda sides, *_: sides[::-1]))
 
-# laws/balanced, laws/weighted_votes
+# laws/personal, laws/weighted_votes
 
+
+def hedge(change: Any) -> Any:
+    true = personal._hedge_exponent
+    return lambda patch: patch.setattr(personal, "_hedge_exponent", lambda *numbers: true(*change(*numbers)))
+
+
+def least_of_those_who_could(could: Any, flips: int, alpha: Any) -> Any:
+    return could, flips, min((epsilon for epsilon, people in could if people), default=alpha)
+
+
+add("the largest levels first", SHARE, fair(lambda could, flips, alpha: (could[::-1], flips, alpha)), **PERSONAL)
+add("the error of the fair law halved", SHARE, changed(personal, "_fair_error", lambda e, *_: e / 2), **PERSONAL)
+add("alpha among those who could change", SHARE, fair(least_of_those_who_could), **PERSONAL)
+add("alpha of a level that nobody has", SHARE, fair(lambda c, k, alpha: (c, k, Epsilon.read("0.001"))), **PERSONAL)
+add("alpha larger than the least", SHARE, fair(lambda could, k, alpha: (could, k, could[-1][0])), **PERSONAL)
+add("one half for 1/(1 + e^-alpha)", SHARE, fair(lambda could, k, alpha: (could, k, Epsilon.read(0))), **PERSONAL)
+add("the hedge doubled", SHARE, changed(personal, "_hedge_exponent", lambda f, *_: f + f), levels="trust")
+add("the hedge doubled, far bound", COUNT, changed(personal, "_hedge_exponent", lambda f, *_: f + f), levels="trust")
 add(
-    "the largest levels first",
+    "a layer outside of the votes",
     SHARE,
-    lambda patch: patch.setattr(
-        personal,
-        "balanced_error",
-        lambda levels, available, flips, delta: balanced.balanced_error(
-            list(levels)[::-1], list(available)[::-1], flips, delta
-        ),
-    ),
-    **PERSONAL,
+    hedge(lambda v, y, t, n, spread: (v, y, t, n, 2 * spread + 1)),
+    levels="trust",
 )
 add(
-    "the last person's level twice",
+    "the bound of the hedge off by one",
     SHARE,
-    changed(personal, "balanced_error", lambda error, levels, *_: error / 2),
-    **PERSONAL,
+    hedge(lambda v, y, t, n, spread: (v, y, t + 1, n, spread)),
+    levels="trust",
 )
-add("weighted votes doubled", SHARE, changed(personal, "count_exponent", lambda w, *_: w + w), levels="trust")
-add(
-    "weighted votes doubled, far bound", COUNT, changed(personal, "count_exponent", lambda w, *_: w + w), levels="trust"
-)
-add("weighted votes among doubled", AMONG, changed(personal, "share_exponent", lambda w, *_: w + w), levels="trust")
-add("weighted means doubled", MEAN, changed(personal, "mean_exponent", lambda w, *_: w + w), levels="trust")
+
+
+@twin("tau and 1 - tau exchanged", COUNT, levels="trust")
+def exchanged(patch: Patch) -> None:
+    def exponent(votes: Any, yes: int, least: int, people: int, spread: Fraction) -> Any:
+        middle = least - Fraction(1, 2)
+        tau, width = middle / people, spread * people
+        low, high = middle - (1 - tau) * width, middle + tau * width
+        return personal._signed_cost(votes, yes - low) * tau + personal._signed_cost(votes, yes - high) * (1 - tau)
+
+    patch.setattr(personal, "_hedge_exponent", exponent)
+
+
 add(
     "everybody weighs the largest level",
     SHARE,
-    lambda patch: patch.setattr(
-        personal,
-        "count_exponent",
-        lambda condition, votes: weighted_votes.count_exponent(
-            condition, [(max(v[0] for v in votes), *v[1:]) for v in votes]
-        ),
-    ),
+    hedge(lambda votes, *rest: ([(votes[-1][0], *own) for _, *own in votes], *rest)),
     levels="trust",
 )
+add("weighted votes among doubled", AMONG, changed(personal, "share_exponent", lambda w, *_: w + w), levels="trust")
+add("weighted means doubled", MEAN, changed(personal, "mean_exponent", lambda w, *_: w + w), levels="trust")
 add("the worst exponent doubled", MEAN, changed(personal, "mean_worst_exponent", lambda w, *_: w + w), **PERSONAL)
-add("the least exponent among doubled", AMONG, changed(balanced, "least_exponent", lambda w, *_: w + w), **PERSONAL)
+add("the least exponent among doubled", AMONG, changed(personal, "least_exponent", lambda w, *_: w + w), **PERSONAL)
 add(
     "weighted winner counts doubled",
     winner(3),
@@ -464,9 +482,9 @@ def whole_level(epsilon: Any, delta: Any, neighbours: Any, *, public_groups: boo
 
 
 def in_groups(function: Any) -> Callable[[Patch], None]:
-    from optimaldp.asking import inside_groups
+    from optimaldp.asking import request
 
-    return lambda patch: patch.setattr(inside_groups, "level_of_each_group", function)
+    return lambda patch: patch.setattr(request, "level_of_each_group", function)
 
 
 add("private groups at the whole level each", SHARE, in_groups(whole_level), **BY)

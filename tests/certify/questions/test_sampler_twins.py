@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.asking.promise import read_release_level
+from optimaldp.asking.request import read_release_level
 from optimaldp.certify.quantile import quartiles
 from optimaldp.certify.questions import certify, examine_release, leaders
 from optimaldp.certify.questions.scripted import Words

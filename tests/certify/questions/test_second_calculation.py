@@ -23,7 +23,7 @@ from optimaldp.certify.questions.leaders import (
     _small,
     _within,
 )
-from optimaldp.certify.questions.personal_forms import _held, _least, _sum_of
+from optimaldp.certify.questions.personal_tables import _held, _least, _sum_of
 from optimaldp.certify.questions.second_calculation import SecondCalculation
 from optimaldp.certify.questions.several_ranks import examine_several_ranks
 from optimaldp.certify.votes import count_of, share_of

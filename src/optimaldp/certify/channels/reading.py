@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,8 +12,62 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.errors import ChannelError
+from optimaldp.errors import CertificateError, ChannelError
+from optimaldp.privacy.balls import ball, lower, precision, upper
+from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
+
+# ``e^(epsilon · length)`` between two rationals, and comparisons with it that are never wrong.
+
+
+_BITS = 160
+_MOST_BITS = 1 << 16
+
+
+@dataclass
+class Factors:
+    """The factors of one epsilon, one for each length that occurs."""
+
+    epsilon: Epsilon
+    _known: dict[tuple[Fraction, int], tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+    def between(self, length: Fraction, *, bits: int = _BITS) -> tuple[Fraction, Fraction]:
+        """Rationals not above and not below ``e^(epsilon · length)``; equal where that is rational and known to be."""
+        key = (length, bits)
+        if key not in self._known:
+            self._known[key] = self._enclose(length, bits)
+        return self._known[key]
+
+    def _enclose(self, length: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+        ratio = self.epsilon.exact_ratio
+        if ratio is not None and length.denominator == 1:
+            return ratio ** int(length), ratio ** int(length)
+        with precision(bits):
+            value = (self.epsilon.ball() * ball(length)).exp()
+            return max(Fraction(1), lower(value)), upper(value)
+
+    def allows(self, high: Fraction, low: Fraction, length: Fraction) -> bool:
+        """Whether ``high <= e^(epsilon · length) · low``, exactly."""
+        if high <= low:
+            return True
+        if low == 0:
+            return False
+        ratio, bits = self.epsilon.exact_ratio, _BITS
+        while True:
+            below, above = self.between(length, bits=bits)
+            if high <= below * low:
+                return True
+            if high > above * low:
+                return False
+            if (
+                ratio is not None
+            ):  # a root of a rational, which may be met exactly; its powers are long, so they come last
+                return high**length.denominator <= ratio**length.numerator * low**length.denominator
+            # e to a non-zero rational is irrational, so that the enclosure parts from any ratio of rationals in the end
+            bits *= 2
+            if bits > _MOST_BITS:
+                return False
+
 
 FloatArray = NDArray[np.float64]
 _ROUNDED = Fraction(1, 10**9)  # by which a row of floats may miss one; a row of rationals may not miss it at all
@@ -114,8 +168,13 @@ def _check_distributions(matrix: Matrix) -> None:
     for name, row in zip(matrix.names, matrix.rows):  # all of them first: rows of different lengths are no matrix
         if len(row) != len(matrix.outputs):
             raise ChannelError(f"row {name!r}", len(row), f"is not the number of outputs, {len(matrix.outputs)}")
+    possible = [bool(row.all()) for row in matrix.floats >= 0]  # the float of a negative rational is not above 0
     for y, (name, row) in enumerate(zip(matrix.names, matrix.rows)):
-        if not all(cell >= 0 for cell in row) or not math.isfinite(matrix.sums[y]):
+        if (
+            not possible[y]
+            or (matrix.exact and not all(cell >= 0 for cell in row))
+            or not math.isfinite(matrix.sums[y])
+        ):
             raise ChannelError(f"row {name!r}", min(map(float, row)), "is not a probability", "cells are 0 or more")
         off = abs((sum(row, Fraction(0)) if matrix.exact else Fraction(matrix.sums[y])) - 1)
         if off > (0 if matrix.exact else _ROUNDED):
@@ -160,10 +219,47 @@ def read_masses(prior: Sequence[Any] | None, size: int) -> tuple[Fraction, ...]:
     return tuple(mass / total for mass in masses)
 
 
-def read_worth(gain: Any, masses: tuple[Fraction, ...]) -> list[list[Fraction]] | None:
-    """``prior[y] · gain[y][guess]``; ``None`` for the gain of one for the right answer, which is never written out."""
+@dataclass(frozen=True)
+class FloatWorth:
+    """A gain of floats, each the dyadic rational that it is, beside the prior: where a million rationals would take long."""
+
+    gain: FloatArray
+    masses: tuple[Fraction, ...]
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """``prior[y] · gain[y][guess]``, each to two roundings."""
+        return np.asarray(as_floats(self.masses)[:, None] * self.gain)
+
+    def exactly(self) -> list[list[Fraction]]:
+        return [[mass * Fraction(cell) for cell in row] for mass, row in zip(self.masses, self.gain.tolist())]
+
+
+def size_of_terms(value: float, table: FloatArray) -> float:
+    """What the terms of an expected gain add up to without their signs, at most: rounding is relative to that.
+
+    *value* is the largest expected gain. Where no gain is negative, or none is positive, the terms of the best reading add up to
+    it; the rounding of a reading that is nearly as good is not larger.
+    """
+    if table.min() >= 0 or table.max() <= 0:
+        return 2 * abs(value)
+    return float(np.abs(table).max(axis=1).sum())
+
+
+def read_worth(
+    gain: Any, masses: tuple[Fraction, ...], *, floats: bool = False
+) -> list[list[Fraction]] | FloatWorth | None:
+    """``prior[y] · gain[y][guess]``; ``None`` for the gain of one for the right answer, which is never written out.
+
+    With *floats* an array of floats for many answers stays one.
+    """
     if gain is None:
         return None
+    if isinstance(gain, np.ndarray):
+        fits = gain.ndim == 2 and len(gain) == len(masses) > EXACT_ANSWERS and gain.dtype == np.float64
+        if floats and fits and bool(np.isfinite(gain).all()):
+            return FloatWorth(gain, masses)
+        gain = gain.tolist()
     if len(gain) != len(masses) or len({len(row) for row in gain}) != 1:
         raise ChannelError(
             "gain", f"{len(gain)} rows", f"are not one for each of {len(masses)} answers, of equal length"
@@ -175,3 +271,35 @@ def read_worth(gain: Any, masses: tuple[Fraction, ...]) -> list[list[Fraction]] 
 def _plain(number: object) -> Any:
     """A float is the dyadic rational that it is: what is checked is what was written, not the decimal next to it."""
     return Fraction(float(number)) if isinstance(number, (float, np.floating)) else number
+
+
+# An upper bound on the utility of every private channel, and the numbers of a certificate.
+
+
+Worth = Sequence[Sequence[Fraction]] | FloatWorth | None
+"""``prior[answer] · gain[answer][guess]``; ``None`` where the gain is one for the right answer."""
+EXACT_ANSWERS = 120  # up to which sums over all pairs are taken in rationals
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class UtilityBound:
+    """An upper bound on the utility of every private channel, and in words why it holds."""
+
+    value: Fraction
+    reason: str
+
+
+def certificate_number(value: object, name: str, *, signed: bool = False) -> Fraction:
+    """A number of 0 or more (any number if *signed*), as a certificate writes it; a float is the dyadic rational that it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CertificateError(name, str(value), "is not a number", "a proof has finite numbers")
+    number = Fraction(value) if isinstance(value, float) else read_number(value, name=name, error=CertificateError)
+    if number < 0 and not signed:
+        raise CertificateError(name, str(value), "is negative", "a dual proof has numbers of 0 or more")
+    return number
+
+
+def as_floats(numbers: Sequence[Fraction]) -> FloatArray:
+    """The nearest floats."""
+    return np.array([float(number) for number in numbers])

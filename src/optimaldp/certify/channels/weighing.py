@@ -12,19 +12,25 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.channels.bound import UNIT, UtilityBound, as_floats, certificate_number
-from optimaldp.certify.channels.factors import Factors
-from optimaldp.certify.channels.reading import AnswerPair, FloatArray, only_length
+from optimaldp.certify.channels.reading import (
+    UNIT,
+    AnswerPair,
+    Factors,
+    FloatArray,
+    UtilityBound,
+    as_floats,
+    certificate_number,
+    only_length,
+)
 from optimaldp.certify.graphs.loops import Loop
 from optimaldp.errors import CertificateError
 
-_SWEEPS = (
-    256  # at most, over all answers for each guess: at a small epsilon ways are long (64 lost 4 % of a bound there)
-)
+_SWEEPS = 256  # over all answers for each guess: at a small epsilon ways are long (64 lost 4 % of a bound there)
 _FAR = 1e-12  # where steps keep less, the certificate's own flows are good enough (1e-6 lost 2 % of some bounds)
 Integers = npt.NDArray[np.int64]
 
@@ -78,8 +84,9 @@ def weigh_potential(
     powers = (1 / x) ** np.arange(size + 1) * (1 - 8 * UNIT)
     radius = int((powers >= _FAR).sum())
     reached = np.zeros(len(guesses))
-    arguments = (first, heads, back, flow, np.maximum(surplus, 0), guesses, targets / kept, x, powers, radius, reached)
-    _WEIGH(len(guesses) * len(heads), *arguments)
+    given, scale = (flow, np.maximum(surplus, 0)), (x, powers, radius)
+    arcs_of = _Arcs(first, heads, back)
+    _WEIGH(len(guesses) * len(heads), arcs_of, given, guesses, targets / kept, scale, reached)
     return lifted, reached * kept, guesses
 
 
@@ -120,125 +127,174 @@ def _read_flows(flows: object, edges: list[AnswerPair]) -> tuple[Integers, Float
     return arcs, np.array([float(certificate_number(flow[2], "flow")) for flow in flows])
 
 
+class _Arcs(NamedTuple):
+    """Where each answer's arcs begin, where they lead, and the place of each arc's reverse."""
+
+    first: Integers
+    heads: Integers
+    back: Integers
+
+
 def _weigh(
-    first: Integers,
-    heads: Integers,
-    back: Integers,
-    given_flow: FloatArray,
-    given_surplus: FloatArray,
+    arcs: _Arcs,
+    given: tuple[FloatArray, FloatArray],
     guesses: Integers,
     targets: FloatArray,
-    x: float,
-    powers: FloatArray,
-    radius: int,
+    scale: tuple[float, FloatArray, int],
     reached: FloatArray,
 ) -> None:
-    size = len(given_surplus)
-    distance = np.empty(size, dtype=np.int64)
-    order = np.empty(size, dtype=np.int64)
-    gain = np.empty(size, dtype=np.int64)  # exponent of what one unit becomes on its best way to the guess
-    hops = np.empty(size, dtype=np.int64)  # steps of that way
-    queue = np.empty(size + 1, dtype=np.int64)
-    waiting = np.zeros(size, dtype=np.bool_)
-    ends = np.empty(size + 2, dtype=np.int64)
-    by_hops = np.empty(size, dtype=np.int64)
+    """For each guess: move what answers have beyond 0 to it, sweep by sweep, until its target is reached or nothing moves.
+
+    *given* are the certificate's flows and what they leave to each answer; *scale* is x, its powers downwards, and the radius
+    beyond which answers are left as they are. Every state on the way is a proof, so *reached* may keep the best of them.
+    """
+    x, powers, radius = scale
+    size = len(given[1])
+    distance, order = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    gain, hops = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     for k in range(len(guesses)):
-        guess = guesses[k]
-        distance[:] = -1
-        distance[guess] = 0
-        order[0] = guess
-        count, near = 1, 1
-        for at in range(size):  # all answers that are joined to the guess, nearest first
-            if at >= count:
-                break
-            y = order[at]
-            for arc in range(first[y], first[y + 1]):
-                other = heads[arc]
-                if distance[other] < 0:
-                    distance[other] = distance[y] + 1
-                    order[count] = other
-                    count += 1
-                    if distance[other] < radius:
-                        near = count
-        flow, surplus = given_flow.copy(), given_surplus.copy()
-        total = 0.0
-        for at in range(count):
-            total += surplus[order[at]] * powers[distance[order[at]]]
-        reached[k] = total
+        count, near = _nearest_first(arcs, guesses[k], radius, distance, order)
+        flow, surplus = given[0].copy(), given[1].copy()
+        reached[k] = _worth(surplus, order[:count], distance, powers)
         for _ in range(_SWEEPS):
-            if total >= targets[k]:
+            if reached[k] >= targets[k]:
                 break
-            # the best ways: a step keeps 1/x, a step against a flow gives x
-            for at in range(near):
-                y = order[at]
-                gain[y], hops[y] = -distance[y], distance[y]
-                queue[at], waiting[y] = y, True
-            head, length, steps = 0, near, 0
-            # Rings may gain for ever, so the search is cut. Bad labels cost sharpness alone: every move is a proof by itself.
-            while length > 0 and steps < 50 * near:
-                y = queue[head]
-                head = head + 1 if head < size else 0
-                length -= 1
-                steps += 1
-                waiting[y] = False
-                for arc in range(first[y], first[y + 1]):
-                    other = heads[arc]
-                    if other == guess or distance[other] >= radius:
-                        continue
-                    better = gain[y] + 1 if flow[back[arc]] > 0 else gain[y] - 1
-                    if better > gain[other] or (better == gain[other] and hops[y] + 1 < hops[other]):
-                        if hops[y] >= near:
-                            continue
-                        gain[other], hops[other] = better, hops[y] + 1
-                        if not waiting[other]:
-                            waiting[other] = True
-                            tail = head + length
-                            queue[tail if tail <= size else tail - size - 1] = other
-                            length += 1
-            for at in range(near):
-                waiting[order[at]] = False
-            ends[: near + 2] = 0
-            for at in range(near):
-                ends[hops[order[at]] + 1] += 1
-            for at in range(near + 1):
-                ends[at + 1] += ends[at]
-            for at in range(near):
-                y = order[at]
-                by_hops[ends[hops[y]]] = y
-                ends[hops[y]] += 1
-            moved = False
-            for at in range(near - 1, 0, -1):  # those with the longest way first
-                y = by_hops[at]
-                if surplus[y] <= 0 or y == guess:
-                    continue
-                ways = 0
-                for arc in range(first[y], first[y + 1]):
-                    other = heads[arc]
-                    if distance[other] >= radius or hops[other] >= hops[y]:
-                        continue
-                    if flow[arc] > 0 and gain[y] == gain[other] + 1:
-                        amount = min(surplus[y], flow[arc])
-                        surplus[y] -= amount
-                        flow[arc] -= amount
-                        surplus[other] += x * amount
-                        moved = True
-                    elif gain[y] == gain[other] - 1:
-                        ways += 1
-                if surplus[y] > 0 and ways > 0:
-                    share = surplus[y] / ways / x
-                    for arc in range(first[y], first[y + 1]):
-                        other = heads[arc]
-                        if distance[other] < radius and hops[other] < hops[y] and gain[y] == gain[other] - 1:
-                            surplus[other] += share
-                            flow[back[arc]] += share
-                    surplus[y] = 0.0
-                    moved = True
-            total = 0.0
-            for at in range(count):
-                total += surplus[order[at]] * powers[distance[order[at]]]
-            reached[k] = max(reached[k], total)
+            _best_ways(arcs, guesses[k], radius, distance, order[:near], flow, gain, hops)
+            longest = _longest_first(order[:near], hops)
+            moved = _move(arcs, guesses[k], radius, distance, longest, gain, hops, flow, surplus, x)
+            reached[k] = max(reached[k], _worth(surplus, order[:count], distance, powers))
             if not moved:
                 break
 
 
-_WEIGH = Loop(_weigh)
+def _nearest_first(arcs: _Arcs, guess: int, radius: int, distance: Integers, order: Integers) -> tuple[int, int]:
+    """All answers that are joined to the guess, nearest first: how many there are, and how many lie within the radius."""
+    distance[:] = -1
+    distance[guess] = 0
+    order[0] = guess
+    count, near = 1, 1
+    for at in range(len(order)):
+        if at >= count:
+            break
+        y = order[at]
+        for arc in range(arcs.first[y], arcs.first[y + 1]):
+            other = arcs.heads[arc]
+            if distance[other] < 0:
+                distance[other] = distance[y] + 1
+                order[count] = other
+                count += 1
+                if distance[other] < radius:
+                    near = count
+    return count, near
+
+
+def _worth(surplus: FloatArray, answers: Integers, distance: Integers, powers: FloatArray) -> float:
+    """What everybody's surplus is worth at the guess, each moved along its shortest way."""
+    total = 0.0
+    for y in answers:
+        total += surplus[y] * powers[distance[y]]
+    return total
+
+
+def _best_ways(
+    arcs: _Arcs,
+    guess: int,
+    radius: int,
+    distance: Integers,
+    answers: Integers,
+    flow: FloatArray,
+    gain: Integers,
+    hops: Integers,
+) -> None:
+    """The best way of each answer to the guess: a step keeps 1/x, a step against a flow gives x.
+
+    *gain* is the exponent of what one unit becomes, *hops* the number of steps. Rings may gain for ever, so the search is cut.
+    Bad labels cost sharpness alone: every move is a proof by itself.
+    """
+    size, near = len(distance), len(answers)
+    queue, waiting = np.empty(size + 1, dtype=np.int64), np.zeros(size, dtype=np.bool_)
+    for at in range(near):
+        y = answers[at]
+        gain[y], hops[y] = -distance[y], distance[y]
+        queue[at], waiting[y] = y, True
+    head, length, steps = 0, near, 0
+    while length > 0 and steps < 50 * near:
+        y = queue[head]
+        head = head + 1 if head < size else 0
+        length -= 1
+        steps += 1
+        waiting[y] = False
+        if hops[y] >= near:
+            continue
+        for arc in range(arcs.first[y], arcs.first[y + 1]):
+            other = arcs.heads[arc]
+            if other == guess or distance[other] >= radius:
+                continue
+            better = gain[y] + 1 if flow[arcs.back[arc]] > 0 else gain[y] - 1
+            if better > gain[other] or (better == gain[other] and hops[y] + 1 < hops[other]):
+                gain[other], hops[other] = better, hops[y] + 1
+                if not waiting[other]:
+                    waiting[other] = True
+                    tail = head + length
+                    queue[tail if tail <= size else tail - size - 1] = other
+                    length += 1
+
+
+def _longest_first(answers: Integers, hops: Integers) -> Integers:
+    """The answers by the steps of their ways, the longest first: counted, not compared."""
+    near = len(answers)
+    ends = np.zeros(near + 2, dtype=np.int64)
+    for y in answers:
+        ends[hops[y] + 1] += 1
+    for at in range(near + 1):
+        ends[at + 1] += ends[at]
+    by_hops = np.empty(near, dtype=np.int64)
+    for y in answers:
+        by_hops[ends[hops[y]]] = y
+        ends[hops[y]] += 1
+    return by_hops[::-1]
+
+
+def _move(
+    arcs: _Arcs,
+    guess: int,
+    radius: int,
+    distance: Integers,
+    answers: Integers,
+    gain: Integers,
+    hops: Integers,
+    flow: FloatArray,
+    surplus: FloatArray,
+    x: float,
+) -> bool:
+    """Move every surplus one step along its best ways: first against flows, which gives x; the rest in equal shares for 1/x."""
+    moved = False
+    for y in answers:
+        if surplus[y] <= 0 or y == guess:
+            continue
+        ways = 0
+        for arc in range(arcs.first[y], arcs.first[y + 1]):
+            other = arcs.heads[arc]
+            if distance[other] >= radius or hops[other] >= hops[y]:
+                continue
+            if flow[arc] > 0 and gain[y] == gain[other] + 1:
+                amount = min(surplus[y], flow[arc])
+                surplus[y] -= amount
+                flow[arc] -= amount
+                surplus[other] += x * amount
+                moved = True
+            elif gain[y] == gain[other] - 1:
+                ways += 1
+        if surplus[y] > 0 and ways > 0:
+            share = surplus[y] / ways / x
+            for arc in range(arcs.first[y], arcs.first[y + 1]):
+                other = arcs.heads[arc]
+                if distance[other] < radius and hops[other] < hops[y] and gain[y] == gain[other] - 1:
+                    surplus[other] += share
+                    flow[arcs.back[arc]] += share
+            surplus[y] = 0.0
+            moved = True
+    return moved
+
+
+_WEIGH = Loop(_weigh, _nearest_first, _worth, _best_ways, _longest_first, _move)

@@ -1,7 +1,7 @@
 """All edges of a mechanism with two answers, one after the other: certain in one float, certain in two, or open.
 
 The same inequality ``X <= E Y + delta`` is tried first in plain floats, whose error is bounded, and where that leaves a doubt at
-twice the precision (see :mod:`optimaldp.certify.graphs.double_double`, which has the same operations on arrays).
+twice the precision (see :mod:`optimaldp.certify.graphs.rounding`, which has the same operations on arrays).
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from optimaldp.certify.graphs.double_double import ABSOLUTE_ERROR, RELATIVE_ERROR, SPLIT
 from optimaldp.certify.graphs.loops import Loop
-from optimaldp.certify.graphs.rounding import UNIT
+from optimaldp.certify.graphs.rounding import ABSOLUTE_ERROR, RELATIVE_ERROR, SPLIT, UNIT
 
 CERTAIN, CERTAIN_IN_TWO, OPEN = 0, 1, 2
 RATIO_UP = 1 + 8 * UNIT  # above and above - delta are rounded; then below, the quotient and two products

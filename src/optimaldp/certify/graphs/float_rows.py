@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.graphs.double_double import two_sum
 from optimaldp.certify.graphs.floats import Promises, holds
 from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, violation
-from optimaldp.certify.graphs.rounding import UNIT, log_above
+from optimaldp.certify.graphs.rounding import UNIT, log_above, two_sum
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.mechanisms import FloatRows, Mechanism
 

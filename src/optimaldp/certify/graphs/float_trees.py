@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +15,11 @@ from optimaldp.certify.graphs.bounds import Walk, step_above
 from optimaldp.certify.graphs.float_rows import SUM_ERROR, float_table
 from optimaldp.certify.graphs.floats import SmallSides
 from optimaldp.certify.graphs.given import GivenRows, root_values
-from optimaldp.certify.graphs.prefixes import Prefix
+from optimaldp.certify.graphs.prefix_sums import Prefix
 from optimaldp.certify.graphs.rounding import float_above
 from optimaldp.certify.graphs.tree_loop import local_gaps, mark_ancestry, total_gaps
 from optimaldp.certify.graphs.trees import ENDLESS, TINY, Floats, TreeFinding, TreeWords, above_roundings, tree_edges
+from optimaldp.graphs.edge_levels import PlainLevels
 from optimaldp.mechanisms import BoundTree, FloatRows, Mechanism, TwoSides
 from optimaldp.privacy import ApproximateDP, Bound, Level
 
@@ -33,6 +36,12 @@ class FloatTrees:
         self._work = events * (mechanism.graph.edge_count + len(mechanism))
         self._levels = _LevelTable(mechanism.graph.levels)
         self._sums = _Sums(self._rows)
+
+    def given(self, given: npt.NDArray[np.bool_], allowed: GivenRows) -> Self:
+        """The same mechanism with something else given; what was worked out about levels and edges is kept."""
+        other = copy(self)
+        other._given, other._allowed = given, allowed
+        return other
 
     def sure(self, prefix: Prefix) -> npt.NDArray[np.bool_]:
         """Where the event has probability one."""
@@ -66,7 +75,10 @@ class FloatTrees:
             self._work, predecessor, concerned, self._given, self._allowed.of, root_above, root_rest, small, low, error,
             delta, gap, slope, TINY, ENDLESS, total, state, np.empty(count + 1, dtype=np.int32),
         )  # fmt: skip
-        return words.cycle(int(astray)) if astray >= 0 else TreeFinding(total * above_roundings(len(total)))
+        if astray >= 0:
+            return words.cycle(int(astray))
+        scale = np.maximum(np.maximum(small, TINY), delta)
+        return TreeFinding(total * above_roundings(len(total)), scale=scale)
 
     def _refine(self, tree: BoundTree, gap: Floats, slope: Floats, small: Floats) -> int | None:
         """Decide in rationals where floats are in doubt: cancellation, infinite epsilon, a wrong certificate.
@@ -125,6 +137,12 @@ class _LevelTable:
     """
 
     def __init__(self, levels: tuple[Level, ...]) -> None:
+        if isinstance(levels, PlainLevels):
+            (low, high), (_, delta) = levels.ratios(), levels.deltas()
+            lines = np.stack([high, delta, np.minimum(np.nextafter(1.0 / low, 2.0), 1.0)], axis=1)
+            self.ahead = self.back = np.repeat(lines, 2, axis=0)[None]
+            self.delta = delta
+            return
         walks = [Walk(level, forward) for level in levels for forward in (True, False)]
         plain = [isinstance(walk.level, ApproximateDP) for walk in walks]
         self.ahead = _padded([[_ratio(b) for b in walk.ahead] if fine else [] for walk, fine in zip(walks, plain)])

@@ -17,11 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.closeness import enclosure
-from optimaldp.certify.graphs.double_double import ABSOLUTE_ERROR, RELATIVE_ERROR, parts_below, two_product, two_sum
 from optimaldp.certify.graphs.edge_loop import CERTAIN_IN_TWO, RATIO_UP, examine_edges
 from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
-from optimaldp.certify.graphs.rounding import UNIT, log_above
+from optimaldp.certify.graphs.rounding import (
+    ABSOLUTE_ERROR,
+    RELATIVE_ERROR,
+    UNIT,
+    log_above,
+    parts_below,
+    two_product,
+    two_sum,
+)
 from optimaldp.errors import LevelError
+from optimaldp.graphs.edge_levels import PlainLevels
 from optimaldp.mechanisms import Mechanism, TwoSides
 from optimaldp.mechanisms.rows import SURE_SIDE
 from optimaldp.privacy import ApproximateDP, Bound, Level
@@ -51,6 +59,11 @@ class Promises:
     """The bounds of all levels as arrays, rounded down; levels with fewer bounds than others repeat their last."""
 
     def __init__(self, levels: tuple[Level, ...]) -> None:
+        if isinstance(levels, PlainLevels):
+            nothing = np.zeros(len(levels))
+            columns: list[tuple[Floats, ...]] = [(levels.ratios()[0], nothing, levels.deltas()[0], nothing)]
+            self.directions, self.most = [columns, columns], np.nextafter(levels.epsilon, np.inf)
+            return
         known = [_approximate(level) for level in levels]
         # Forward bounds hold on the head in terms of the tail, backward bounds the other way round.
         self.directions = [_columns([level.forward for level in known]), _columns([level.backward for level in known])]
@@ -144,7 +157,8 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
     """
     graph = mechanism.graph
     edges, used = doubtful.edges[~doubtful.kept], doubtful.used[~doubtful.kept]
-    strain = used - np.array([_least_epsilon(level) for level in graph.levels])[graph.level_of_edge[edges]]
+    kinds, place = np.unique(graph.level_of_edge[edges], return_inverse=True)
+    strain = used - np.array([_least_epsilon(graph.levels[k]) for k in kinds.tolist()] or [0.0])[place]
     order = np.argsort(-strain, kind="stable")
     worst: tuple[EdgeFinding, int] | None = None
     known: dict[Any, EdgeFinding] = {}

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.closeness import enclosure
-from optimaldp.certify.graphs.grouping import group
-from optimaldp.certify.graphs.rounding import float_above, float_below
+from optimaldp.certify.graphs.rounding import float_above, float_below, group
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
@@ -54,10 +53,16 @@ def given_rows(mechanism: Mechanism, fixed: Fixed | None, boundary: Boundary | N
         of = np.full(len(graph), -1, dtype=np.int32)
         of[list(fixed or {})] = shared.of
         return GivenRows(shared.rows, of)
+    if boundary == "raised":  # chooses everything at once, so that nothing is given
+        return GivenRows((), np.full(len(graph), -1, dtype=np.int32))
     if isinstance(boundary, str):
-        if boundary != "balanced":
-            raise ProblemError("boundary", boundary, "is not a rule that the referee knows", 'it knows "balanced"')
-        return _balanced(graph, preferences)
+        if boundary == "balanced":
+            return _balanced(graph, preferences)
+        if boundary == "fair":  # nothing is given: its certificate starts from the edges between the two answers
+            return GivenRows((), np.full(len(graph), -1, dtype=np.int32))
+        raise ProblemError(
+            "boundary", boundary, "is not a rule that the referee knows", 'it knows "balanced" and "fair"'
+        )
     numbers = sorted(boundary)
     place = np.full(len(preferences.orders), -1, dtype=np.int32)
     place[numbers] = np.arange(len(numbers), dtype=np.int32)

@@ -15,20 +15,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from optimaldp.certify.graphs.duals import promises, proven_bound
+from optimaldp.certify.graphs.duals import HeldPromises, proven_bound, weighing_gap
 from optimaldp.certify.graphs.float_trees import FloatTrees
 from optimaldp.certify.graphs.given import GivenRows, given_fault
-from optimaldp.certify.graphs.prefixes import prefixes
+from optimaldp.certify.graphs.prefix_sums import prefixes
 from optimaldp.certify.graphs.rounding import float_above
 from optimaldp.certify.graphs.shared_trees import SharedTrees
 from optimaldp.certify.graphs.trees import ENDLESS, Floats
 from optimaldp.errors import CertificateError
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows
-from optimaldp.mechanisms.certificate import Event
+from optimaldp.mechanisms.certificate import Event, Weighing
 from optimaldp.mechanisms.rows import Row
 
 TOLERANCE = 1e-9  # a proven gap up to here, relative to the small side of a probability, is rounding
 _LEAST_SCALE = Fraction(1, 10**6)  # a linear program knows nothing of relative errors below this
+
+_MOST_DOMINATED = 1e-5  # of a probability: what a proof may leave open and still be one
 
 _Proof = TypeVar("_Proof", BoundTree, DualProof)
 
@@ -52,13 +54,23 @@ def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: Gi
     """
     given = certificate.given
     if len(given) != len(mechanism):
-        return _rejected("the certificate does not fit the graph")
+        return rejected("the certificate does not fit the graph")
     if fault := given_fault(mechanism, given, allowed):
-        return _rejected(fault)
+        return rejected(fault)
     try:
+        if certificate.weighing is not None:
+            return _check_weighing(mechanism, certificate.weighing, allowed)
         return _check_all(mechanism, certificate, allowed)
     except CertificateError as error:
-        return _rejected(str(error))
+        return rejected(str(error))
+
+
+def _check_weighing(mechanism: Mechanism, proof: Weighing, allowed: GivenRows) -> OptimalityFinding:
+    gap = float_above(max(Fraction(0), weighing_gap(mechanism, proof, allowed)))
+    what = "no private mechanism with one row for each class" if proof.within else "no private mechanism"
+    more = f" by more than {gap:.2g}" if gap else ""
+    proven = gap <= _MOST_DOMINATED
+    return OptimalityFinding(proven, gap if proven else None, f"{what} dominates it{more}")
 
 
 def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
@@ -103,7 +115,7 @@ def _by_event(proofs: Sequence[_Proof]) -> dict[Event, list[_Proof]]:
 def _improve_by_duals(
     gaps: Floats, mechanism: Mechanism, certificate: Certificate, duals: Sequence[DualProof], allowed: GivenRows
 ) -> None:
-    held = promises(mechanism.graph)
+    held = HeldPromises(mechanism.graph)
     for dual in duals:
         gap = _dual_gap(mechanism, certificate, dual, held, allowed)
         gaps[dual.vertex] = min(gaps[dual.vertex], gap)
@@ -133,5 +145,6 @@ def _event_text(mechanism: Mechanism, event: Event) -> str:
     return "{" + ", ".join(mechanism.answers[a] for a in event) + "}"
 
 
-def _rejected(reason: str) -> OptimalityFinding:
+def rejected(reason: str) -> OptimalityFinding:
+    """What is said of a certificate that proves nothing."""
     return OptimalityFinding(False, None, f"certificate rejected: {reason}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +13,18 @@ import numpy.typing as npt
 from optimaldp.certify.closeness import Distribution, least_ratio, ratio_within, within_gaussian
 from optimaldp.certify.graphs.float_rows import check_float_rows, float_row_fault
 from optimaldp.certify.graphs.floats import check_sides
-from optimaldp.certify.graphs.grouping import Numbers, first_of_each, group
 from optimaldp.certify.graphs.long_rows import LongRows
 from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, violation
+from optimaldp.certify.graphs.rounding import Numbers, first_of_each, group
 from optimaldp.errors import GraphError, MechanismError
+from optimaldp.graphs.edge_levels import sample_levels
 from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows, TwoSides
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level
 from optimaldp.progress import track
+
+_MANY_PAIRS = 2000  # of rows and levels: up to here each is looked at
+_FEW_DELTAS = 1000  # different ones that are sorted as rationals
+_FLOAT_ERROR = 1e-9  # more than an epsilon as a float is wrong by
 
 
 def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
@@ -32,7 +39,7 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
         return PrivacyFinding(False, None, math.inf, fault)
     if mechanism.graph.edge_count == 0:
         return PrivacyFinding(True, None, 0.0)
-    if all(isinstance(level, ApproximateDP) for level in mechanism.graph.levels):
+    if all(isinstance(level, ApproximateDP) for level in sample_levels(mechanism.graph.levels)):
         if isinstance(mechanism.rows, TwoSides):
             return check_sides(mechanism, mechanism.rows)
         if isinstance(mechanism.rows, FloatRows):
@@ -50,7 +57,9 @@ def is_private(mechanism: Mechanism) -> bool:
     graph, shared = mechanism.graph, as_shared(mechanism)
     if graph.edge_count == 0:
         return True
-    tails, heads, levels, _ = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
+    tails, heads, levels, _ = _strictest(
+        *distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge), graph.levels
+    )
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist())
     check = _pair_checker(shared.rows, graph.levels, len(tails))
     return all(check(graph.levels[k], t, h).kept for t, h, k in pairs)
@@ -89,7 +98,9 @@ def row_fault(mechanism: Mechanism) -> str:
 def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     """Each distinct (row, row, level) once: ten million edges between a hundred rows are a few thousand pairs."""
     graph, shared = mechanism.graph, as_shared(mechanism)
-    tails, heads, levels, edges = distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge)
+    tails, heads, levels, edges = _strictest(
+        *distinct_pairs(shared.of, graph.tails, graph.heads, graph.level_of_edge), graph.levels
+    )
     pairs = zip(tails.tolist(), heads.tolist(), levels.tolist(), edges.tolist())
     check = _pair_checker(shared.rows, graph.levels, len(tails))
     checked = [
@@ -132,10 +143,65 @@ def distinct_pairs(
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """The distinct (row of tail, row of head, kind), and for each the first edge that has it; no Python loop over edges."""
     rows, kinds = int(row_of.max()) + 1, int(kind.max()) + 1
-    code = (row_of[tails].astype(np.int64) * rows + row_of[heads]) * kinds + kind
-    distinct, place = group(code, rows * rows * kinds)
+    size, count = rows * rows * kinds, len(tails)
+    code: npt.NDArray[Any] = row_of[tails].astype(np.int32 if size < 2**31 else np.int64)
+    code *= rows
+    code += row_of[heads]
+    if kinds > 1:
+        code *= kinds
+        code += kind
+    if size <= 4 * count + 10**6 and count < 2**31:
+        # A table of all codes in one pass: linear, where sorting is not. The last assignment wins, so it starts at the end.
+        first = np.full(size, -1, dtype=np.int32)
+        first[code[::-1]] = np.arange(count - 1, -1, -1, dtype=np.int32)
+        distinct = np.flatnonzero(first >= 0)
+        edges = first[distinct].astype(np.int64)
+    else:
+        distinct, place = group(code.astype(np.int64), size)
+        edges = first_of_each(place, len(distinct))
     pair, kind_of = np.divmod(distinct, kinds)
-    return pair // rows, pair % rows, kind_of, first_of_each(place, len(distinct))
+    return pair // rows, pair % rows, kind_of, edges
+
+
+def _strictest(
+    tails: Numbers, heads: Numbers, kinds: Numbers, edges: Numbers, levels: tuple[Level, ...]
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """The same pairs without levels that a stricter one between the same two rows implies: with a level of its own on each edge
+    few are left.
+
+    A plain (epsilon, delta) implies another if neither of its numbers is larger. Epsilons are compared as floats, with room for
+    what those are wrong by; deltas by their ranks, or by floats on both sides of them where there are thousands.
+    """
+    if len(kinds) < _MANY_PAIRS:
+        return tails, heads, kinds, edges
+    rows = int(max(tails.max(), heads.max())) + 1
+    plain = [one if isinstance(one, ApproximateDP) and one.is_single else None for one in levels]
+    epsilon = np.array([math.nan if one is None else float(one.epsilon) for one in plain])[kinds]
+    below, above = (side[kinds] for side in _delta_sides([None if one is None else one.delta for one in plain]))
+    order = np.lexsort((epsilon, tails * rows + heads))
+    pair = (tails * rows + heads)[order]
+    starts = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
+    kept = np.ones(len(kinds), dtype=bool)
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(pair)]):
+        mine = order[start:end]
+        mine = mine[~np.isnan(epsilon[mine])]
+        least = np.r_[math.inf, np.minimum.accumulate(above[mine])]
+        smaller = np.searchsorted(epsilon[mine], epsilon[mine] - _FLOAT_ERROR)
+        kept[mine] = below[mine] < least[smaller]
+    return tails[kept], heads[kept], kinds[kept], edges[kept]
+
+
+def _delta_sides(deltas: list[Fraction | None]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Numbers that order like the deltas: one not above and one not below each."""
+    pairs = [None if delta is None else (delta.numerator, delta.denominator) for delta in deltas]
+    different = set(pairs) - {None}
+    if len(different) <= _FEW_DELTAS:
+        order = sorted(Fraction(*pair) for pair in different if pair is not None)
+        rank = {(delta.numerator, delta.denominator): float(place) for place, delta in enumerate(order)}
+        ranks = np.array([math.nan if pair is None else rank[pair] for pair in pairs])
+        return ranks, ranks
+    nearest = np.array([math.nan if delta is None else float(delta) for delta in deltas])
+    return np.nextafter(nearest, -math.inf), np.nextafter(nearest, math.inf)
 
 
 def _check_shapes(mechanism: Mechanism) -> None:

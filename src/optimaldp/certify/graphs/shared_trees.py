@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.graphs.bounds import Walk, step_above
 from optimaldp.certify.graphs.given import GivenRows
-from optimaldp.certify.graphs.grouping import group
 from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.prefix_sums import Lines, PrefixSums, number_below
-from optimaldp.certify.graphs.prefixes import Prefix
-from optimaldp.certify.graphs.rounding import float_above
-from optimaldp.certify.graphs.short_gaps import ShortGaps
+from optimaldp.certify.graphs.prefix_sums import Lines, Prefix, PrefixSums, ShortGaps, number_below
+from optimaldp.certify.graphs.rounding import float_above, group
 from optimaldp.certify.graphs.tree_loop import mark_ancestry
 from optimaldp.certify.graphs.trees import ENDLESS, TINY, Floats, Numbers, TreeFinding, TreeWords, add_up, tree_edges
 from optimaldp.mechanisms import BoundTree, Mechanism, SharedRows
@@ -35,6 +34,12 @@ class SharedTrees:
         self._gaps: LongRows | ShortGaps = LongRows(self._rows.rows) if long else ShortGaps(self._rows.rows)
         self._sums = PrefixSums(self._rows.rows, self._gaps.row)
         self._kinds = _Kinds(mechanism, self._gaps)
+
+    def given(self, given: npt.NDArray[np.bool_], allowed: GivenRows) -> Self:
+        """The same mechanism with something else given; what was worked out about levels and edges is kept."""
+        other = copy(self)
+        other._given, other._allowed = given, allowed
+        return other
 
     def sure(self, prefix: Prefix) -> npt.NDArray[np.bool_]:
         """Where the event has probability one."""
@@ -57,8 +62,9 @@ class SharedTrees:
             if (local < 0).any():
                 return words.above(int(inner[int((local < 0).argmax())]))
             scale = np.full(count, TINY)
-            ends = np.union1d(inner, tails)
-            ends = np.union1d(ends, np.flatnonzero(concerned))
+            reached = concerned.copy()
+            reached[tails] = True
+            ends = np.flatnonzero(reached)
             scale[ends] = np.maximum(self._small(prefix, self._rows.of[ends]), TINY)
         scale[inner] = np.maximum(scale[inner], self._kinds.largest_delta[kinds])
         return self._total(words, tree, prefix, concerned, inner, ends, scale, (local, slope))
@@ -91,7 +97,7 @@ class SharedTrees:
 
     def _small(self, prefix: Prefix, numbers: Numbers) -> Floats:
         """The small sides of rows, from below, each different one once."""
-        distinct, place = np.unique(numbers, return_inverse=True)
+        distinct, place = group(numbers.astype(np.int64), len(self._rows.rows))
         sides = (self._sums.sides(number, prefix) for number in distinct.tolist())
         return np.array([max(0.0, min(number_below(p), number_below(c))) for p, c in sides])[place]
 
@@ -125,7 +131,7 @@ class SharedTrees:
             return words.cycle(int(ends[astray[0]]))
         gaps = np.zeros(len(scale))
         gaps[ends] = total
-        return TreeFinding(gaps)
+        return TreeFinding(gaps, scale=scale)
 
     def _root_gaps(self, roots: Numbers, prefix: Prefix) -> Floats:
         """A given value that was rounded down when it was printed: the difference is a gap from the start."""

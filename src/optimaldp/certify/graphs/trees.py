@@ -6,7 +6,7 @@ with the same root values exceeds it by more than the gaps add up to: bounds are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,7 @@ class TreeFinding:
 
     gaps: Floats
     fault: str = ""
+    scale: Floats = field(default_factory=lambda: np.zeros(0))  # what the gaps are relative to
 
 
 class TreeWords:

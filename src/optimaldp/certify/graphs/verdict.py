@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.graphs.given import Boundary, Fixed, given_rows
+from optimaldp.certify.graphs.fair import check_fair
+from optimaldp.certify.graphs.given import Boundary, Fixed, GivenRows, given_rows
 from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.optimality import check_optimality
+from optimaldp.certify.graphs.optimality import OptimalityFinding, check_optimality, rejected
 from optimaldp.certify.graphs.privacy import check_privacy, row_fault
-from optimaldp.mechanisms import Certificate, FloatRows, Mechanism, SharedRows
+from optimaldp.graphs.edge_levels import sample_levels
+from optimaldp.mechanisms import Certificate, Claimed, FloatRows, Mechanism, SharedRows
 from optimaldp.privacy import ApproximateDP
 from optimaldp.results import Result
 
 EXACT, FLOATING_POINT = "exact", "floating-point"
 # Rationals leave a gap of 0; where e^epsilon is irrational it is replaced by a rational within 2^-160, which is still below.
-_EXACT_GAP = 1e-30
+EXACT_GAP = 1e-30
 _MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
 
 
@@ -37,18 +39,20 @@ class Verdict(Result):
     optimal: bool | None
     gap: float | None
     reason: str
+    claim: Claimed | None = None
+    """What was proven of the mechanism; ``None`` if nothing was."""
 
     @property
     def proof(self) -> str | None:
         """How optimality was proven: ``exact``, or ``floating-point`` up to a gap that rounding left; ``None`` if it was not."""
         if not self.optimal or self.gap is None:
             return None
-        return EXACT if self.gap <= _EXACT_GAP else FLOATING_POINT
+        return EXACT if self.gap <= EXACT_GAP else FLOATING_POINT
 
     def summary(self) -> str:
         phrases = ["private" if self.private else "not private"]
         if self.optimal is not None:
-            proven = f"optimal, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
+            proven = f"{self.claim or 'optimal'}, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
             phrases.append(proven if self.optimal else "not proven optimal")
         edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
         return f"Verdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}{edge})"
@@ -62,6 +66,8 @@ class Verdict(Result):
             "worst_edge": list(self.worst_edge or ()),
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else "inf",
             "optimal": self.optimal,
+            "proof": self.proof,
+            "claim": self.claim,
             "gap": self.gap,
             "reason": self.reason,
         }
@@ -103,8 +109,23 @@ def verify(
         return Verdict(
             True, edge, privacy.epsilon, None, None, "every promise is kept; no certificate of optimality was given"
         )
-    finding = check_optimality(mechanism, certificate, given_rows(mechanism, fixed, boundary))
-    return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason)
+    given = given_rows(mechanism, fixed, boundary)
+    finding = _check_claim(mechanism, certificate, given)
+    claim = certificate.claim if finding.optimal else None
+    return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason, claim)
+
+
+def _check_claim(mechanism: Mechanism, certificate: Certificate, given: GivenRows) -> OptimalityFinding:
+    """Check the proof that belongs to the claim; another proof, however good, proves something else."""
+    weighing, claim = certificate.weighing, certificate.claim
+    if claim is Claimed.FAIR:
+        return check_fair(mechanism, certificate, given)
+    proves = (
+        Claimed.GREATEST if weighing is None else Claimed.WITHIN_CLASSES if weighing.within else Claimed.UNDOMINATED
+    )
+    if claim is not proves:
+        return rejected(f"it claims {str(claim)!r}, but what it holds could only prove {str(proves)!r}")
+    return check_optimality(mechanism, certificate, given)
 
 
 def as_floats_first(mechanism: Mechanism) -> Mechanism:
@@ -113,7 +134,7 @@ def as_floats_first(mechanism: Mechanism) -> Mechanism:
     The exact rows stay beside them, for what floats leave open.
     """
     rows, levels = mechanism.rows, mechanism.graph.levels
-    finite = all(isinstance(level, ApproximateDP) for level in levels)
+    finite = all(isinstance(level, ApproximateDP) for level in sample_levels(levels))
     if not isinstance(rows, SharedRows) or len(rows.rows) < _MANY_ROWS or not finite or row_fault(mechanism):
         return mechanism
     # Tight and long: floats would leave nearly all of them open, and enclosures prove them exactly.

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from optimaldp.certify.findings import Certified, Finding, mint
 from optimaldp.certify.noise.recipe import NoiseVerdict, check_recipe
 from optimaldp.certify.noise.sparse import check_sparse_recipe
+from optimaldp.certify.questions.noise_law import STREAMS, Stream, put_together
+from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.sampling import BitSource
+
+_PEOPLE = 1000  # in a cell of a made-up table
 
 
 class Noise(Protocol):
@@ -52,3 +57,40 @@ def check_noise(document: Mapping[str, Any], *, cells: int, epsilon: Epsilon, ne
     if verdict.claimed != epsilon:
         objections.append(f"the noise claims epsilon {verdict.claimed}, and {epsilon} was promised")
     return replace(verdict, claimed=epsilon, objections=tuple(objections))
+
+
+TableDraw = Callable[[Mapping[str, Mapping[int, int]], bool, BitSource], list[list[int]]]
+
+
+def require_table_draw(draw: TableDraw, recipes: Sequence[Any], epsilon: Epsilon, neighbours: Neighbours) -> None:
+    """Run the code that draws noisy tables on made-up people, with bits that are written down, and add everything up anew.
+
+    *draw* takes people's cells by their own level, whether levels count, and bits. Every table must show the people who may be
+    counted, each once, and on every cell, empty or not, the noise of its recipe. People of level 0 may not be counted, and join
+    everybody else, the last cell, where the number of people is public.
+    """
+    for by_level in (False, True):
+        for people in ({"0": {0: _PEOPLE}, str(epsilon): {1: _PEOPLE + 7}}, {str(epsilon): {0: 1}}):
+            for name in STREAMS:
+                source, expected = Stream(name), []
+                for recipe in recipes:
+                    noise = put_together(recipe, source)
+                    for own, cells in people.items():
+                        for cell, number in cells.items():
+                            if not by_level or own != "0":
+                                noise[cell] += number
+                            elif neighbours is Neighbours.SUBSTITUTION:
+                                noise[-1] += number
+                    expected.append(list(noise))
+                if _drawn(draw, people, by_level, Stream(name)) != expected:
+                    raise NotCertifiedError(
+                        "The tables that are drawn are not the counts and the certified noise. Nothing was sampled and "
+                        "nothing was spent."
+                    )
+
+
+def _drawn(draw: TableDraw, people: Mapping[str, Mapping[int, int]], by_level: bool, source: BitSource) -> Any:
+    try:
+        return draw(people, by_level, source)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None

@@ -44,6 +44,8 @@ class ExaminedQuantile(Protocol):
     def levels(self) -> tuple[Epsilon, ...] | None: ...
     @property
     def share(self) -> Fraction: ...
+    @property
+    def version(self) -> int: ...
 
 
 def epsilons(law: ExaminedQuantile) -> tuple[Epsilon, ...]:
@@ -123,9 +125,15 @@ class DirectLaw:
 
     def _cut_tails(self, probability: Number) -> Number:
         delta = self._power.number(self._law.level.delta)
-        # Somebody with a level of their own may raise some cuts and lower others: both tails lose, hence the 2 (Theorem 1).
-        beta = delta / (self.growth * (1 if self._law.levels is None else 2) + 2 * delta)
+        beta = self._tail_cut(delta)
         return clip((probability - beta) / (1 - 2 * beta))
+
+    def _tail_cut(self, delta: Number) -> Number:
+        """What delta takes from each tail: by the cut theorem, because every move orders the two distribution functions."""
+        if self._law.version == 1:  # as 0.2 drew: less than delta allows, so private too
+            return delta / (self.growth * (1 if self._law.levels is None else 2) + 2 * delta)
+        # Without epsilon the law is the same for all tables: nothing is cut, and delta is not used.
+        return 0 * delta if max(epsilons(self._law)).is_zero else delta / (self.growth - 1 + 2 * delta)
 
     def _two_answers(self) -> Number:
         height, x, delta = self._heights[0], self._power(1), self._law.level.delta

@@ -66,6 +66,10 @@ class Examined(Protocol):
 
     def law(self, table: Table) -> Law: ...
 
+    def parameters(self) -> Mapping[str, Any]:
+        """Every public number that its law depends on beside the question, the level and the neighbours."""
+        ...
+
     def draw(self, table: Table, source: object) -> Any: ...
 
     def __hash__(self) -> int:

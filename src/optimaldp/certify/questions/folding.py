@@ -33,11 +33,23 @@ def check_fold(mechanism: Any) -> str:
         for cell, people in table.items():
             # The question's own reading; people who are not asked are in its last place.
             place = (last if cell % 2 else cell // 2) if among else cell
-            place = outsiders if place == last else place
+            place = _crossed(place, spec) if "sides" in spec else outsiders if place == last else place
             expected[place] = expected.get(place, 0) + people
         if _people(mechanism.question.fold(table), last) != expected:
             return "somebody is not counted once and in their own place"
     return ""
+
+
+def _crossed(place: int, spec: Any) -> int:
+    """The cell of a cross table: in a column that is closed, whoever has no value has the first."""
+    positions = []
+    for size in reversed(spec["sides"]):
+        place, position = divmod(place, size)
+        positions.append(position)
+    crossed = 0
+    for size, closed, position in zip(spec["sides"], spec["closed"], reversed(positions)):
+        crossed = crossed * (size - closed) + (0 if closed and position == size - 1 else position)
+    return crossed
 
 
 def check_group_fold(mechanism: Any) -> str:

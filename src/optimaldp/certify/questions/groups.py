@@ -17,16 +17,17 @@ def require_groups_together(
     Where it is public who is in which group, a replaced record stays in its group, which alone sees it. Otherwise people come and
     go in each group: one person more or less touches one of them, one who is replaced two, or one of them twice.
     """
-    if not _together(whole, relation, each, inside, public):
+    if not groups_together(whole, relation, each, inside, public=public):
         raise NotCertifiedError(
             "The groups together are not certified: one person could spend more than the level. "
             "Nothing was sampled and nothing was spent."
         )
 
 
-def _together(
-    whole: ApproximateDP, relation: Neighbours, each: ApproximateDP, inside: Neighbours, public: bool
+def groups_together(
+    whole: ApproximateDP, relation: Neighbours, each: ApproximateDP, inside: Neighbours, *, public: bool
 ) -> bool:
+    """Whether one person, whichever group they are in, loses at most the level of the release in all groups together."""
     if public or relation is Neighbours.ADD_REMOVE:
         return inside is relation and each.epsilon <= whole.epsilon and each.delta <= whole.delta
     if inside is not Neighbours.ADD_REMOVE or each.epsilon + each.epsilon > whole.epsilon:

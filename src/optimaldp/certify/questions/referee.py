@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from optimaldp.certify.findings import Certified, Finding, mint
+from optimaldp.certify.numbers import NUMBERS
 from optimaldp.certify.questions.close_races import MOST_OPTIONS, check_close_races
 from optimaldp.certify.questions.examined import Examined
 from optimaldp.certify.questions.folding import check_fold, check_group_fold
@@ -74,7 +75,7 @@ def examine_release(mechanism: Any) -> Finding:
             if not own.private:
                 return own
             if not mechanism.listed:
-                return own if kind == "keys" else _counted_once(mechanism, own)
+                return own if kind in ("keys", "number") else _counted_once(mechanism, own)
             # Of many bins few are watched from outside: that each person is in one of them, once, is looked at in all.
             failure = check_fold(mechanism) if kind == "quantile" else ""
         elif kind == "mean-difference":
@@ -248,4 +249,5 @@ _REFEREES: dict[str, Callable[[Any], Finding]] = {
     "kept keys": examine_keys,
     "several ranks": examine_several_ranks,
     "quartiles jointly": examine_several_ranks,
+    **NUMBERS,
 }

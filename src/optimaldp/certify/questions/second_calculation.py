@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from optimaldp.certify.findings import Certified, same
 from optimaldp.certify.questions.examined import Examined
-from optimaldp.certify.questions.personal_forms import confirms_form
+from optimaldp.certify.questions.personal_tables import confirms_form
 from optimaldp.errors import NotCertifiedError, SecondCalculationError
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours

@@ -5,7 +5,7 @@ of a neighbour and of the question's meaning, and from the closed forms' theorem
 :mod:`optimaldp.distances` and :mod:`optimaldp.laws`, and sees no data.
 """
 
-from optimaldp.certify.votes.balanced import examine_balanced
+from optimaldp.certify.votes.everybody import examine_balanced, examine_fair, examine_hedge
 from optimaldp.certify.votes.meaning import Inequality, count_of, mean_of, share_of
 from optimaldp.certify.votes.top import examine_top
 from optimaldp.certify.votes.weighted import examine_weighted
@@ -14,6 +14,8 @@ __all__ = [
     "Inequality",
     "count_of",
     "examine_balanced",
+    "examine_fair",
+    "examine_hedge",
     "examine_top",
     "examine_weighted",
     "mean_of",

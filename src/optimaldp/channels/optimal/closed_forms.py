@@ -10,12 +10,93 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from operator import ne
+from typing import Any
 
-from optimaldp.channels import exact_matrix
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.optimal.kernel import DecayKernel
+import numpy as np
+
+from optimaldp.channels import numbers as exact_matrix
+from optimaldp.channels.answer_graph import AnswerGraph
+from optimaldp.channels.channel import Channel
+from optimaldp.channels.numbers import FloatArray
+from optimaldp.channels.optimal.floats import powers_not_steeper
+from optimaldp.channels.optimal.program import DecayKernel
 from optimaldp.channels.optimal.proofs import ChannelProof, CliquePotentialProof, PotentialProof, TheoremProof
+from optimaldp.errors import ChannelError
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.results import Result
+
+# The kernel ``Φ[y,z] = e^(−epsilon · d(y,z))`` in rationals:
+# the least that one column of a private channel can keep of its maximum.
+
+
+# Rings of any size: by symmetry the optimal mechanism is one row and its rotations.
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RingProfile(Result):
+    """An optimal mechanism on a ring, as the one row that all rows are rotations of."""
+
+    size: int
+    epsilon: Epsilon
+    utility: Fraction
+    upper_bound: Fraction
+    cells: FloatArray
+    """The probability of each answer by its distance around the ring."""
+
+    def row(self, answer: int) -> FloatArray:
+        """The distribution of one answer (floats)."""
+        return np.roll(self.cells, answer)
+
+    def summary(self) -> str:
+        return f"RingProfile({self.size} answers, {self.epsilon}-DP, utility {float(self.utility):.6g})"
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            ("utility", f"{float(self.utility):.9g}"),
+            ("no private channel exceeds", f"{float(self.upper_bound):.9g}"),
+        ]
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "size": self.size,
+            "epsilon": str(self.epsilon),
+            "utility": float(self.utility),
+            "upper_bound": float(self.upper_bound),
+            "cells": self.cells.tolist(),
+        }
+
+    def channel(self) -> Channel:
+        """The whole matrix; for thousands of answers it is large."""
+        return Channel(np.stack([self.row(y) for y in range(self.size)]))
+
+
+def ring_profile(size: int, epsilon: object) -> RingProfile:
+    """The optimal mechanism on a ring of *size* answers, uniform prior, binary gain: by symmetry one row says it all.
+
+    Odd and even rings alike (erratum F17): ``e^(−epsilon d)/s`` with s the sum over the ring.
+
+    >>> ring_profile(6, "ln(2)").utility
+    Fraction(8, 21)
+    """
+    read = Epsilon.read(epsilon)
+    if size < 3 or read.infinite:
+        raise ChannelError("ring", (size, str(read)), "needs 3 or more answers and a finite epsilon")
+    # the row and its utility from below, the bound from above: what lies between them is the rounding alone
+    low, high = read.ratio_below(bits=64), read.ratio_above(bits=64)
+    around = np.minimum(np.arange(size), size - np.arange(size))
+    weights = powers_not_steeper(low, size // 2 + 1)[around]
+    return RingProfile(size, read, 1 / _ring_sum(size, 1 / low), 1 / _ring_sum(size, 1 / high), weights / weights.sum())
+
+
+def _ring_sum(size: int, t: Fraction) -> Fraction:
+    half = (size - 1) // 2
+    if t == 1:
+        return Fraction(size)
+    # 1 + 2 (t + … + t^half), and once more t^(n/2) for the answer opposite on an even ring
+    total = 1 + 2 * t * (1 - t**half) / (1 - t)
+    return total if size % 2 else total + t ** (size // 2)
+
 
 Exact = Sequence[Sequence[Fraction]]
 ExactChannel = tuple[tuple[Fraction, ...], ...]
@@ -91,18 +172,6 @@ def _clique_cell(y: int, z: int, top: set[int], peak: Fraction, t: Fraction) -> 
     return peak if y == z else peak * t
 
 
-def line_order(graph: AnswerGraph) -> list[int] | None:
-    """The vertices from one end to the other, if the graph is a line."""
-    size = len(graph.vertices)
-    degrees = [graph.degree(vertex) for vertex in graph.vertices]
-    # one part with n − 1 edges is a tree, and a tree without branches is a line
-    if len(graph.lengths) != size - 1 or max(degrees) > 2 or not graph.plain or len(graph.components) > 1:
-        return None
-    end = next(i for i, degree in enumerate(degrees) if degree <= 1)
-    row = graph.distances_from(end)
-    return sorted(range(size), key=lambda i: row[i] or 0)
-
-
 def truncated_geometric(size: int, inverse_ratio: Fraction) -> ExactChannel:
     """The truncated geometric mechanism on a line of *size* answers (004 Table 2a).
 
@@ -127,7 +196,7 @@ def line(kernel: DecayKernel, worth: Exact, gain: Exact | None) -> ClosedForm | 
     *gain* is ``None`` for the binary gain. That one mechanism serves every prior and every such gain is the theorem
     of Ghosh, Roughgarden and Sundararajan (2009).
     """
-    order = line_order(kernel.graph)
+    order = kernel.graph.line_order
     if order is None or len(worth[0]) != len(worth) or not (gain is None or falls_with_distance(gain, order)):
         return None
     t = 1 / next(iter(kernel.factors.values()), Fraction(1))
@@ -183,23 +252,32 @@ def _best_guesses(rows: Exact, worth: Exact) -> list[int]:
     return [max(range(len(row)), key=lambda w: row[w]) for row in values]
 
 
-def falls_with_distance_on(graph: AnswerGraph, gain: Exact) -> bool:
+def falls_with_distance_on(graph: AnswerGraph, gain: Exact | FloatArray) -> bool:
     """Whether the graph is a line and every answer's gain depends on the distance alone and only falls with it."""
-    order = line_order(graph)
+    order = graph.line_order
     return order is not None and len(gain[0]) == len(gain) and falls_with_distance(gain, order)
 
 
-def falls_with_distance(gain: Exact, order: list[int]) -> bool:
+def falls_with_distance(gain: Exact | FloatArray, order: list[int]) -> bool:
+    if isinstance(gain, np.ndarray):
+        return all(_array_falls(place, gain[y, order]) for place, y in enumerate(order))
     for position, y in enumerate(order):
-        by_distance: dict[int, set[Fraction]] = {}
-        for other, z in enumerate(order):
-            by_distance.setdefault(abs(position - other), set()).add(gain[y][z])
-        if any(len(values) > 1 for values in by_distance.values()):
-            return False
-        ordered = [min(by_distance[d]) for d in sorted(by_distance)]
-        if any(near < far for near, far in pairwise(ordered)):
+        along = [gain[y][z] for z in order]
+        after, before = along[position:], along[position::-1]
+        if not all(_never_rises(part) for part in (after, before)) or any(map(ne, after, before)):
             return False
     return True
+
+
+def _array_falls(place: int, along: FloatArray) -> bool:
+    after, before = along[place:], along[place::-1]
+    both = min(len(after), len(before))
+    falls = bool((np.diff(after) <= 0).all() and (np.diff(before) <= 0).all())
+    return falls and bool((after[:both] == before[:both]).all())
+
+
+def _never_rises(values: Sequence[Fraction]) -> bool:
+    return all(near >= far for near, far in pairwise(values))
 
 
 def closed_form(kernel: DecayKernel, prior: Prior) -> ClosedForm | None:

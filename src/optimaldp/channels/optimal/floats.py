@@ -7,12 +7,16 @@ floats as they are keep epsilon itself.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optimaldp.channels.numbers import FloatArray
+from optimaldp.channels.optimal.proofs import RoundedPotentialProof
+from optimaldp.errors import ChannelError
+from optimaldp.programs.highs import minimise
 
 UNIT = 2.0**-53
 MARGIN = 1e-12  # by which e^epsilon is reduced: more than a sum of some thousand floats can be wrong
@@ -84,3 +88,68 @@ def covering_bound(kernel: FloatArray, potential: FloatArray, masses: FloatArray
         return 1.0
     stretch = float((masses[needed] * (1 + 4 * UNIT) / reached[needed]).max())
     return min(1.0, float(kept.sum()) * stretch * (1 + 2 * (size + 4) * UNIT))
+
+
+# The small program behind the whole one: ``max π·D`` with ``Φ D <= 1``, and its potential λ >= 0 with ``Φ λ >= π``.
+#
+# The diagonal D of a private channel satisfies it, so λ is a bound. Where every two answers are a few steps apart it is
+# hardly above the optimum, a few dozen guesses carry all of D, and the columns ``Φ D`` need only be widened until rows sum to
+# one: that is where the search for a channel begins.
+
+
+_REPLACING_MARGIN = 1e-9  # by which a guess must be worse than another to be left out
+
+
+@dataclass(frozen=True)
+class CoveringGuesses:
+    """The guesses that a best channel may need, how often each is right (D), and the potential that covers the prior."""
+
+    guesses: IntArray
+    weights: FloatArray
+    potential: FloatArray
+    excess: FloatArray
+    """By which factor the potential reaches more than the prior: one where a guess is worth making."""
+
+    def promising(self, count: int) -> IntArray:
+        """The guesses that are made, and those next to being made, *count* in all if there are so many."""
+        nearest = np.lexsort((self.excess, self.weights <= 0))
+        made = int((self.weights > 0).sum())
+        return np.sort(self.guesses[nearest[: max(made, count)]])
+
+    def weights_of(self, guesses: IntArray) -> FloatArray:
+        return self.weights[np.searchsorted(self.guesses, guesses)]
+
+    def proof(self, kernel: FloatArray, masses: FloatArray) -> RoundedPotentialProof:
+        """The bound that the potential proves; *kernel* is Φ rounded down."""
+        kept = np.maximum(self.potential, 0)
+        return RoundedPotentialProof(tuple(kept.tolist()), Fraction(covering_bound(kernel, kept, masses)))
+
+
+def cover_prior(kernel: FloatArray, masses: FloatArray) -> CoveringGuesses:
+    """Solve the small program for the useful guesses; *kernel* is Φ."""
+    guesses = useful_guesses(kernel, masses)
+    size = len(masses)
+    # priors are about 1/n: in units of that the solver's tolerances mean the same at every size
+    solved = minimise(-masses[guesses] * size, rows=kernel[:, guesses], bounds=np.ones(size), method="highs-ds")
+    if not solved.solved:
+        raise ChannelError("linear program", solved.message, "was not solved")
+    # any λ >= 0 proves a bound once it is stretched to cover (covering_bound): the solver's noise costs, and harms not
+    potential = np.maximum(solved.row_prices, 0) / size
+    reached = potential @ kernel[:, guesses]
+    excess = np.where(masses[guesses] > 0, reached / np.maximum(masses[guesses], np.finfo(float).tiny), np.inf)
+    return CoveringGuesses(guesses, np.maximum(solved.point, 0), potential, excess)
+
+
+def useful_guesses(kernel: FloatArray, masses: FloatArray) -> IntArray:
+    """All but those that another replaces: one so much likelier that ``π_z <= Φ π_y`` reads every output of z better.
+
+    A part of the graph that is never the truth has one guess all the same: its rows must sum to one, too.
+    """
+    # One that is replaced by another that is replaced itself is no loss: Φ[z,w] >= Φ[z,y] Φ[y,w], so the last of such a
+    # chain replaces all before it.
+    replaced = (masses[:, None] * kernel).max(axis=0) > masses * (1 + _REPLACING_MARGIN)
+    useful = (masses > 0) & ~replaced
+    for y in np.flatnonzero(masses <= 0):
+        if not useful[kernel[y] > 0].any():
+            useful[y] = True
+    return np.flatnonzero(useful)

@@ -7,27 +7,28 @@ secrets, among all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.graphs.answer_graph import AnswerGraph
-from optimaldp.channels.labels import Label
-from optimaldp.channels.optimal import closed_forms, linear_program
+from optimaldp.channels.databases import Databases, induced_graph
+from optimaldp.channels.numbers import Label, Number, cell_text, read_distribution
+from optimaldp.channels.optimal import closed_forms
+from optimaldp.channels.optimal import program as linear_program
 from optimaldp.channels.optimal.closed_forms import ClosedForm
-from optimaldp.channels.optimal.kernel import ROUNDED_BITS, DecayKernel
 from optimaldp.channels.optimal.large import large_form
-from optimaldp.channels.optimal.problem import Exact, UtilityProblem, read_problem
-from optimaldp.channels.optimal.program import build_program
+from optimaldp.channels.optimal.program import ROUNDED_BITS, DecayKernel, build_program, cell_orbits
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof, TheoremProof
-from optimaldp.channels.optimal.result import OptimalMechanism
-from optimaldp.channels.optimal.symmetry import cell_orbits
+from optimaldp.channels.optimal.result import MANY, Exact, OptimalMechanism, UtilityProblem, read_problem
 from optimaldp.errors import ChannelError, NotCertifiedError
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.results import Result
 
-_LARGEST_KNOWN = 400  # answers on a line or clique, whose closed forms need no solve
 _MOST_CONSTRAINTS = 40_000  # of the linear program over all cells, and its unknowns: some ten seconds
 _MOST_GAIN_CONSTRAINTS = 100_000  # of a program that nobody asked for by its name
 _MOST_BITS = 4e6  # in a matrix of rationals: a second of work
@@ -148,11 +149,11 @@ def _closed(problem: UtilityProblem, kernel: DecayKernel, route: str | None) -> 
 def _is_large(problem: UtilityProblem) -> bool:
     """Whether rationals or the linear program would take long: many answers, or powers of a long ratio."""
     graph, size, ratio = problem.graph, len(problem.prior), problem.epsilon.exact_ratio
-    on_line = closed_forms.line_order(graph) is not None
-    if not problem.binary and not (on_line and closed_forms.falls_with_distance_on(graph, problem.gain)):
+    on_line = graph.line_order is not None
+    if problem.matrix is not None and not (on_line and closed_forms.falls_with_distance_on(graph, problem.matrix)):
         return False
-    if size > _LARGEST_KNOWN or not graph.plain:
-        return size > _LARGEST_KNOWN
+    if size > MANY or not graph.plain:
+        return size > MANY
     # a cell at distance d is the d-th power of t, with d times its bits
     bits = max(ratio.numerator.bit_length(), ratio.denominator.bit_length()) if ratio is not None else ROUNDED_BITS
     farthest = graph.distances[graph.distances < float("inf")].max()
@@ -170,7 +171,7 @@ def _by_floats(problem: UtilityProblem) -> OptimalMechanism:
         raise ChannelError(
             "graph", len(problem.prior), f"answers are too many for a matrix (at most {_LARGEST_MATRIX})", remedy
         )
-    gain = None if problem.matrix is None else np.array([[float(g) for g in row] for row in problem.matrix])
+    gain = None if problem.matrix is None else np.asarray(problem.matrix, dtype=np.float64)
     form = large_form(problem.graph, problem.epsilon, problem.prior, gain)
     channel = Channel(form.rows, problem.graph.vertices, outputs=problem.guesses)
     return OptimalMechanism(
@@ -227,3 +228,49 @@ def _by_program(problem: UtilityProblem, kernel: DecayKernel, symmetries: list[t
     chosen = tuple(weights or linear_program.rational_weights(solved))
     proof = ProgramProof(program.with_factors(swap), chosen, tuple(above.arcs))
     return _finish(problem, ClosedForm(tuple(map(tuple, rows)), "linear-program", proof))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Both optima for one question, prior and epsilon, for the chance of the right answer."""
+
+    oblivious: OptimalMechanism
+    unrestricted: OptimalMechanism
+
+    @property
+    def gain(self) -> Number:
+        """What seeing the dataset adds to the chance of the right answer."""
+        return self.unrestricted.utility - self.oblivious.utility
+
+    def summary(self) -> str:
+        return f"Comparison(oblivious {float(self.oblivious.utility):.6g}, unrestricted {float(self.unrestricted.utility):.6g})"
+
+    def to_document(self) -> dict[str, Any]:
+        return {"oblivious": cell_text(self.oblivious.utility), "unrestricted": cell_text(self.unrestricted.utility)}
+
+
+def compare_with_all(
+    question: Callable[[Any], Hashable], databases: Databases, epsilon: object, *, prior: object = None
+) -> Comparison:
+    """The best oblivious mechanism and the best of all for *question*; *prior* is over the databases, uniform by
+    default.
+
+    >>> votes = Databases.of_values((0, 1), 3)
+    >>> compare_with_all(lambda database: sum(database) >= 2, votes, "ln(2)")
+    Comparison(oblivious 0.666667, unrestricted 0.708333)
+    """
+    names = list(databases)
+    masses = (
+        [Fraction(1, len(names))] * len(names)
+        if prior is None
+        else read_distribution(prior, size=len(names), name="prior")
+    )
+    answers = induced_graph(question, databases)
+    truth = [answers.index(question(database)) for database in names]
+    pushed = [
+        sum((Fraction(m) for m, y in zip(masses, truth) if y == k), Fraction(0)) for k in range(len(answers.vertices))
+    ]
+    oblivious = optimal_mechanism(answers, epsilon, prior=pushed)
+    gain = [[int(y == k) for k in range(len(answers.vertices))] for y in truth]
+    unrestricted = optimal_mechanism(databases.graph(), epsilon, prior=masses, gain=gain, guesses=answers.vertices)
+    return Comparison(oblivious, unrestricted)

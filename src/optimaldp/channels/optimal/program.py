@@ -11,13 +11,167 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.optimal.kernel import DecayKernel
+from optimaldp.channels import numbers as exact_matrix
+from optimaldp.channels.answer_graph import AnswerGraph, Edge, Permutation
+from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
+from optimaldp.privacy.balls import ball, lower, precision, upper
+from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.programs.highs import minimise
+
+# Symmetries of a problem: cells of the channel that may be taken as equal,
+# because averaging over a symmetry loses nothing.
+
+
+Exact = Sequence[Sequence[Fraction]]
+
+
+ROUNDED_BITS = 48  # of an irrational e^epsilon: the utility given away is below 1e-13, and the rationals stay short
+
+
+@dataclass(frozen=True)
+class DecayKernel:
+    """A graph with a rational factor on each edge: ``M[y,z] <= factor · M[y',z]`` is what privacy asks of it."""
+
+    graph: AnswerGraph
+    epsilon: Epsilon
+    above: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the factors are ``e^(epsilon · length)`` themselves and not rationals next to them."""
+        whole = all(length.denominator == 1 for length in self.graph.lengths.values())
+        return self.epsilon.exact_ratio is not None and whole
+
+    @cached_property
+    def factors(self) -> dict[Edge, Fraction]:
+        """One rational for each edge, not above ``e^(epsilon · length)`` (not below it for the kernel from above)."""
+        known: dict[Fraction, Fraction] = {}
+        for length in self.graph.lengths.values():
+            if length not in known:
+                known[length] = self._factor(length)
+        return {edge: known[length] for edge, length in self.graph.lengths.items()}
+
+    def _factor(self, length: Fraction) -> Fraction:
+        ratio = self.epsilon.exact_ratio
+        if ratio is not None and length.denominator == 1:
+            return ratio ** int(length)
+        with precision(ROUNDED_BITS + 16):
+            value = (self.epsilon.ball() * ball(length)).exp()
+            end = upper(value) if self.above else lower(value)
+        scaled = end * 2**ROUNDED_BITS
+        rounded = scaled.__ceil__() if self.above else scaled.__floor__()
+        # a tiny epsilon may be rounded to a factor below 1, which no two neighbours could keep both ways
+        return max(Fraction(1), Fraction(rounded, 2**ROUNDED_BITS))
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Fraction, ...], ...]:
+        """``Φ`` itself: the largest product of ``1/factor`` over all paths; 0 between components."""
+        # Not e^(−epsilon·d) rounded: a column must keep the rational factor of every edge, so Φ is a product of these.
+        if self.graph.plain:
+            return self._powers()
+        return tuple(self._from(i) for i in range(len(self.graph.vertices)))
+
+    def _powers(self) -> tuple[tuple[Fraction, ...], ...]:
+        t = 1 / next(iter(self.factors.values()), Fraction(1))
+        distances = self.graph.exact_distances
+        longest = max((int(d) for row in distances for d in row if d is not None), default=0)
+        powers = [Fraction(1)]
+        for _ in range(longest):
+            powers.append(powers[-1] * t)
+        return tuple(tuple(Fraction(0) if d is None else powers[int(d)] for d in row) for row in distances)
+
+    def _from(self, source: int) -> tuple[Fraction, ...]:
+        reached: dict[int, Fraction] = {}
+        queue = [(Fraction(-1), source)]
+        # Dijkstra's search with products: no factor is below 1, so values only fall along a path
+        while queue:
+            value, vertex = heappop(queue)
+            if vertex in reached:
+                continue
+            reached[vertex] = -value
+            for neighbour, factor in self._neighbours[vertex]:
+                heappush(queue, (value / factor, neighbour))
+        return tuple(reached.get(i, Fraction(0)) for i in range(len(self.graph.vertices)))
+
+    @cached_property
+    def _neighbours(self) -> list[list[tuple[int, Fraction]]]:
+        lists: list[list[tuple[int, Fraction]]] = [[] for _ in self.graph.vertices]
+        for (a, b), factor in self.factors.items():
+            lists[self.graph.index(a)].append((self.graph.index(b), factor))
+            lists[self.graph.index(b)].append((self.graph.index(a), factor))
+        return lists
+
+    @property
+    def arcs(self) -> list[tuple[int, int, Fraction]]:
+        """Every edge in both directions, with its factor."""
+        pairs = [(self.graph.index(a), self.graph.index(b), factor) for (a, b), factor in self.factors.items()]
+        return pairs + [(b, a, factor) for a, b, factor in pairs]
+
+
+def cell_orbits(graph: AnswerGraph, worth: Exact, extra: Sequence[Permutation] = ()) -> tuple[IntArray, int]:
+    """Number the orbits of cells under those symmetries of the graph that keep *worth*; the second result says how
+    many do.
+
+    A permutation of the vertices counts if the columns of *worth* can be permuted so that nothing changes: the
+    guesses may move too.
+    """
+    columns = len(worth[0])
+    parent = list(range(len(worth) * columns))
+    used = 0
+    for permutation in (*graph.checked_symmetries(), *(p for p in extra if graph.is_symmetry(p))):
+        # Joining along generators is enough: what they connect are the orbits of the whole group.
+        moved = _guess_permutation(permutation, worth)
+        if moved is None:
+            continue
+        used += 1
+        for y, image in enumerate(permutation):
+            for z, target in enumerate(moved):
+                _join(parent, y * columns + z, image * columns + target)
+    roots = np.array([_root(parent, v) for v in range(len(parent))])
+    _, numbers = np.unique(roots, return_inverse=True)
+    return numbers.reshape(len(worth), columns).astype(np.int64), used
+
+
+def _guess_permutation(permutation: Permutation, worth: Exact) -> list[int] | None:
+    """Where each guess must move so that ``worth[σ y][τ z] = worth[y][z]``; equal columns are matched in order."""
+    columns = list(zip(*worth))
+    places: dict[tuple[Fraction, ...], list[int]] = {}
+    for z, column in enumerate(columns):
+        places.setdefault(column, []).append(z)
+    moved = []
+    for column in columns:
+        carried = [Fraction(0)] * len(column)
+        for y, image in enumerate(permutation):
+            carried[image] = column[y]
+        targets = places.get(tuple(carried))
+        if not targets:
+            return None
+        # equal columns are guesses that nothing tells apart: any matching of them keeps the gain
+        moved.append(targets.pop(0))
+    return moved
+
+
+def _root(parent: list[int], v: int) -> int:
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+def _join(parent: list[int], a: int, b: int) -> None:
+    one, other = _root(parent, a), _root(parent, b)
+    if one != other:
+        # the smaller root wins: orbits are numbered by their first cells, the same in every run
+        parent[max(one, other)] = min(one, other)
+
 
 IntArray = NDArray[np.int64]
 
@@ -136,7 +290,7 @@ def _hub_ratios(cells: IntArray, count: int, factor: Fraction) -> tuple[tuple[tu
 
 
 def solver_arrays(program: Program) -> dict[str, Any]:
-    """The program as ``scipy.optimize.linprog`` takes it."""
+    """The program as :func:`optimaldp.programs.highs.minimise` takes it."""
     with requiring("scipy"):
         from scipy.sparse import csr_matrix
 
@@ -149,11 +303,11 @@ def solver_arrays(program: Program) -> dict[str, Any]:
     r, v, times = (np.array(part) for part in zip(*places))
     equality = csr_matrix((times.astype(float), (r, v)), shape=(len(program.sums), program.size))
     return {
-        "c": -np.array([float(w) for w in program.weights]),
-        "A_ub": inequality,
-        "b_ub": np.zeros(many) if many else None,
-        "A_eq": equality,
-        "b_eq": np.ones(len(program.sums)),
+        "cost": -np.array([float(w) for w in program.weights]),
+        "rows": inequality,
+        "bounds": np.zeros(many) if many else None,
+        "equal": equality,
+        "values": np.ones(len(program.sums)),
     }
 
 
@@ -219,3 +373,137 @@ def _paired(
             if need > 0:
                 # never runs short: balanced() has scaled what a hub owes down to what it has
                 other, room = next(waiting)
+
+
+# Solving the program: HiGHS finds a point, rationals make it a proof.
+#
+# What a solver returns is *not* private as it stands: a violation of 1e-9 is a violation, and a zero against a non-zero
+# means epsilon = ∞. So its vertex is solved again over the rationals; where that fails, the point is repaired and the
+# loss reported.
+
+
+_ACTIVE = 1e-8  # slack below which a constraint is taken as tight; HiGHS works to 1e-9 and cells are rarely that small
+_LARGEST_EXACT = 260  # variables: an exact solve of this size takes about a second
+ExactChannel = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What the solver found: values, and weights on the privacy constraints."""
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    utility: float
+
+
+def run_solver(program: Program, *, dense: bool) -> Solved:
+    """Run HiGHS: interior point where the graph has branches (*dense*), else the dual simplex."""
+    solution = minimise(**solver_arrays(program), method="highs-ipm" if dense else "highs-ds")
+    if not solution.solved:
+        raise ChannelError("linear program", solution.message, "was not solved")
+    duals = solution.row_prices if program.ratios else np.zeros(0)
+    return Solved(solution.point, np.clip(duals, 0, None), -solution.value)
+
+
+def exact_vertex(program: Program, solved: Solved) -> list[Fraction] | None:
+    """The rational vertex at which the solver stopped:
+    its tight constraints solved exactly, and every constraint checked.
+    """
+    if program.size > _LARGEST_EXACT:
+        return None
+    values = solved.values
+    # Floats say which cells are 0 and which constraints are tight. A degenerate vertex has more of these than unknowns,
+    # which does no harm as long as they agree.
+    free = [v for v in range(program.size) if values[v] > _ACTIVE]
+    place = {v: k for k, v in enumerate(free)}
+    lines: list[tuple[dict[int, Fraction], Fraction]] = []
+    for row in program.sums:
+        lines.append(({place[v]: Fraction(times) for v, times in row.items() if v in place}, Fraction(1)))
+    for i, j, factor in program.ratios:
+        if i in place and j in place and abs(values[i] - float(factor) * values[j]) < _ACTIVE:
+            lines.append(({place[i]: Fraction(1), place[j]: -factor}, Fraction(0)))
+    solution = _solve_lines(lines, len(free))
+    if solution is None:
+        return None
+    exact = [Fraction(0)] * program.size
+    for v, k in place.items():
+        exact[v] = solution[k]
+    # what was taken as tight was a guess: this check alone makes the point a private channel
+    return exact if program.feasible(exact) else None
+
+
+def exact_dual(program: Program, solved: Solved, vertex: Sequence[Fraction]) -> list[Fraction] | None:
+    """Rational weights that prove *vertex* optimal, from the support of the solver's weights;
+    ``None`` if that fails.
+    """
+    used = [k for k, weight in enumerate(solved.weights) if weight > _ACTIVE]
+    place = {k: position for position, k in enumerate(used)}
+    kinds = len(program.sums)
+    lines: list[tuple[dict[int, Fraction], Fraction]] = [({}, program.weights[v]) for v in range(program.size)]
+    for r, row in enumerate(program.sums):
+        for v, times in row.items():
+            lines[v][0][r] = Fraction(times)
+    for k, position in place.items():
+        i, j, factor = program.ratios[k]
+        _add(lines[i][0], kinds + position, Fraction(1))
+        _add(lines[j][0], kinds + position, -factor)
+    needed = [lines[v] for v in range(program.size) if vertex[v] > 0]  # where a cell is positive, its price is exact
+    solution = _solve_lines(needed, kinds + len(used))
+    # prices of row sums have either sign, for those are equations; weights on inequalities have not
+    if solution is None or any(weight < 0 for weight in solution[kinds:]):
+        return None
+    weights = [Fraction(0)] * len(program.ratios)
+    for k, position in place.items():
+        weights[k] = solution[kinds + position]
+    return weights if program.dual_bound(weights) == program.value(vertex) else None
+
+
+def _add(line: dict[int, Fraction], column: int, amount: Fraction) -> None:
+    line[column] = line.get(column, Fraction(0)) + amount
+
+
+def _solve_lines(lines: list[tuple[dict[int, Fraction], Fraction]], unknowns: int) -> list[Fraction] | None:
+    if not unknowns or len(lines) < unknowns:
+        return None
+    matrix = [[line.get(column, Fraction(0)) for column in range(unknowns)] for line, _ in lines]
+    return exact_matrix.unique_solution(matrix, [right for _, right in lines])
+
+
+def rational_weights(solved: Solved) -> list[Fraction]:
+    """The solver's weights as rationals: weak duality asks nothing of them but not to be negative."""
+    return [
+        Fraction(weight).limit_denominator(10**12) if weight > 1e-13 else Fraction(0)
+        for weight in solved.weights.tolist()
+    ]
+
+
+def repair(rough: NDArray[np.float64], kernel: DecayKernel, worth: Sequence[Sequence[Fraction]]) -> ExactChannel:
+    """A rational channel that is private exactly, next to the solver's.
+
+    **Guarantee.** Rows sum to one and every edge's factor is kept, whatever *rough* was. Each column is raised to its
+    envelope ``max_y' Φ[y,y'] m(y')``, all rows are scaled below one, and the rest goes to one distribution for all
+    rows, after giving up just so much of the channel that those rests keep the factors too.
+    """
+    # 2^-60 is far below the solver's noise and keeps the rationals short
+    cells = [[Fraction(round(max(0.0, cell) * 2**60), 2**60) for cell in row] for row in rough.tolist()]
+    phi = kernel.rows
+    raised = [
+        [max(weight * cells[other][z] for other, weight in enumerate(row) if weight) for z in range(len(cells[0]))]
+        for row in phi
+    ]
+    scale = max(sum(row, Fraction(0)) for row in raised)
+    kept = [sum(row, Fraction(0)) / scale for row in raised]
+    rest = 1 - min(kept)
+    # the rests must keep every factor, and the smallest leaves the least room
+    least_factor = min(kernel.factors.values(), default=Fraction(1))
+    if rest and least_factor == 1:
+        raise ChannelError("epsilon", "0", "leaves no room for a repair")
+    # (1 − g) rest + g <= factor · g, solved for g: see filled_rows
+    given_up = rest / (least_factor - 1 + rest) if rest else Fraction(0)
+    best = max(range(len(cells[0])), key=lambda z: sum(row[z] for row in worth))
+    final = []
+    for row, share in zip(raised, kept):
+        scaled = [(1 - given_up) * cell / scale for cell in row]
+        scaled[best] += 1 - (1 - given_up) * share
+        final.append(tuple(scaled))
+    return tuple(final)

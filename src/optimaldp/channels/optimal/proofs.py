@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from optimaldp.channels.numbers import cell_text
-from optimaldp.channels.optimal.kernel import DecayKernel
-from optimaldp.channels.optimal.program import Program, cell_flows
+from optimaldp.channels.optimal.program import DecayKernel, Program, cell_flows
 
 
 class ChannelProof(ABC):

@@ -9,9 +9,46 @@ from typing import Any
 import numpy as np
 
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.graphs.databases import Databases
+from optimaldp.channels.databases import Databases
+from optimaldp.channels.measures.report import check_databases
 from optimaldp.channels.numbers import Number
 from optimaldp.errors import ChannelError
+from optimaldp.privacy.epsilon import Epsilon
+
+# The channel that leaks the most that a private one can.
+
+
+_MOST_DATABASES = 1100
+
+
+def extremal_channel(individuals: int, values: Any, epsilon: object) -> Channel:
+    """The channel on ``Val^u`` that attains Theorem 1: ``α / x^d`` with ``α = (x/(v−1+x))^u`` (errata F4, F5).
+
+    *values* is their number or the values themselves. An irrational ``e^epsilon`` is taken from below, so the
+    channel is private. It has a row and a column for each of the ``v^u`` databases, so these are few.
+
+    >>> extremal_channel(2, 2, "ln(2)")
+    Channel(4 inputs × 4 outputs, exact)
+    """
+    names = tuple(range(values)) if isinstance(values, int) else tuple(values)
+    check_databases(individuals, len(names))
+    if (size := len(names) ** individuals) > _MOST_DATABASES:
+        raise ChannelError(
+            "individuals",
+            individuals,
+            f"with {len(names)} values make {size} databases, more than the {_MOST_DATABASES} that a matrix is written out for",
+            "database_bound() gives what this channel leaks for any number of people",
+        )
+    read = Epsilon.read(epsilon)
+    if read.infinite:
+        return Channel.identity(list(Databases.of_values(names, individuals)))
+    ratio = read.ratio_below(bits=64)
+    databases = list(Databases.of_values(names, individuals))
+    alpha = (ratio / (len(names) - 1 + ratio)) ** individuals
+    cells = [alpha / ratio**d for d in range(individuals + 1)]
+    rows = [[cells[sum(a != b for a, b in zip(x, z))] for z in databases] for x in databases]
+    return Channel(rows, databases, outputs=databases)
+
 
 Rows = list[list[Any]]
 

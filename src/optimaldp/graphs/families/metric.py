@@ -15,9 +15,10 @@ import numpy.typing as npt
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
 from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.edge_levels import PlainLevels
 from optimaldp.graphs.families.paths import read_size
 from optimaldp.graphs.names import NumberNames
-from optimaldp.kernels.triangles import TRIANGLES
+from optimaldp.kernels.graph_loops import TRIANGLES
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy import level as make_level
 from optimaldp.privacy.levels import approximate
@@ -25,6 +26,7 @@ from optimaldp.privacy.levels import approximate
 Distances = Callable[[str, str], Any] | Mapping[tuple[str, str], Any] | Sequence[Sequence[Any]] | npt.NDArray[Any]
 _WAYS_PER_PASS = 64  # ways around that are tried in one pass over all pairs
 _TRIANGLE_SLACK = 1e-12  # relative: by how much rounding may make three floats miss it, as points on a line do
+_MOST_OBJECTS = 1000  # different distances: beyond, floats stand for them
 _FLOAT_DOUBT = 1e-9  # relative: a float within this of equality is not trusted; doubles are right to about 1e-15
 
 
@@ -45,6 +47,10 @@ def metric(distances: Distances, *, names: Sequence[str] | None = None, triangle
         _check_triangles(numbered, vertices)
     tails, heads = np.triu_indices(len(vertices), 1)
     used, which = np.unique(numbered.of[tails, heads], return_inverse=True)
+    if numbered.rough is not None and len(used) > 1:
+        return DatasetGraph(
+            vertices, tails, heads, levels=PlainLevels(numbered.rough[used], np.zeros(len(used))), level_of_edge=which
+        )
     levels = [approximate(numbered.values[k]) for k in used.tolist()]
     return DatasetGraph(vertices, tails, heads, levels=levels, level_of_edge=which)
 
@@ -88,9 +94,23 @@ def _read_table(distances: Distances, names: Sequence[str]) -> list[list[Epsilon
 class _Numbered:
     """Each different distance once, and for all ordered pairs which one it is."""
 
-    values: tuple[Epsilon, ...]
+    values: Sequence[Epsilon]
     of: npt.NDArray[np.int64]
     floats: bool = False  # whether they were floats, whose rounding is not held against them
+    rough: npt.NDArray[np.float64] | None = None  # the values as floats, where there are too many to keep objects
+
+
+class _Decimals(Sequence[Epsilon]):
+    """Floats as the numbers that their shortest decimals are, each made when it is asked for."""
+
+    def __init__(self, floats: npt.NDArray[np.float64]) -> None:
+        self._floats = floats
+
+    def __len__(self) -> int:
+        return len(self._floats)
+
+    def __getitem__(self, item: Any) -> Any:
+        return Epsilon(Fraction(Decimal(repr(self._floats[item].item()))), Fraction(1))
 
 
 def _numbered_table(distances: Distances, names: Sequence[str]) -> _Numbered:
@@ -107,6 +127,8 @@ def _numbered_table(distances: Distances, names: Sequence[str]) -> _Numbered:
             i, j = uneven[0].tolist()
             rule = f"is {distances[i, j]} one way and {distances[j, i]} the other"
             raise GraphError("distances", (names[i], names[j]), rule, "a metric is symmetric")
+        if len(known) > _MOST_OBJECTS and known.dtype == np.float64 and PlainLevels.holds(known, np.zeros(1)):
+            return _Numbered(_Decimals(known), of, floats=True, rough=known)
         return _Numbered(_read_numbers(known), of, floats=distances.dtype.kind == "f")
     table = _read_table(distances, names)
     number: dict[Epsilon, int] = {}
@@ -142,7 +164,7 @@ def _entry(distances: Distances, names: Sequence[str], i: int, j: int) -> Epsilo
 
 def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
     """Whole multiples of one number are compared exactly, all at once; otherwise floats decide where they can."""
-    multiples = _multiples(numbered.values, len(names))
+    multiples = _multiples(numbered.values, len(names)) if numbered.rough is None else None
     if multiples is not None:
         with requiring("scipy"):
             from scipy.sparse.csgraph import floyd_warshall
@@ -159,12 +181,15 @@ def _check_triangles(numbered: _Numbered, names: Sequence[str]) -> None:
             if len(broken):
                 raise _broken_triangle(numbered, names, (*broken[0].tolist(), w))
         return
-    rough = np.array([float(epsilon) for epsilon in numbered.values])[numbered.of]
+    values = numbered.rough
+    if values is None:
+        values = np.array([float(epsilon) for epsilon in numbered.values])
+    rough = values[numbered.of]
     for u, v, w in _doubtful_triangles(rough):
+        if numbered.floats and rough[u, v] <= (rough[u, w] + rough[w, v]) * (1 + _TRIANGLE_SLACK):
+            continue
         direct, there, back = (numbered.values[int(numbered.of[pair])] for pair in ((u, v), (u, w), (w, v)))
-        if direct > there + back and not (
-            numbered.floats and rough[u, v] <= (rough[u, w] + rough[w, v]) * (1 + _TRIANGLE_SLACK)
-        ):
+        if direct > there + back:
             raise _broken_triangle(numbered, names, (u, v, w))
 
 
@@ -188,7 +213,7 @@ def _doubtful_triangles(rough: npt.NDArray[np.float64]) -> Iterator[tuple[int, i
             yield from map(tuple, doubtful[:filled].tolist())
 
 
-def _multiples(values: tuple[Epsilon, ...], count: int) -> npt.NDArray[np.float64] | None:
+def _multiples(values: Sequence[Epsilon], count: int) -> npt.NDArray[np.float64] | None:
     """The distances as whole multiples of one number, if they are and sums of all of them are exact in floats."""
     if any(value.infinite for value in values):
         return None

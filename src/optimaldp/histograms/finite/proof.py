@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError
 from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.programs.highs import minimise
 
 if TYPE_CHECKING:
     from optimaldp.histograms.finite.optimum import ReducedProgram
@@ -70,7 +71,6 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
     import numpy as np
 
     with requiring("scipy"):
-        from scipy.optimize import linprog
         from scipy.sparse import csr_matrix
 
     size, pairs = len(program.costs), np.array(program.pairs)
@@ -87,18 +87,18 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
         ),
         shape=(len(program.rows), size),
     )
-    answer = linprog(
+    found = minimise(
         [float(c) for c in program.costs],
-        A_ub=privacy,
-        b_ub=np.zeros(len(pairs)),
-        A_eq=sums,
-        b_eq=np.ones(len(program.rows)),
+        rows=privacy,
+        bounds=np.zeros(len(pairs)),
+        equal=sums,
+        values=np.ones(len(program.rows)),
         method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        precise=True,
     )
-    if answer.status != 0:
-        raise HistogramError("program", answer.message, "was not solved", "use fewer people or another epsilon")
-    return _Floats(answer.x, answer.eqlin.marginals, -answer.ineqlin.marginals, answer.lower.marginals)
+    if not found.solved:
+        raise HistogramError("program", found.message, "was not solved", "use fewer people or another epsilon")
+    return _Floats(found.point, found.equal_prices, found.row_prices, found.zero_prices)
 
 
 def _exact_values(program: ReducedProgram, floats: _Floats, ratio: Fraction) -> list[Fraction] | None:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
-from optimaldp.histograms.remaps.hidden import hidden_people
+from optimaldp.histograms.remaps.cell_law import CellLaw, Learned, NoisyValues, learn_cell_law
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.histograms.remaps.risk import estimated_risk
-from optimaldp.histograms.remaps.sparse import mapped_values, threshold_for, top_fill
+from optimaldp.histograms.remaps.sparse import mapped_values, threshold, top_fill
 
 if TYPE_CHECKING:
     from optimaldp.histograms.arrays import Array
 
-FEW_CELLS = 50  # below this a law of cells cannot be learned from the table: the projection has a guarantee without one
-_DENSE = "a dense table: what could be learned from it is not worth leaving the projection's guarantee"
+_GUARANTEED = "what the noisy table teaches is not worth leaving the projection's guarantee"
 _LEARNED = "the least error expected, given the noisy table"
-_LEFT_OUT_PAYS = 0.9
-# What is learned from a table flatters itself a little on dense ones (measured from 100 cells on).
-_WORTH = 0.93
-_MANY_NEAR = 50.0  # cells near a value from which on the learned law is believed about it
+# Of remaps that are as good as this the first is taken: the projection, which never makes an error larger, then what keeps the
+# total.
+_WORTH = 0.96
+_WIDEST_NOISE = 1 << 24  # of a count below 0, in people: the law of a cell is an array as long as the noise is wide
+_DEVIATIONS = 2.3  # 95 % of tables, with a little for what the laws have learned from the very same table
+_MANY_CELLS = 1000  # from which on an estimate without any law has something to say about how well an error is known
+
+Published = Callable[["Judge", Any], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,101 +38,103 @@ class Remapped:
     """Estimated from the noisy table; ``None`` where nothing can be learned from it."""
     error_interval: tuple[float, float] | None = None
     """Where the real sum of errors lies for about 19 tables in 20; ``None`` where that cannot be told."""
+    judge: Judge | None = None
+    """Who says so, and may be asked about other tables that are made of the same noisy one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
     """What a remapped table is expected to be off, learned from the noisy table: which is private already, so it is free."""
 
-    law: CellLaw
+    learned: Learned
     known: NoisyValues
     places: Any
     total: int | None
     """The public number of people, if it is."""
 
     def error(self, counts: Array) -> float:
-        """The expected sum of errors: of the counts that are shown, and the people whom the zeros hide."""
+        """The expected sum of errors."""
+        values, released, cells = self._pairs(counts)
+        return float(self.learned.law.mean_distances(values, released) @ cells)
+
+    def _pairs(self, counts: Array) -> tuple[Any, Any, Any]:
+        """A cell is known by its noisy value and its released count: few different pairs, whatever the number of cells."""
         import numpy as np
 
-        # A cell is known by its noisy value and its released count: few different pairs, whatever the number of cells.
-        pairs, cells = np.unique(self.places * (int(counts.max(initial=0)) + 1) + counts, return_counts=True)
-        position, released = np.divmod(pairs, int(counts.max(initial=0)) + 1)
-        values, shown = self.known.values[position], released > 0
-        off = self._distances(position[shown], released[shown]) * cells[shown]
-        return float(off.sum()) + self._hidden(values, cells, shown)
+        width = int(counts.max(initial=0)) + 1
+        pairs, cells = np.unique(self.places * width + counts, return_counts=True)
+        position, released = np.divmod(pairs, width)
+        return self.known.values[position], released, cells
 
     def judged(self, counts: Array, remap: str, reason: str) -> Remapped:
-        """The counts with what they are expected to be off: never outside of what the unbiased estimate allows."""
-        import numpy as np
+        """The counts with what they are expected to be off, and where the real error lies for about 19 tables in 20."""
+        error, interval = self.stated(counts)
+        return Remapped(counts, remap, reason, error, interval, self)
 
-        error, values = self.error(counts), self.known.values
-        released = np.bincount(self.places, weights=counts, minlength=len(values)) / self.known.cells
-        risk = estimated_risk(
-            values, self.known.cells, released, ratio=self.law.ratio, fixed_total=self.total is not None
-        )
-        if risk is None:
-            return Remapped(counts, remap, reason, error)
-        low, high = risk.interval
-        if self.total is not None:  # what the public total teaches is not in the interval
-            return Remapped(counts, remap, reason, error, (min(low, error), max(high, error)))
-        return Remapped(counts, remap, reason, min(max(error, low), high), (low, high))
+    def stated(self, counts: Array) -> tuple[float, tuple[float, float]]:
+        """The expected sum of errors of a table, and an interval for the real one.
 
-    def _distances(self, position: Array, released: Array) -> Any:
-        """How far off a shown count is: by the law where many cells taught it, by the noise alone where hardly any did.
-
-        Of a value that stands alone the law believes that it is the truth (100 occupied cells of 10,000: 78 instead of 90).
+        Three things are not known: where in its posterior each count lies, which of the laws is right, and, on a table of many
+        cells, how many people hide in cells that all look empty (see :mod:`~optimaldp.histograms.remaps.risk`).
         """
+        values, released, cells = self._pairs(counts)
+        law = self.learned.law
+        error = float(law.mean_distances(values, released) @ cells)
+        variance = _posterior_variance(law, values, released, cells)
+        opinions = [
+            (share, float(one.mean_distances(values, released) @ cells)) for share, one in self.learned.opinions
+        ]
+        whole = math.fsum(share for share, _ in opinions)
+        middle = math.fsum(share * off for share, off in opinions) / whole
+        variance += math.fsum(share * (off - middle) ** 2 for share, off in opinions) / whole
+        low, high = self._without_a_law(counts, error)
+        reach = _DEVIATIONS * math.sqrt(variance) + 1
+        low, high = min(low, error - reach), max(high, error + reach)
+        most = math.inf if self.total is None else 2.0 * self.total
+        return min(error, most), (max(0.0, low), min(high, most))
+
+    def _without_a_law(self, counts: Array, error: float) -> tuple[float, float]:
         import numpy as np
 
-        values, ratio = self.known.values[position], self.law.ratio
-        learned = self.law.mean_distances(values, released)
-        away = np.abs(values - released).astype(float)
-        alone = away + 2 * ratio ** (away + 1) / (1 - ratio**2)  # the mean of |noise - away|
-        trust = self._near[position] / (self._near[position] + _MANY_NEAR)
-        # A count far from its value was pulled there by what the law knows of other cells.
-        kept = (away <= 2 / (1 - ratio)) & (learned < alone)
-        return np.where(kept, trust * learned + (1 - trust) * alone, learned)
+        if self.known.size < _MANY_CELLS or self.total is not None:
+            return error, error
+        values = self.known.values
+        released = np.bincount(self.places, weights=counts, minlength=len(values)) / self.known.cells
+        risk = estimated_risk(values, self.known.cells, released, ratio=self.learned.law.ratio)
+        return (error, error) if risk is None else risk.interval
 
-    @cached_property
-    def _near(self) -> Any:
-        """How many cells lie near each distinct value, as far as the noise reaches."""
-        import numpy as np
 
-        cells, gaps = self.known.cells.tolist(), np.diff(self.known.values).tolist()
-        fades = [self.law.ratio**gap for gap in gaps]
-        below, above = [float(cells[0])], [float(cells[-1])]
-        for number, fade in zip(cells[1:], fades):
-            below.append(number + fade * below[-1])
-        for number, fade in zip(cells[-2::-1], fades[::-1]):
-            above.append(number + fade * above[-1])
-        return np.array(below) + np.array(above[::-1]) - self.known.cells
-
-    def _hidden(self, values: Array, cells: Array, shown: Array) -> float:
-        means = self.law.means(values) * cells
-        if self.total is None:
-            top = threshold_for(self.known.size, self.law.ratio)
-            return hidden_people(values, cells, ~shown, ratio=self.law.ratio, top=top)
-        # What the learned law puts into cells shown as 0 is known better from the public total.
-        return max(0.0, self.total - float(means[shown].sum()))
+def _posterior_variance(law: CellLaw, values: Array, released: Array, cells: Array) -> float:
+    off = law.mean_distances(values, released)
+    square = law.variances(values) + (law.means(values) - released) ** 2
+    return max(0.0, float((square - off**2) @ cells))
 
 
 def learned_judge(table: Array, *, ratio: float, total: int | None) -> Judge | None:
-    """A judge of remaps of this noisy table; ``None`` where it is too small to teach anything."""
+    """A judge of remaps of this noisy table; ``None`` where its noise is too wide to learn from, or beyond 64 bits."""
     import numpy as np
 
-    if len(table) < FEW_CELLS or table.dtype == object:
+    if table.dtype == object or (table.size and -int(table.min()) > _WIDEST_NOISE):
         return None
     values, places, cells = np.unique(table, return_inverse=True, return_counts=True)
     known = NoisyValues(values, cells)
     people = total if total is not None else int(max(1, table.sum()))
-    return Judge(learn_cell_law(known, ratio, people=people), known, places.reshape(-1), total)
+    return Judge(learn_cell_law(known, ratio, people=people, total=total), known, places.reshape(-1), total)
 
 
-def choose_remap(noisy: object, *, ratio: float, total: int | None, keep_total: bool | None = None) -> Remapped:
+def choose_remap(
+    noisy: object,
+    *,
+    ratio: float,
+    total: int | None,
+    keep_total: bool | None = None,
+    published: Published | None = None,
+) -> Remapped:
     """Map a noisy table back by the remap whose estimated error is least.
 
     *total* is the public number of people, or ``None`` where it is private. *keep_total*: the released counts must add up
-    to it; ``None`` keeps it where that costs little; ``False`` says that others place whoever is left out.
+    to it; ``None`` keeps it where that costs little; ``False`` says that others place whoever is left out. *published* says
+    what the table is off that is published in place of the counts (the rows of a sanitised table): then the choice is by that.
     """
     import numpy as np
 
@@ -137,24 +142,29 @@ def choose_remap(noisy: object, *, ratio: float, total: int | None, keep_total: 
     plain = project(table) if total is not None else np.maximum(table, 0)
     judge = learned_judge(table, ratio=ratio, total=total)
     if judge is None:
-        reason = f"fewer than {FEW_CELLS} cells" if len(table) < FEW_CELLS else "counts beyond 64 bits"
-        return Remapped(plain, "projection", f"{reason}: nothing is learned from the table", None)
-    law, known, places = judge.law, judge.known, judge.places
-    if keep_total is False:
-        counts = mapped_values(law, known, total=total, keep_total=False)(places)
-        return judge.judged(counts, "empirical-bayes", _LEARNED)
-    best, least, factor = (plain, "projection", _DENSE), judge.error(plain), _WORTH
-    for name, keep in (("empirical-bayes, total kept", True), ("empirical-bayes", False)):
-        # First the one that keeps the total: leaving people out must pay.
-        if total is None if keep else keep_total:
-            continue
-        counts = mapped_values(law, known, total=total, keep_total=keep)(places)
-        error = judge.error(counts)
-        if error < factor * least:
-            best, least, factor = (counts, name, _LEARNED), error, _LEFT_OUT_PAYS
+        return Remapped(plain, "projection", "the noise is too wide: nothing is learned from the table", None)
+    offered = [("projection", plain), *_candidates(table, judge, ratio, keep_total)]
+    errors = [judge.error(counts) for _, counts in offered]
+    shown = errors if published is None else [published(judge, counts) for _, counts in offered]
+    # Of those whose published table is as good as the best, the one whose counts are.
+    close = [place for place, error in enumerate(shown) if error * _WORTH <= min(shown)]
+    least = min(errors[place] for place in close)
+    best = next(place for place in close if errors[place] * _WORTH <= least)
+    name, counts = offered[best]
+    return judge.judged(counts, name, _LEARNED if best else _GUARANTEED)
+
+
+def _candidates(table: Array, judge: Judge, ratio: float, keep_total: bool | None) -> list[tuple[str, Any]]:
+    """Every other remap of the table, those first that keep the public total."""
+    law, known, total = judge.learned.law, judge.known, judge.total
+    made = []
     if total is not None:
-        # Where few cells hold almost everybody: the largest counts whole, which is a projection too.
-        counts = top_fill(table)
-        if judge.error(counts) < factor * least:
-            best = (counts, "top-fill", _LEARNED)
-    return judge.judged(*best)
+        # Where few cells hold almost everybody: the largest counts whole, which is a projection, too.
+        made.append(("top-fill", top_fill(table)))
+    if total is not None and keep_total is not False:
+        kept = mapped_values(law, known, total=total, keep_total=True)(judge.places)
+        made.append(("empirical-bayes, total kept", kept))
+    if total is None or not keep_total:
+        made.append(("empirical-bayes", mapped_values(law, known, total=total, keep_total=False)(judge.places)))
+        made.append(("threshold", threshold(table, ratio=ratio, total=total)))
+    return made

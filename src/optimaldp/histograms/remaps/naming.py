@@ -18,7 +18,7 @@ from optimaldp.histograms.independent import IndependentPrior, posterior_medians
 from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.ball import ball_map
 from optimaldp.histograms.remaps.bayes import bayes_remap
-from optimaldp.histograms.remaps.choosing import Remapped, choose_remap, learned_judge
+from optimaldp.histograms.remaps.choosing import Published, Remapped, choose_remap, learned_judge
 from optimaldp.histograms.remaps.projection import project
 from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold, top_fill
 from optimaldp.privacy.epsilon import Epsilon
@@ -49,8 +49,9 @@ def apply_remap(
     prior: CountPrior | IndependentPrior | None,
     public_total: bool = True,
     keep_total: bool | None = None,
+    published: Published | None = None,
 ) -> Remapped:
-    """Map a noisy table back, by the name of the remap."""
+    """Map a noisy table back, by the name of the remap. *published* judges what is published in their place."""
     import numpy as np
 
     table = np.asarray(noisy)
@@ -58,11 +59,11 @@ def apply_remap(
     # Not 0: its logarithm is needed, and at e^-300 there is no noise to speak of.
     ratio = math.exp(-min(300.0, float(epsilon) / (2 if public_total else 1)))
     if name == "automatic":
-        return choose_remap(table, ratio=ratio, total=total, keep_total=keep_total)
+        return choose_remap(table, ratio=ratio, total=total, keep_total=keep_total, published=published)
     if name == "empirical-bayes":
         counts = empirical_bayes(table, ratio=ratio, total=total, keep_total=bool(keep_total))
     elif name == "threshold":
-        counts = threshold(table, ratio=ratio)
+        counts = threshold(table, ratio=ratio, total=total)
     elif name == "top-fill":
         counts = top_fill(table)
     elif name == "bayes":

@@ -69,11 +69,10 @@ class _Window:
         return np.concatenate([of(part + self.noise, part) @ self.chances for part in parts])
 
 
-def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float, fixed_total: bool) -> Risk | None:
+def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float) -> Risk | None:
     """The risk of releasing *released* (on average) for each of the distinct noisy *values*, which so many *cells* show.
 
-    *fixed_total*: the noise adds up to 0, so what would move the sum of all cells cannot happen. ``None`` where the counts
-    reach further than can be looked at.
+    ``None`` where the counts reach further than can be looked at.
     """
     import numpy as np
 
@@ -96,12 +95,8 @@ def estimated_risk(values: Array, cells: Array, released: Array, *, ratio: float
 
     centre = window.averages(likely, difference)
     square = window.averages(likely, lambda seen, true: difference(seen, true) ** 2) - centre**2
-    shared = window.averages(likely, lambda seen, true: difference(seen, true) * (seen - true))
     weights = np.bincount(places.reshape(-1), weights=cells, minlength=len(likely))
     variance = float(square @ weights)
-    if fixed_total:
-        noise = float((window.noise**2) @ window.chances) * float(cells.sum())
-        variance -= float(shared @ weights) ** 2 / noise
     return Risk(mean, math.sqrt(max(variance, 0.0)))
 
 

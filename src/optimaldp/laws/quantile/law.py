@@ -11,12 +11,12 @@ from itertools import accumulate
 from operator import sub
 from typing import Any, Protocol
 
-from optimaldp.errors import LevelError, QuestionError
+from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws.quantile.cuts import Cuts, rank_cuts, weighted_cuts
 from optimaldp.laws.quantile.flips import FlipLaw, TwoAnswers
 from optimaldp.laws.quantile.modes import QuantileMode, choose_mode
 from optimaldp.laws.quantile.scales import BallScale, Height, RationalScale, Scale, rational_root
-from optimaldp.laws.quantile.smoothed_rank import SmoothedRank, tail_cut
+from optimaldp.laws.quantile.smoothed_rank import SmoothedRank, tail_cut, tail_cut_of_law_1
 from optimaldp.laws.quantile.sums import DiscountedSums, Window, near_window, unit_weights, whole_window
 from optimaldp.privacy import ApproximateDP, Level
 from optimaldp.privacy import level as make_level
@@ -33,6 +33,15 @@ from optimaldp.sampling import BitSource, choose_by_ends
 SecondReading = Callable[["QuantileLaw", Mapping[int, Any]], Callable[[int, int, int], None]]
 
 _FIRST_BITS = 64
+LATEST = 2
+
+
+def read_version(document: Mapping[str, Any]) -> int:
+    """The version of the law that a document names; documents of version 0.2 name none and mean 1."""
+    version = document.get("law", 1)
+    if isinstance(version, bool) or version not in (1, LATEST):
+        raise InputError("law", version, "is not a version of the smoothed rank", f"write 1 or {LATEST}")
+    return int(version)
 
 
 class Ends(Protocol):
@@ -62,6 +71,8 @@ class QuantileLaw(Result):
     weights: tuple[Fraction, ...] | None = None
     levels: tuple[Epsilon, ...] | None = None
     share: Fraction = Fraction(1)
+    version: int = LATEST
+    """Which tail cut delta buys: 2 is what is drawn, 1 is what documents of version 0.2 say."""
 
     @property
     def exact(self) -> bool:
@@ -121,9 +132,11 @@ class QuantileLaw(Result):
         delta, growth = scale.number(self.level.delta), self._growth(scale)
         if self.mode is QuantileMode.SMOOTHED_RANK:
             sums = DiscountedSums(cuts, scale, _half_powers(scale), self._weights_up_to, window)
-            beta = tail_cut(delta, growth, personal=self.levels is not None)
             return SmoothedRank(
-                sums, offset=Fraction(1, 2), cut_off=beta, total_weight=self._weights_up_to(self.bins - 1)
+                sums,
+                offset=Fraction(1, 2),
+                cut_off=self._tail_cut(delta, growth),
+                total_weight=self._weights_up_to(self.bins - 1),
             )
         sums = DiscountedSums(cuts, scale, scale.power, unit_weights, window)
         plus = self.mode is QuantileMode.FLIP_PLUS
@@ -132,6 +145,11 @@ class QuantileLaw(Result):
             rising = None if self.level.epsilon.is_zero else growth
             return TwoAnswers(law, scale, cuts.heights[0], self.level.delta, growth=rising)
         return FlipLaw(sums, plus=plus, loss=delta / ((self.bins - 1) * growth + 1))
+
+    def _tail_cut(self, delta: Number, growth: Number) -> Number:
+        if self.version == 1:
+            return tail_cut_of_law_1(delta, growth, personal=self.levels is not None)
+        return 0 * delta if max(self._epsilons).is_zero else tail_cut(delta, growth)
 
     def summary(self) -> str:
         level = f"{self.level}" if self.level.delta else f"{self.level.epsilon}-DP"
@@ -150,6 +168,7 @@ class QuantileLaw(Result):
             "share": fraction_text(self.share),
             "weights": None if self.weights is None else [fraction_text(w) for w in self.weights],
             "levels": None if self.levels is None else [str(level) for level in self.levels],
+            **({} if self.version == 1 else {"law": self.version}),
         }
 
     @staticmethod
@@ -165,6 +184,7 @@ class QuantileLaw(Result):
             None if weights is None else tuple(map(Fraction, weights)),
             None if levels is None else tuple(map(Epsilon.read, levels)),
             Fraction(document.get("share", "1")),
+            read_version(document),
         )
 
     @property

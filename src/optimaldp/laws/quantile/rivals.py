@@ -25,8 +25,9 @@ def our_groups(law: QuantileLaw, cells: Mapping[int, int], spread: Spread) -> Fl
     """The probability of each group under the law that a release draws from."""
     import numpy as np
 
-    cuts = law.cuts(cells)
-    with precision(_FLOAT_BITS):
+    cuts, epsilon = law.cuts(cells), law.level.epsilon
+    # e^epsilon - 1 is a number of that size: a small epsilon needs the bits that it begins behind.
+    with precision(_FLOAT_BITS + (0 if epsilon.is_zero else max(0, epsilon.leading_zeros))):
         scale = BallScale((law.level.epsilon,), law.share)
         ends = law.law_of(cuts, scale, law.near(cuts, _FLOAT_BITS))
         last = (spread.first + spread.size - 1).astype(object)

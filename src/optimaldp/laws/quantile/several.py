@@ -13,14 +13,14 @@ all. The error of a quartile is its own plus half of the median's: at most ``2/e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.quantile.cuts import Cells
-from optimaldp.laws.quantile.law import QuantileLaw, SecondReading, quantile_law
+from optimaldp.laws.quantile.law import LATEST, QuantileLaw, SecondReading, quantile_law
 from optimaldp.laws.quantile.modes import QuantileMode
 from optimaldp.laws.quantile.scales import Persons
 from optimaldp.privacy import ApproximateDP, Level, level
@@ -30,6 +30,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource
 
+_OF_JOINT = 1  # the larger tail cut of law 2 is proven for one law alone, not for halves that share a move
 _QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 _HALF = Fraction(1, 2)
 # Measured (even and bell-shaped tables, 10 to 200 bins, 100 to 10,000 people): while epsilon times the people per bin is at most
@@ -74,7 +75,8 @@ class JointQuartiles(Result):
 
     @property
     def middle(self) -> QuantileLaw:
-        return quantile_law(self.bins, _HALF, self._part, weights=self.weights, share=_HALF)
+        law = quantile_law(self.bins, _HALF, self._part, weights=self.weights, share=_HALF)
+        return replace(law, version=_OF_JOINT)
 
     def lower(self, median: int) -> QuantileLaw | None:
         """The law of the lower quartile, or ``None`` where only one bin is left."""
@@ -121,7 +123,7 @@ class JointQuartiles(Result):
         weights = None if self.weights is None else self.weights[kept]
         # The ranks of a half are not whole numbers: the law of personal levels, with one level.
         own = (self.level.epsilon,)
-        return QuantileLaw(QuantileMode.SMOOTHED_RANK, bins, _HALF, self._part, weights, own, _HALF)
+        return QuantileLaw(QuantileMode.SMOOTHED_RANK, bins, _HALF, self._part, weights, own, _HALF, _OF_JOINT)
 
 
 def several_quantiles(
@@ -133,6 +135,7 @@ def several_quantiles(
     levels: tuple[Epsilon, ...] | None = None,
     persons: int | None = None,
     joint: bool = True,
+    version: int = LATEST,
 ) -> RepeatedQuantiles | JointQuartiles:
     """The law of several quantiles at *level* in all, chosen by public numbers; *persons* only where their number is public.
 
@@ -152,7 +155,7 @@ def several_quantiles(
         return JointQuartiles(bins, promise, middle.weights)
     part, share = _with_delta(promise, promise.delta / len(named)), Fraction(1, len(named))
     laws = [quantile_law(bins, rank, part, weights=weights, levels=levels, share=share) for rank in named]
-    return RepeatedQuantiles(tuple(laws))
+    return RepeatedQuantiles(tuple(replace(law, version=version) for law in laws))
 
 
 def _joint_is_better(bins: int, epsilon: Epsilon, persons: int | None) -> bool:

@@ -70,6 +70,15 @@ class SmoothedRank:
         return tuple(-h for h in height) if isinstance(height, tuple) else -height
 
 
-def tail_cut(delta: Number, growth: Number, *, personal: bool) -> Number:
-    """beta: how much of either tail of the noise delta buys. With levels of one's own a move may shift both tails."""
+def tail_cut(delta: Number, growth: Number) -> Number:
+    """beta: how much of either tail of the noise delta buys, ``growth`` being e^epsilon of the largest level.
+
+    A move orders the two distribution functions, and a law that is epsilon-DP and ordered may lose exactly this much of each
+    tail (the cut theorem). At epsilon = 0 the smoothed rank does not depend on the table, so there is nothing to buy.
+    """
+    return delta / (growth - 1 + 2 * delta)
+
+
+def tail_cut_of_law_1(delta: Number, growth: Number, *, personal: bool) -> Number:
+    """beta as version 0.2 used it: private as well, with less of the tails cut. Only old documents are examined with it."""
     return delta / ((2 * growth if personal else growth) + 2 * delta)

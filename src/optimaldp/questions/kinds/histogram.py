@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.error import many_bins_error
@@ -20,6 +20,7 @@ from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
 from optimaldp.questions.binning import Binning, read_binning
+from optimaldp.questions.columns import outside_apart
 from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
@@ -29,6 +30,7 @@ from optimaldp.questions.literals import (
     check_among,
     check_column,
     check_options,
+    edge_text,
     write_column,
     write_option,
 )
@@ -36,11 +38,12 @@ from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import FiniteCounts, KeptCounts, NoisyCounts
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.tables.schema import Schema
-from optimaldp.tables.tally import Option, Reading
+from optimaldp.tables.tally import Bins, Option, Reading, Steps
 
 EVERYONE_ELSE = "(everyone else)"
 
 _BITS = 96
+_FEW_PEOPLE = 30  # for whom the finite optimum of two bins is written out, too
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,10 +62,14 @@ class Histogram(OfOptions):
     """Whether the finite optimum itself is drawn from, which few people in few bins allow."""
     everyone_else: bool | None = None
     """Whether there is a last bin for everybody else; ``None`` until a table's schema says whether it is needed."""
+    ends: bool = False
+    """Whether values outside of the bins are counted in the end bins; otherwise they are with everybody else."""
 
     @property
     def readings(self) -> tuple[Reading, ...]:  # type: ignore[override]
-        return super().readings if self.binning is None else (self.binning.reading(self.column),)
+        if self.binning is None:
+            return super().readings
+        return (outside_apart(cast(Bins | Steps, self.binning.reading(self.column)), self.ends),)
 
     @property
     def answers(self) -> tuple[str, ...] | None:
@@ -73,6 +80,9 @@ class Histogram(OfOptions):
         # Kept: there may be a million of them, and everything that follows asks.
         if self.binning is not None:
             names: tuple[str, ...] = tuple(str(self.binning.name(place)) for place in range(self.binning.bins))
+            if self.ends and len(names) > 1:
+                low, high = (edge_text(self.binning.edge(place)) for place in (1, self.binning.bins - 1))
+                names = (f"below {low}", *names[1:-1], f"{high} and above")
         elif self.options is not None:
             names = tuple(map(answer_text, self.options))
         else:
@@ -127,13 +137,21 @@ class Histogram(OfOptions):
         if self.closed and setting.personal:
             remedy = "leave it out: people who are not kept by their level are counted there"
             raise QuestionError("everyone_else", str(self), "does not go with levels", remedy)
-        if self.optimum:
+        if self.optimum and not self._by_closed_form(setting):
             return FiniteCounts(self, setting)
         return (KeptCounts if setting.personal else NoisyCounts)(self, setting)
 
+    def _by_closed_form(self, setting: Setting) -> bool:
+        """Whether noise and the posterior median are the finite optimum: for two bins, at any number of people."""
+        plain = self.remap is None and self.keep_total is None and not setting.personal
+        many = setting.people is not None and setting.people > _FEW_PEOPLE
+        return plain and many and self._size() == 2 and setting.neighbours is Neighbours.SUBSTITUTION
+
     def belief(self) -> Any:
         """The prior as a release takes it."""
-        return None if self.prior is None else read_prior_text(self.prior)
+        if self.prior is None:
+            return "uniform" if self.optimum else None
+        return read_prior_text(self.prior)
 
     def expected_errors(self, setting: Setting) -> dict[str, float]:
         """Whoever is not kept is missing in one bin and too many in the last; then the noise at the loosest level."""
@@ -158,9 +176,10 @@ class Histogram(OfOptions):
 
     def _errors_at_one_level(self, setting: Setting) -> dict[str, float]:
         bins, epsilon, people = self._size(), setting.level.epsilon, setting.people
-        if self.optimum and people is not None:
+        if self.optimum and people is not None and not self._by_closed_form(setting):
             return {"optimaldp": float(FiniteCounts(self, setting).found())}
-        ours = expected_error(bins, epsilon=epsilon, neighbours=setting.neighbours, people=people)
+        prior = self.belief() if self.remap in (None, "bayes") else None
+        ours = expected_error(bins, epsilon=epsilon, neighbours=setting.neighbours, people=people, prior=prior)
         if setting.neighbours is not Neighbours.SUBSTITUTION:
             return {"optimaldp": ours}
         return {"optimaldp": ours, "independent Laplace noise": many_bins_error(bins, epsilon=epsilon)}
@@ -199,6 +218,7 @@ class Histogram(OfOptions):
         more += [] if self.keep_total is None else [f"keep_total={str(self.keep_total).lower()}"]
         more += ["optimum=true"] if self.optimum else []
         more += [] if self.everyone_else is None else [f"everyone_else={str(self.everyone_else).lower()}"]
+        more += ["outside='ends'"] if self.ends else []
         return f"histogram({', '.join([write_column(self.column), *listed, *more])}{among_text(self.among)})"
 
 
@@ -222,8 +242,12 @@ def histogram(
     keep_total: bool | None = None,
     optimum: bool = False,
     everyone_else: bool | None = None,
+    outside: str | None = None,
 ) -> Histogram:
     """How many people have each of the public *options* in *column*, or lie in each of its public *bins*?
+
+    Values outside of the bins are "(everyone else)"; *outside* ``"ends"`` counts them in the end bins, which are then called
+    "below 40" and "80 and above".
 
     *prior*, *remap* and *keep_total* are those of :func:`optimaldp.histograms.private_histogram`; a prior has one entry for each
     bin and one more for everybody else. *optimum* draws from the finite optimum itself (few people, few bins).
@@ -253,9 +277,19 @@ def histogram(
         keep_total,
         optimum,
         everyone_else,
+        _read_outside(outside, binning),
     )
     _check_closed(made)
     return made
+
+
+def _read_outside(outside: str | None, binning: Binning | None) -> bool:
+    if outside not in (None, "ends"):
+        remedy = "leave it out, or write outside='ends'"
+        raise QuestionError("outside", outside, "is not a place for values outside of bins", remedy)
+    if outside is not None and binning is None:
+        raise QuestionError("outside", outside, "goes with bins", "leave it out, or name bins")
+    return outside is not None
 
 
 def _check_closed(made: Histogram) -> None:
@@ -270,10 +304,14 @@ def _check_closed(made: Histogram) -> None:
         )
 
 
-_MAPPING = ("prior", "remap", "keep_total", "optimum", "everyone_else")
+_MAPPING = ("prior", "remap", "keep_total", "optimum", "everyone_else", "outside")
 
 
 def _read(call: Call) -> Question:
+    from optimaldp.questions.kinds.crosstab import is_crossed, read_crossed
+
+    if is_crossed(call):
+        return read_crossed(call)
     call.only(arguments=range(1, 3), named=("bins", "range", "step", *_MAPPING))
     more = {name: _read_mapping(call, name) for name in _MAPPING if name in call.named}
     binned = replace(call, named={name: text for name, text in call.named.items() if name not in _MAPPING})
@@ -284,7 +322,7 @@ def _read(call: Call) -> Question:
 
 def _read_mapping(call: Call, name: str) -> Any:
     text = call.named[name]
-    if name in ("prior", "remap"):
+    if name in ("prior", "remap", "outside"):
         return text if name == "prior" else text.strip("'\"")
     if text.lower() not in ("true", "false"):
         raise QuestionError(name, text, "is neither true nor false", f"write {name}=true")

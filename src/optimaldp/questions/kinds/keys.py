@@ -15,7 +15,7 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question, Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_column, write_column
-from optimaldp.questions.mechanism import Answer, QuestionMechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism, all_different
 from optimaldp.questions.sheets import Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables import tally as tallies
@@ -80,7 +80,10 @@ class KeptKeys(QuestionMechanism):
         "a category with t people is kept with probability F^t(0), each by itself; one person more raises that by one step, "
         "and a replaced person touches two categories at half of the level each"
     )
-    optimality = "no (epsilon, delta)-DP mechanism under add-remove keeps a category of any size more often"
+
+    @property
+    def best(self) -> str | None:  # type: ignore[override]
+        return "keys" if self.setting.neighbours is Neighbours.ADD_REMOVE else None
 
     def law(self, table: Table) -> Law:
         """Of one category, for a table with one: kept (0) or not (1)."""
@@ -91,6 +94,9 @@ class KeptKeys(QuestionMechanism):
         """The kept categories in the order of their text: the order of the table must not tell anything."""
         kept = self.chosen.draw(table.cells, source)
         return sorted(map(str, kept))
+
+    def possible(self, answer: object) -> bool:
+        return isinstance(answer, (list, tuple)) and all_different(answer, (str, int))
 
     def reliability(self) -> str:
         return (

@@ -1,27 +1,31 @@
-"""Is the mean above a bound?"""
+"""What is the mean? Is it above a bound?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 from optimaldp.distances.mean import MeanBound
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
+from optimaldp.laws.crossing import Family, mean_family, sums_of
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, of_mean
 from optimaldp.questions.base import YES_NO, Question, Spec, Valued, among_text, counts_for, outside_last
-from optimaldp.questions.comparing import Quantity, Shifted
+from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
+from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, read_switch
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
+from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Grid
 
 
@@ -106,20 +110,140 @@ class MeanThreshold(Question):
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
 
     def __str__(self) -> str:
-        return f"{Average(self.column, self.low, self.high, self.step, self.among)} {self.comparison} {fraction_text(self.bound)}"
+        mean_of = Average(self.column, self.low, self.high, self.step, self.among)
+        return f"{mean_of} {self.comparison} {fraction_text(self.bound)}"
+
+
+class ValueNumber(Quantity):
+    """A number made of people's values, which are clipped to a public range and rounded to a public step."""
+
+    column: str
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    complete: bool
+    """Whether the schema rules out that somebody has no value; ``settled`` says so. A record without one counts as *low*."""
+    generous: bool
+    word: str
+
+    @property
+    def readings(self) -> tuple[Grid, ...]:
+        return (Grid(self.column, self.low, self.high, self.step),)
+
+    @property
+    def points(self) -> int:
+        """How many values there are."""
+        return int((self.high - self.low) / self.step) + 1
+
+    @property
+    def value_range(self) -> tuple[Fraction, Fraction]:
+        return self.low, self.high
+
+    def fold(self, cells: Cells) -> Valued:
+        size = self.readings[0].size
+        return self._whole(Valued.of(outside_last(cells, size, self.among), size - 1))
+
+    def read_counts(self, counts: Sequence[int]) -> Valued:
+        size = self.readings[0].size
+        known = counts_for(self, counts, wanted=size, least=size - 1)
+        return self._whole(Valued.of(dict(enumerate(known)), size - 1))
+
+    def _whole(self, counts: Valued) -> Valued:
+        if not self.complete or not counts.without:
+            return counts
+        # A schema can promise too much: whoever has no value all the same counts as the lowest.
+        return Valued(counts.values | {0: counts.values.get(0, 0) + counts.without}, 0)
+
+    def sums(self, counts: Valued) -> tuple[Fraction, Fraction]:
+        return sums_of(self._clipped(counts), self.low, self.step)
+
+    def steps_above_low(self, counts: Valued) -> int:
+        return sum(place * people for place, people in self._clipped(counts).items())
+
+    def _clipped(self, counts: Valued) -> dict[int, int]:
+        """Of a range that was clipped after it was read: values beyond its end are its end."""
+        last = self.points - 1
+        if all(place <= last for place in counts.values):
+            return counts.values
+        kept = {place: people for place, people in counts.values.items() if place < last}
+        return kept | {last: sum(people for place, people in counts.values.items() if place >= last)}
+
+    asks_the_schema = True
+
+    def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Self:
+        possible = (
+            everybody_has_a_row and self.among is None and leaves_nobody_out(self.readings[0], schema[self.column])
+        )
+        if self.complete and not possible:
+            rule = "says that nobody is without a value, which the schema does not rule out"
+            remedy = "leave complete out: it is found from the schema where it holds"
+            raise QuestionError("complete", str(self), rule, remedy)
+        return replace(self, complete=True) if possible else self  # type: ignore[type-var]
+
+    def clipped_at(self, edge: Fraction) -> Self:
+        """The same number with values clipped at *edge*: the second step of a generous range."""
+        return replace(self, high=edge, generous=False)  # type: ignore[type-var]
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        ends = f"values are clipped to [{fraction_text(self.low)}, {fraction_text(self.high)}]"
+        missing = "people without a value change nothing and are protected"
+        if self.complete:
+            missing = (
+                "the table's schema rules out a missing value; one that there is all the same counts as the lowest"
+            )
+        generous = ("the values above an edge that a first step chose are clipped to it",) if self.generous else ()
+        return (f"{ends} and rounded to multiples of {fraction_text(self.step)}", missing, *generous)
+
+    def __str__(self) -> str:
+        ends = f"range=[{fraction_text(self.low)}, {fraction_text(self.high)}]"
+        if self.generous:
+            ends = f"range='generous', top={fraction_text(self.high)}"
+        said = [write_column(self.column), ends]
+        said += [] if self.step == default_step(self.low, self.high) else [f"step={fraction_text(self.step)}"]
+        said += ["complete=true"] if self.complete else []
+        return f"{self.word}({', '.join([*said, *self.said.texts()])}{among_text(self.among)})"
 
 
 @dataclass(frozen=True, repr=False)
-class Average(Quantity):
-    """``mean(column, range=[low, high])``, which waits to be compared."""
+class Average(ValueNumber):
+    """``mean(column, range=[low, high])``: the mean of those with a value. A question, or to be compared with a bound.
+
+    >>> str(mean("score", range=[1, 5], grid=0.01))
+    'mean(score, range=[1, 5], grid=0.01)'
+    """
 
     column: str
     low: Fraction
     high: Fraction
     step: Fraction
     among: str | None = None
+    said: NumberOptions = PLAIN
+    complete: bool = False
+    generous: bool = False
+    word = "mean"
+    where_is_among = True
+    takes_levels = True
+
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        weighted = setting.personal and setting.aim is Aim.TYPICAL
+        if not self.complete or not setting.people or weighted:
+            return None
+        return Linear(self.points - 1, self.step / setting.people, self.low, self.low, self.high)
+
+    def total(self, counts: Valued) -> int:
+        return self.steps_above_low(counts)
+
+    def family(self, setting: Setting) -> Family:
+        gap = chosen_gap(self.low, self.high, self.said, setting)
+        return mean_family(self.low, self.high, gap, replaced=setting.neighbours is Neighbours.SUBSTITUTION)
+
+    def on_value_grid(self) -> Average:
+        said = self.said
+        return self if said.grid is not None else replace(self, said=replace(said, grid=(self.step,)))
 
     def compared(self, comparison: str, bound: object) -> Question:
+        if self.generous or self.complete:
+            raise QuestionError("question", str(self), "has options of a number, not of a comparison", "leave them out")
         if isinstance(bound, (Quantity, Shifted)):
             from optimaldp.questions.kinds.two_groups import two_groups
 
@@ -129,42 +253,101 @@ class Average(Quantity):
         question.inequality  # noqa: B018  (refuses a bound outside of the range before anything is read)
         return question
 
-    def __str__(self) -> str:
-        ends = f"range=[{fraction_text(self.low)}, {fraction_text(self.high)}]"
-        step = "" if self.step == _default_step(self.low, self.high) else f", step={fraction_text(self.step)}"
-        return f"mean({write_column(self.column)}, {ends}{step}{among_text(self.among)})"
-
-    __repr__ = __str__
+    def spec(self) -> Spec:
+        return {"kind": "number", "of": "mean", "low": self.low, "high": self.high, "step": self.step}
 
 
-def mean(column: str, *, range: object, step: object = None, among: str | None = None) -> Average:
-    """The mean of *column*, clipped to the public *range* and rounded to the public *step*: compare it with a bound."""
-    low, high = read_number_range(range)
-    chosen = _default_step(low, high) if step is None else read_number(step, name="step", error=QuestionError)
+def mean(
+    column: str,
+    *,
+    range: object,
+    step: object = None,
+    among: str | None = None,
+    top: object = None,
+    grid: object = None,
+    interval: bool | None = None,
+    loss: str | None = None,
+    output: str | None = None,
+    confidence: object = None,
+    largest_error: bool | None = None,
+    complete: object = False,
+) -> Average:
+    """The mean of *column*, clipped to the public *range* and rounded to the public *step*: a number, or compared with a bound.
+
+    *grid*: the public step of the answers. *interval*: spend a tenth of epsilon on an interval, where the number of people with a
+    value is private. *range* ``"generous"`` with *top*: a first step looks for a clipping edge below *top*. *complete* is found
+    from the schema: it says that nobody can be without a value.
+    """
+    options = NumberOptions.read(
+        grid=grid,
+        interval=interval,
+        loss=loss,
+        output=output,
+        confidence=confidence,
+        largest_error=largest_error,
+    )
+    low, high, chosen, generous = read_values(range, step, top)
+    return Average(
+        check_column(column),
+        low,
+        high,
+        chosen,
+        check_among(among),
+        options,
+        read_switch(complete, "complete"),
+        generous,
+    )
+
+
+def read_values(range: object, step: object, top: object) -> tuple[Fraction, Fraction, Fraction, bool]:
+    """The ends of values, their step, and whether the range is generous."""
+    generous = isinstance(range, str) and range.strip().strip("'\"") == "generous"
+    if generous != (top is not None):
+        remedy = "write range='generous', top=100000, or range=[0, 100]"
+        raise QuestionError("top", top, "goes with range='generous' and only with it", remedy)
+    if generous:
+        low, high = Fraction(0), read_number(top, name="top", error=QuestionError)
+        if high <= 0:
+            raise QuestionError(
+                "top", fraction_text(high), "is not positive", "name the largest value that there can be"
+            )
+    else:
+        low, high = read_number_range(range)
+    chosen = default_step(low, high) if step is None else read_number(step, name="step", error=QuestionError)
     if chosen is None:
         remedy = "name the grid that values are rounded to: step=0.1"
         raise QuestionError("range", str(range), "does not have two whole ends, so there is no default step", remedy)
     if chosen <= 0 or (high - low) % chosen:
         rule = f"does not divide the range [{fraction_text(low)}, {fraction_text(high)}]"
         raise QuestionError("step", fraction_text(chosen), rule, "choose a positive step that does")
-    return Average(check_column(column), low, high, chosen, check_among(among))
+    return low, high, chosen, generous
 
 
-def _default_step(low: Fraction, high: Fraction) -> Fraction | None:
+def default_step(low: Fraction, high: Fraction) -> Fraction | None:
     return Fraction(1) if low.denominator == high.denominator == 1 else None
 
 
+NUMBER_NAMES = ("range", "step", "top", "complete", *NumberOptions.NAMES)
+
+
 def _read(call: Call) -> Average:
-    call.only(arguments=range(1, 2), named=("range", "step"))
+    call.only(arguments=range(1, 2), named=tuple(name for name in NUMBER_NAMES if name != "prior"))
     if "range" not in call.named:
         raise call.error("does not name the public range of its values")
-    return mean(call.column(), range=call.named["range"], step=call.named.get("step"), among=call.among)
+    return mean(call.column(), among=call.among, **call.named)  # type: ignore[arg-type]
 
 
 FORMS = [Form("mean", "mean(score, range=[1, 5]) >= 3.5", _read)]
 
 RANGE = Blank("range", "range", "Range", "public: values outside count as its ends", sample="range=[1, 5]")
 SHEETS = [
+    Sheet(
+        "average",
+        "What is the mean?",
+        "mean({column}, {range}{among})",
+        (Blank("column", "column", "Column", sample="score"), RANGE, AMONG),
+        order=16,
+    ),
     Sheet(
         "mean",
         "Is the mean at least …?",
@@ -177,5 +360,5 @@ SHEETS = [
             AMONG,
         ),
         order=20,
-    )
+    ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition, share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
+from optimaldp.laws.quantile.law import read_version
 from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
@@ -81,6 +82,10 @@ class Quantile(OfBins):
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:
         return Ranking.of(self, setting)
+
+    def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
+        made = Ranking.of(self, setting)
+        return replace(made, chosen=replace(made.chosen, version=read_version(document)))
 
     aims_agree = True
 

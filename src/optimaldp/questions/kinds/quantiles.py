@@ -12,6 +12,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
 from optimaldp.laws.law import Law
 from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, RepeatedQuantiles, several_quantiles
+from optimaldp.laws.quantile.law import read_version
 from optimaldp.laws.setting import Setting, Table
 from optimaldp.privacy import Neighbours, read_probability
 from optimaldp.privacy.numbers import fraction_text
@@ -55,6 +56,15 @@ class Quantiles(OfBins):
         joint = setting.neighbours is Neighbours.SUBSTITUTION
         laws = several_quantiles(self.binning.bins, self.ranks, setting.level, persons=setting.people, joint=joint)
         return SeveralRanks(self, setting, laws)
+
+    def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
+        made = self.mechanism(setting)
+        assert isinstance(made, SeveralRanks)
+        if isinstance(made.chosen, JointQuartiles):
+            return made
+        version = read_version(document)
+        laws = tuple(replace(law, version=version) for law in made.chosen.laws)
+        return replace(made, chosen=replace(made.chosen, laws=laws))
 
     def spec(self) -> Spec:
         return {"kind": "quantiles", "ranks": self.ranks, "bins": self.binning.bins, "among": self.among is not None}
@@ -103,6 +113,13 @@ class SeveralRanks(QuestionMechanism):
         drawn = self.chosen.draw(dict(question.fold(table.cells).values), source, reread=second_reading)
         return {fraction_text(rank): question.binning.name(place) for rank, place in zip(question.ranks, drawn)}
 
+    def possible(self, answer: object) -> bool:
+        question: Any = self.question
+        if not isinstance(answer, Mapping) or list(answer) != [fraction_text(rank) for rank in question.ranks]:
+            return False
+        places = [question.binning.place(name) for name in answer.values()]
+        return None not in places and places == sorted(places)
+
     @property
     def proof(self) -> str:
         if isinstance(self.chosen, RepeatedQuantiles):
@@ -115,6 +132,7 @@ class SeveralRanks(QuestionMechanism):
         return {
             "bins": self.chosen.to_document().get("bins", self.laws()[0].bins),
             "ranks": [*map(fraction_text, self.chosen.ranks)],
+            **({} if self.laws()[0].version == 1 else {"law": self.laws()[0].version}),
         }
 
     def reliability(self) -> str:

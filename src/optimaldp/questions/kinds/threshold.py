@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -10,17 +11,18 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.laws.chain import Moves
+from optimaldp.laws.crossing import Family, mean_family
 from optimaldp.laws.prior import Prior
 from optimaldp.laws.setting import Aim, Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_text, counts_for
-from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
-from optimaldp.questions.personal import Balanced, WeightedVotes
+from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, split_options
+from optimaldp.questions.personal import Balanced, WeightedVotes, about_everybody, published_about_everybody
 from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
@@ -71,9 +73,7 @@ class Threshold(Question):
         )
 
     def fold(self, cells: Cells) -> Counts:
-        if self.among is None:
-            return cells.get(0, 0), cells.get(1, 0), 0
-        return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
+        return _folded(cells, self.among)
 
     def read_counts(self, counts: Sequence[int]) -> Counts:
         yes, no, outside = counts_for(self, counts, wanted=3, least=2 if self.among is None else 3)
@@ -91,7 +91,16 @@ class Threshold(Question):
             return PriorVotes.of(self, setting)
         if not setting.personal:
             return AtDistance(self, setting)
+        if self.among is None:
+            return about_everybody(self, setting)
         return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
+
+    def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
+        if isinstance(setting.aim, Prior) and document.get("name") == PriorVotes.name and self.takes_prior:
+            return PriorVotes.published(self, setting, document)
+        if setting.personal and self.among is None and isinstance(setting.aim, Aim):
+            return published_about_everybody(self, setting, document)
+        return self.mechanism(setting)
 
     def opposite_places(self) -> tuple[int, int, str]:
         return 0, 1, ""
@@ -114,9 +123,7 @@ class Threshold(Question):
         }
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        if self.among is None:
-            return (NULL_NOTE,)
-        return NULL_NOTE, "who is among those asked is private: everybody is protected, inside or outside"
+        return _notes(self.among)
 
     def __bool__(self) -> bool:
         remedy = "combine questions with & and |, not with 'and' and 'or'"
@@ -129,13 +136,80 @@ class Threshold(Question):
         return f"{self.quantity}({inside}) {self.comparison} {fraction_text(self.bound)}"
 
 
-@dataclass(frozen=True)
+def _folded(cells: Cells, among: str | None) -> Counts:
+    if among is None:
+        return cells.get(0, 0), cells.get(1, 0), 0
+    return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
+
+
+def _notes(among: str | None) -> tuple[str, ...]:
+    if among is None:
+        return (NULL_NOTE,)
+    return NULL_NOTE, "who is among those asked is private: everybody is protected, inside or outside"
+
+
+@dataclass(frozen=True, repr=False)
 class PeopleWho(Quantity):
-    """``count(predicate)`` or ``share(predicate)``, which waits to be compared."""
+    """``count(predicate)`` or ``share(predicate)``: how many people, or which part of them. A question, or to be compared.
+
+    >>> str(count("smokes = 'yes'")), str(share("smokes = 'yes'", among="age >= 18", interval=True))
+    ("count(smokes = 'yes')", "share(smokes = 'yes', interval=true among age >= 18)")
+    """
 
     quantity: str
     predicate: str
     among: str | None = None
+    said: NumberOptions = PLAIN
+
+    @property
+    def readings(self) -> tuple[Condition, ...]:
+        return (Condition(self.predicate),)
+
+    @property
+    def whole(self) -> bool:  # type: ignore[override]
+        return self.quantity == "count"
+
+    @property
+    def where_is_among(self) -> bool:  # type: ignore[override]
+        return self.quantity == "share"
+
+    @property
+    def needs_a_filter(self) -> bool:  # type: ignore[override]
+        return self.predicate == EVERY_RECORD and self.among is None
+
+    @property
+    def unit_words(self) -> str:  # type: ignore[override]
+        return "people" if self.whole else ""
+
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]
+        return self.whole or self.among is None
+
+    def fold(self, cells: Cells) -> Counts:
+        return _folded(cells, self.among)
+
+    def read_counts(self, counts: Sequence[int]) -> Counts:
+        yes, no, outside = counts_for(self, counts, wanted=3, least=2 if self.among is None else 3)
+        return yes, no, outside
+
+    def total(self, counts: Counts) -> int:
+        return counts[0]
+
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        people, zero = setting.people, Fraction(0)
+        if self.whole:
+            return Linear(1, low=zero, high=None if people is None else Fraction(people))
+        if self.among is not None or not people:  # the number of people who are asked is private
+            return None
+        return Linear(1, Fraction(1, people), low=zero, high=Fraction(1))
+
+    def family(self, setting: Setting) -> Family:
+        low, high = self.value_range
+        gap = chosen_gap(low, high, self.said, setting)
+        return mean_family(low, high, gap, replaced=setting.neighbours is Neighbours.SUBSTITUTION)
+
+    def sums(self, counts: Counts) -> tuple[Fraction, Fraction]:
+        return Fraction(counts[0] + counts[1]), Fraction(counts[0])
 
     def compared(self, comparison: str, bound: object) -> Question:
         if isinstance(bound, (Quantity, Shifted)):
@@ -148,21 +222,69 @@ class PeopleWho(Quantity):
             raise QuestionError("share", bound, "is not a share", remedy)
         return Threshold(self.quantity, self.predicate, comparison, number, self.among)
 
-    def __repr__(self) -> str:
-        return f"{self.quantity}({self.predicate}{among_text(self.among)})"
+    def spec(self) -> Spec:
+        return {"kind": "number", "of": self.quantity, "among": self.among is not None}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return _notes(self.among)
+
+    def __str__(self) -> str:
+        return f"{self.quantity}({', '.join([self.predicate, *self.said.texts()])}{among_text(self.among)})"
 
 
-def count(predicate: str, *, among: str | None = None) -> PeopleWho:
-    """The number of people who satisfy *predicate*: compare it, ``count("age > 3") >= 100``; ``"*"`` is everybody."""
+def count(
+    predicate: str,
+    *,
+    among: str | None = None,
+    prior: object = None,
+    loss: str | None = None,
+    output: str | None = None,
+    confidence: object = None,
+    largest_error: bool | None = None,
+) -> PeopleWho:
+    """How many people satisfy *predicate*? Ask for the number, or compare it: ``count("age > 3") >= 100``; ``"*"`` is everybody.
+
+    *prior*: a public belief (``"uniform"``, ``"binomial(0.3)"``, a weight for each count), with which the answer has the least
+    expected *loss* (``"absolute"``, ``"squared"``, ``"exact"``). *output*: ``"in range"`` or ``"unbiased"`` (for further
+    arithmetic). *largest_error*: spend delta so that the answer is never off by more than a known number.
+    """
     checked = (
         EVERY_RECORD if isinstance(predicate, str) and predicate.strip() == EVERY_RECORD else check_predicate(predicate)
     )
-    return PeopleWho("count", checked, check_among(among))
+    options = NumberOptions.read(
+        prior=prior, loss=loss, output=output, confidence=confidence, largest_error=largest_error
+    )
+    return PeopleWho("count", checked, check_among(among), options)
 
 
-def share(predicate: str, *, among: str | None = None) -> PeopleWho:
-    """The share of people who satisfy *predicate*: compare it, ``share("smokes = 'yes'", among="age >= 18") >= 0.3``."""
-    return PeopleWho("share", check_predicate(predicate), check_among(among))
+def share(
+    predicate: str,
+    *,
+    among: str | None = None,
+    grid: object = None,
+    interval: bool | None = None,
+    prior: object = None,
+    loss: str | None = None,
+    output: str | None = None,
+    confidence: object = None,
+    largest_error: bool | None = None,
+) -> PeopleWho:
+    """Which share of people satisfies *predicate*? Ask for the number, or compare it: ``share("smokes = 'yes'") >= 0.3``.
+
+    *among*: only people with this condition are asked; who they are is private, and *grid* is then the public step of answers.
+    *interval*: spend a tenth of epsilon on an interval, where the number of people asked is private. The others as in
+    :func:`count`.
+    """
+    options = NumberOptions.read(
+        grid=grid,
+        interval=interval,
+        prior=prior,
+        loss=loss,
+        output=output,
+        confidence=confidence,
+        largest_error=largest_error,
+    )
+    return PeopleWho("share", check_predicate(predicate), check_among(among), options)
 
 
 def majority(predicate: str, *, among: str | None = None) -> Threshold:
@@ -187,9 +309,20 @@ def _form(word: str, example: str, make: Any) -> Form:
     return Form(word, example, read, condition=True)
 
 
+def _number_form(word: str, example: str, make: Any) -> Form:
+    def read(call: Call) -> Any:
+        condition, said = split_options(call)
+        unknown = set(said) - set(inspect.signature(make).parameters)
+        if unknown:
+            raise call.error(f"takes no option {sorted(unknown)[0]}")
+        return make(condition, among=call.among, **said)
+
+    return Form(word, example, read, condition=True)
+
+
 FORMS = [
-    _form("count", "count(age >= 65) >= 100", count),
-    _form("share", "share(smokes = 'yes' among age >= 18) >= 0.3", share),
+    _number_form("count", "count(age >= 65) >= 100", count),
+    _number_form("share", "share(smokes = 'yes' among age >= 18) >= 0.3", share),
     _form("majority", "majority(smokes = 'yes')", majority),
     _form("any", "any(age > 110)", any_),
     _form("all", "all(age >= 18)", all_),
@@ -197,6 +330,8 @@ FORMS = [
 
 _PEOPLE = Blank("bound", "number", "People", sample="100", start="100")
 SHEETS = [
+    Sheet("how-many", "How many people …?", "count({condition}{among})", (CONDITION, AMONG), order=14),
+    Sheet("which-share", "Which share of people …?", "share({condition}{among})", (CONDITION, AMONG), order=15),
     Sheet(
         "share",
         "Do at least … % of people …?",

@@ -21,7 +21,7 @@ from optimaldp.questions.base import Spec
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
-from optimaldp.questions.mechanism import Answer, QuestionMechanism
+from optimaldp.questions.mechanism import Answer, QuestionMechanism, all_different
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Blank, Sheet
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
@@ -100,6 +100,10 @@ class Leading(QuestionMechanism):
     def draw(self, table: Table, source: BitSource) -> Answer:
         counts = self.question.fold(table.cells)[:-1]
         return [self.answers[option] for option in self.chosen.draw(counts, source)]
+
+    def possible(self, answer: object) -> bool:
+        listed = isinstance(answer, (list, tuple)) and all_different(answer, (str,)) and set(answer) <= {*self.answers}
+        return listed and len(answer) == self.question.spec()["size"]  # type: ignore[arg-type]
 
     @property
     def proof(self) -> str:

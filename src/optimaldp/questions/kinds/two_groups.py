@@ -23,11 +23,11 @@ from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued, counts_for
-from optimaldp.questions.comparing import Quantity, Shifted
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.mean import RANGE, Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
+from optimaldp.questions.numbers import Quantity, Shifted
 from optimaldp.questions.sheets import CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.tables.tally import Condition, Grid
@@ -255,7 +255,7 @@ def _refuse_levels(question: Question, setting: Setting) -> None:
 
 def _difference_text(first: object, comparison: str, second: object, margin: Fraction) -> str:
     more = f" + {fraction_text(margin)}" if margin else ""
-    return f"{first!r} {comparison} {second!r}{more}"
+    return f"{first} {comparison} {second}{more}"
 
 
 FORMS: list[Form] = []

@@ -1,1 +1,0 @@
-"""Graphs of answers, databases, and the graph that a question induces."""

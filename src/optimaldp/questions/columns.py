@@ -1,0 +1,247 @@
+"""The public columns of a sanitised table: which values, options or bins each may hold, written out before data is read."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.privacy import read_number
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.completeness import leaves_nobody_out
+from optimaldp.questions.literals import (
+    answer_text,
+    check_options,
+    end_of_quoted,
+    read_column,
+    read_list,
+    read_option,
+    write_column,
+    write_option,
+)
+from optimaldp.tables.tally import Bins, Edge, Option, Options, Steps
+
+_MANY_EDGES = 50
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class BinEdges:
+    """Bins ``[edge, next edge)``, the last one closed. Make them with :func:`bins`."""
+
+    edges: tuple[Edge, ...]
+
+
+def bins(edges: Iterable[Any]) -> BinEdges:
+    """Public bins of a number, a date or a point in time, by their edges.
+
+    >>> bins([0, 18, 65, 120]).edges[1]
+    Fraction(18, 1)
+    """
+    if isinstance(edges, (str, bytes)):
+        raise QuestionError("bins", edges, "is one text", "give a list of edges: [0, 18, 65, 100]")
+    checked = tuple(_edge(edge) for edge in edges)
+    same_kind = len({type(edge) for edge in checked}) == 1
+    if len(checked) < 2 or not same_kind or any(low >= high for low, high in pairwise(checked)):  # type: ignore[operator]
+        shown = [_edge_text(edge) for edge in checked]
+        raise QuestionError("bins", shown, "is not a rising list of at least two edges", "write bins=[0, 18, 65, 100]")
+    return BinEdges(checked)
+
+
+def _edge(value: object) -> Edge:
+    if isinstance(value, datetime.date):
+        return value
+    text = value[1:-1] if isinstance(value, str) and value[:1] in ("'", '"') else value
+    if isinstance(text, str) and _DATE.match(text):
+        try:
+            whole_day = len(text) == len("2020-01-31")
+            return datetime.date.fromisoformat(text) if whole_day else datetime.datetime.fromisoformat(text)
+        except ValueError:
+            raise QuestionError("bins", text, "is not a date", "write '2020-01-31' or '2020-01-31 12:30'") from None
+    return read_number(text, name="bins", error=QuestionError)
+
+
+def _edge_text(edge: Edge) -> str:
+    return fraction_text(edge) if isinstance(edge, Fraction) else str(edge)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its public values in order, and last, unless it is *closed*, a cell for everybody else.
+
+    A closed column has no such cell, because its type lists all values and rules out that one is missing.
+    """
+
+    name: str
+    reading: Options | Bins | Steps
+    closed: bool = False
+    ends: bool = False
+    """Whether values outside of the bins are in the end bins, which are named so."""
+
+    @property
+    def named(self) -> int:
+        """How many values it names."""
+        return self.reading.size - 1
+
+    @property
+    def size(self) -> int:
+        return self.named if self.closed else self.named + 1
+
+    @cached_property
+    def labels(self) -> tuple[str | None, ...]:
+        """What each cell is called; ``None`` is a value that no option lists, or none at all."""
+        names = self._option_labels() if isinstance(self.reading, Options) else self._bin_labels(self.edges)
+        if self.ends and len(names) > 1:
+            low, high = _edge_text(self.edges[1]), _edge_text(self.edges[-2])
+            names = (f"below {low}", *names[1:-1], f"{high} and above")
+        return names if self.closed else (*names, None)
+
+    def _option_labels(self) -> tuple[str, ...]:
+        return tuple(answer_text(option) for option in self.options)
+
+    @staticmethod
+    def _bin_labels(edges: Sequence[Edge]) -> tuple[str, ...]:
+        last = len(edges) - 2
+        return tuple(
+            f"[{_edge_text(low)}, {_edge_text(high)}{']' if place == last else ')'}"
+            for place, (low, high) in enumerate(pairwise(edges))
+        )
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """The edges of the bins; none for options."""
+        if isinstance(self.reading, Options):
+            return ()
+        if isinstance(self.reading, Bins):
+            return self.reading.edges
+        low, step, steps = self.reading.low, self.reading.step, self.reading.bins
+        return tuple(low + place * step for place in range(steps + 1))  # type: ignore[operator]
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        assert isinstance(self.reading, Options)
+        if self.reading.values is None:
+            rule = "lists no options before its type is known"
+            raise QuestionError("columns", self.name, rule, "write them out: ['a', 'b']")
+        return self.reading.values
+
+    def position(self, value: Any) -> int:
+        """The cell of a value as a query names it: an option, the name of a bin, or ``None`` for everybody else."""
+        wanted = None if value is None else answer_text(value)
+        if wanted in self._places:
+            return self._places[wanted]
+        named = ", ".join(map(str, self.labels[:8]))
+        raise QuestionError(self.name, value, "is not one of its values", f"they are {named}")
+
+    @cached_property
+    def _places(self) -> dict[str | None, int]:
+        return {label: place for place, label in enumerate(self.labels)}
+
+    @property
+    def text(self) -> str:
+        """The column with its values, as a ledger remembers it: equal bins by their step, however many there are."""
+        if isinstance(self.reading, Steps):
+            ends = f"[{_edge_text(self.reading.low)}, {_edge_text(self.reading.high)}]"
+            return f"{self.name}: range={ends}, step={_edge_text(self.reading.step)}"  # type: ignore[arg-type]
+        return f"{self.name}: {list(self.labels)}"
+
+    @property
+    def written(self) -> str:
+        """The column with its values, as a question writes and reads it."""
+        name = write_column(self.name)
+        if isinstance(self.reading, Options):
+            values = self.reading.values
+            return name if values is None else f"{name}: [{', '.join(map(write_option, values))}]"
+        edges = (_edge_text(edge) for edge in self.edges)
+        quoted = (f"'{edge}'" if "-" in edge[1:] else edge for edge in edges)
+        return f"{name}: bins=[{', '.join(quoted)}]"
+
+    def first(self, few: int) -> Column:
+        """The same column with its first few values."""
+        if isinstance(self.reading, Options):
+            return replace(self, reading=Options(self.name, self.options[:few]))
+        return replace(self, reading=outside_apart(Bins(self.name, self.edges[: few + 1]), self.ends))
+
+    def with_outside(self, ends: bool) -> Column:
+        """Values outside of bins in the end bins, or with everybody else."""
+        if isinstance(self.reading, Options):
+            return self
+        return replace(self, reading=outside_apart(self.reading, ends), ends=ends)
+
+    def to_document(self) -> dict[str, Any]:
+        if isinstance(self.reading, Steps):
+            low, high, step = (_edge_text(e) for e in (self.reading.low, self.reading.high, self.reading.step))  # type: ignore[arg-type]
+            return {"name": self.name, "kind": "bins", "range": [low, high], "step": step, "bins": self.reading.bins}
+        return {"name": self.name, "values": list(self.labels), "kind": "bins" if self.edges else "options"}
+
+
+def outside_apart(reading: Bins | Steps, ends: bool) -> Bins | Steps:
+    """A reading that counts values outside of its bins in the end bins, or with everybody else."""
+    return replace(reading, clipped=ends)
+
+
+def read_columns(columns: Mapping[str, Any] | Sequence[str]) -> tuple[Column, ...]:
+    """Columns from a mapping of names to options, bins or ``None``, or from texts such as ``"sex: ['m', 'f']"``."""
+    if isinstance(columns, Mapping):
+        made = tuple(_column(name, values) for name, values in columns.items())
+    else:
+        made = tuple(_read_text(text) for text in ([columns] if isinstance(columns, str) else columns))
+    if not made:
+        raise QuestionError("columns", [], "names no column", "write columns={'sex': ['m', 'f']}")
+    if len({column.name for column in made}) < len(made):
+        raise QuestionError("columns", [column.name for column in made], "names a column twice")
+    return made
+
+
+def _column(name: str, values: Any) -> Column:
+    if isinstance(values, Column):
+        return values
+    if isinstance(values, BinEdges):
+        return Column(name, _binned(name, values.edges))
+    return Column(name, Options(name, check_options(values)))
+
+
+def _binned(name: str, edges: tuple[Edge, ...]) -> Bins | Steps:
+    """Many equal bins are read by arithmetic: a query that lists thousands of edges takes seconds to be written."""
+    if len(edges) <= _MANY_EDGES or not isinstance(edges[0], Fraction):
+        return Bins(name, edges)
+    widths = {high - low for low, high in pairwise(edges)}  # type: ignore[operator]
+    return Steps(name, edges[0], edges[-1], widths.pop()) if len(widths) == 1 else Bins(name, edges)
+
+
+def _read_text(text: str) -> Column:
+    """``sex: ['m', 'f']``, ``age: bins=[0, 18, 65]``, or a bare name where the type lists the values."""
+    end = end_of_quoted(text, 0) if text.startswith('"') else (text.index(":") if ":" in text else len(text))
+    name, rest = read_column(text[:end].strip()), text[end:].strip().removeprefix(":").strip()
+    if not rest:
+        return _column(name, None)
+    if rest.replace(" ", "").startswith("bins="):
+        return _column(name, bins(read_list(rest.partition("=")[2].strip())))
+    return _column(name, [read_option(part) for part in read_list(rest)])
+
+
+def settle_columns(columns: Sequence[Column], opened: object, *, everybody_has_a_row: bool) -> tuple[Column, ...]:
+    """Columns with the options that their types list, closed where the schema rules out everybody else.
+
+    Only the types are looked at, never a row.
+    """
+    return tuple(_settled(column, opened, everybody_has_a_row) for column in columns)
+
+
+def _settled(column: Column, opened: Any, everybody_has_a_row: bool) -> Column:
+    kind = opened.schema[column.name]
+    if isinstance(column.reading, Options) and column.reading.values is None:
+        if kind.options is None:
+            rule = f"is a column of type {kind.name}, which does not list its options"
+            raise QuestionError(
+                "columns", column.name, rule, "write the options out: they are never taken from the data"
+            )
+        column = replace(column, reading=Options(column.name, check_options(kind.options)))
+    complete = column.named > 1 and everybody_has_a_row and leaves_nobody_out(column.reading, kind)
+    return replace(column, closed=complete)

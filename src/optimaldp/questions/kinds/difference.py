@@ -1,0 +1,235 @@
+"""How much larger is one number than another? Never two releases where one sum does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.setting import Cells, Setting
+from optimaldp.privacy import Neighbours
+from optimaldp.questions.base import NULL_NOTE, Question, Spec, Valued, counts_for
+from optimaldp.questions.forms import Form
+from optimaldp.questions.kinds.mean import Average
+from optimaldp.questions.kinds.threshold import PeopleWho
+from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity
+from optimaldp.tables.tally import Condition, Grid, Reading
+
+_BOTH = "someone in both groups counts as in neither"
+Counts = tuple[int, int, int, int, int]
+"""(A yes, A no, B yes, B no, outside)."""
+
+
+@dataclass(frozen=True, repr=False)
+class CountDifference(Quantity):
+    """``count(a) - count(b)``: one sum in which each person is +1, -1 or 0."""
+
+    first: PeopleWho
+    second: PeopleWho
+    said: NumberOptions = PLAIN
+    whole = True
+    unit_words = "people"
+
+    @cached_property
+    def _conditions(self) -> tuple[str, ...]:
+        texts = (self.first.predicate, self.first.among, self.second.predicate, self.second.among)
+        return tuple(dict.fromkeys(text for text in texts if text is not None))
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return tuple(map(Condition, self._conditions))
+
+    def _holds(self, cell: int) -> dict[str, bool]:
+        last = len(self._conditions) - 1
+        return {text: (cell >> (last - place)) & 1 == 0 for place, text in enumerate(self._conditions)}
+
+    def _place(self, cell: int) -> int:
+        holds = self._holds(cell)
+        first, second = (
+            holds[one.predicate] and (one.among is None or holds[one.among]) for one in (self.first, self.second)
+        )
+        return 4 if first == second else 0 if first else 2
+
+    def fold(self, cells: Cells) -> Counts:
+        folded = [0] * 5
+        for cell, people in cells.items():
+            folded[self._place(cell)] += people
+        a, b, c, d, outside = folded
+        return a, b, c, d, outside
+
+    def read_counts(self, counts: Sequence[int]) -> Counts:
+        a, b, c, d, outside = counts_for(self, counts, wanted=5, least=4)
+        return a, b, c, d, outside
+
+    def total(self, counts: Counts) -> int:
+        return counts[0] - counts[2]
+
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        people = None if setting.people is None else Fraction(setting.people)
+        most = 2 if setting.neighbours is Neighbours.SUBSTITUTION else 1
+        return Linear(most, low=None if people is None else -people, high=people)
+
+    def compared(self, comparison: str, bound: object) -> Question:
+        remedy = "compare the two: share(… among A) > share(… among B) + 0.02"
+        raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
+
+    def spec(self) -> Spec:
+        return {"kind": "number", "of": "difference"}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return NULL_NOTE, "someone who counts on both sides changes nothing"
+
+    def __str__(self) -> str:
+        # What is said about the answer stands behind the first number.
+        return f"{replace(self.first, said=self.said)} - {self.second}"
+
+
+@dataclass(frozen=True, repr=False)
+class ShareGap(CountDifference):
+    """``share(condition among A) - share(condition among B)``: with public groups one sum on the grid of both."""
+
+    whole = False
+    unit_words = ""
+
+    def _place(self, cell: int) -> int:
+        holds = self._holds(cell)
+        in_first, in_second = holds[str(self.first.among)], holds[str(self.second.among)]
+        if in_first == in_second:
+            return 4
+        return (0 if holds[self.first.predicate] else 1) if in_first else (2 if holds[self.second.predicate] else 3)
+
+    def fold(self, cells: Cells) -> Any:
+        return _Halves(super().fold(cells))
+
+    def read_counts(self, counts: Sequence[int]) -> Any:
+        return _Halves(super().read_counts(counts))
+
+    def sizes(self, counts: Any) -> tuple[int, ...]:
+        a, b, c, d, _ = counts.whole
+        return a + b, c + d
+
+    def total(self, counts: Any) -> int:
+        first, second = self.sizes(counts)
+        common = math.lcm(first, second)
+        yes, _, others, _, _ = counts.whole
+        return int(common // first * yes - common // second * others)
+
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        if not setting.public_groups or not sizes or setting.neighbours is not Neighbours.SUBSTITUTION:
+            return None
+        if not all(sizes):
+            raise QuestionError(
+                "among", str(self), "has a group of nobody, and its size is public", "ask another group"
+            )
+        common = math.lcm(*sizes)
+        return Linear(common // min(sizes), Fraction(1, common), low=Fraction(-1), high=Fraction(1), every_shift=False)
+
+    def two_sides(self) -> tuple[PeopleWho, PeopleWho]:
+        return self.first, self.second
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return NULL_NOTE, _BOTH
+
+
+class _Halves(tuple[tuple[int, int, int], tuple[int, int, int]]):
+    """The counts of two groups, each as (yes, no, 0): private."""
+
+    whole: Counts
+
+    def __new__(cls, counts: Counts) -> _Halves:
+        a, b, c, d, _ = counts
+        made = super().__new__(cls, ((a, b, 0), (c, d, 0)))
+        made.whole = counts
+        return made
+
+    def __repr__(self) -> str:
+        return "Halves(private)"
+
+
+@dataclass(frozen=True, repr=False)
+class MeanGap(Quantity):
+    """``mean(x among A) - mean(x among B)``: two crossings, because a mean of some people is no sum."""
+
+    first: Average
+    second: Average
+    said: NumberOptions = PLAIN
+
+    @property
+    def _grid(self) -> Grid:
+        return self.first.readings[0]
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
+
+    def fold(self, cells: Cells) -> tuple[Valued, Valued]:
+        groups: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for cell, people in cells.items():
+            place, membership = divmod(cell, 4)
+            if membership in (1, 2):  # in A alone, in B alone
+                group = groups[membership - 1]
+                group[place] = group.get(place, 0) + people
+        last = self._grid.size - 1
+        return Valued.of(groups[0], last), Valued.of(groups[1], last)
+
+    def read_counts(self, counts: Sequence[int]) -> tuple[Valued, Valued]:
+        size = self._grid.size
+        known = counts_for(self, counts, wanted=2 * size)
+        return Valued.of(dict(enumerate(known[:size])), size - 1), Valued.of(dict(enumerate(known[size:])), size - 1)
+
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        return None
+
+    def two_sides(self) -> tuple[Average, Average]:
+        said = replace(PLAIN, grid=self.said.grid)
+        return replace(self.first, said=said), replace(self.second, said=said)
+
+    def compared(self, comparison: str, bound: object) -> Question:
+        remedy = "compare the two: mean(x, range=[0, 5] among A) > mean(x, range=[0, 5] among B)"
+        raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
+
+    def spec(self) -> Spec:
+        return {"kind": "number", "of": "difference"}
+
+    def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
+        return *self.first.notes(neighbours), _BOTH
+
+    def __str__(self) -> str:
+        return f"{replace(self.first, said=self.said)} - {self.second}"
+
+
+def difference(first: Quantity, second: object) -> Quantity:
+    """The difference of two counts, two shares or two means of one column."""
+    if not isinstance(second, Quantity):
+        raise QuestionError("question", str(second), "is not a number to subtract", "write count(a) - count(b)")
+    said = first.said
+    if second.said != PLAIN:
+        remedy = "say it in the first number"
+        raise QuestionError("question", str(second), "says something about its own answer", remedy)
+    if isinstance(first, PeopleWho) and isinstance(second, PeopleWho) and first.quantity == second.quantity:
+        plain = replace(first, said=PLAIN)
+        if first.whole:
+            return CountDifference(plain, second, said)
+        _need_groups(first.among, second.among)
+        return ShareGap(plain, second, said)
+    if isinstance(first, Average) and isinstance(second, Average):
+        _need_groups(first.among, second.among)
+        same = (first.column, first.low, first.high, first.step)
+        if same != (second.column, second.low, second.high, second.step) or first.generous or second.generous:
+            raise QuestionError("question", str(second), "does not have the column, range and step of the first mean")
+        return MeanGap(replace(first, said=PLAIN), second, said)
+    remedy = "subtract two counts, or two shares or two means, each among a group"
+    raise QuestionError("question", f"{first} - {second}", "subtracts two unlike numbers", remedy)
+
+
+def _need_groups(*groups: str | None) -> None:
+    if None in groups:
+        remedy = "write share(smokes = 'yes' among sex = 'm') - share(smokes = 'yes' among sex = 'f')"
+        raise QuestionError("among", None, "is missing in one of the two numbers", remedy)
+
+
+FORMS: list[Form] = []

@@ -1,0 +1,481 @@
+"""Questions whose answer is a number: how many, how much, what average. And what such an answer carries with it.
+
+A :class:`Quantity` is a question by itself, and comparing it with a bound makes another one. It is answered in one of three ways,
+chosen by public things alone: as a sum over people that one of them moves by a known number of steps (:class:`Linear`: noise on a
+whole number), as a smoothed crossing (means of some people, ratios: nothing is split between a sum and a count), or, where its
+range is generous, by a clipping edge first and then one of the two.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from optimaldp.errors import QuestionError
+from optimaldp.laws.chain import Moves
+from optimaldp.laws.crossing import Family
+from optimaldp.laws.number_noise import Loss, NoiseLaw, noise_law_for
+from optimaldp.laws.setting import Aim, Setting
+from optimaldp.privacy import ApproximateDP, Neighbours, approximate, level, read_number, read_probability
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import NumberPreview, Question, as_question
+from optimaldp.questions.forms import Call
+from optimaldp.questions.literals import read_list, top_level_words
+
+if TYPE_CHECKING:
+    from optimaldp.questions.mechanism import QuestionMechanism
+
+_HALF = Fraction(1, 2)
+_MOST_ANSWERS = 10**6
+_LEAST_STEPS_UNKNOWN = 10**4  # of a mean's answers where the number of people is private
+_STEPS_PER_ERROR = 20  # of a mean's answers: so many steps lie in one expected error
+_NO_GAIN = Fraction(1, 1000)  # a delta below this part of epsilon makes a count at most 1.2 % better: not charged
+_LISTED = Fraction(1, 2**60)  # how much of a law without ends is left out of a list
+_MOST_LISTED = 2 * 10**6
+
+
+# What is said with a number.
+
+
+@dataclass(frozen=True)
+class NumberOptions:
+    """What can be said about a number beside the question: all of it public and settled before data is read."""
+
+    grid: tuple[Fraction, ...] | None = None
+    """The step of a mean's answers; of a ratio (low, high, step)."""
+    interval: bool = False
+    """Whether a tenth of epsilon is spent on an interval where there is none for free (means of some people)."""
+    prior: str | None = None
+    """A public prior on a count, as its text: ``uniform``, ``binomial(0.3)``, or one weight for each count."""
+    loss: Loss = Loss.ABSOLUTE
+    output: str = "in range"
+    confidence: Fraction = Fraction(19, 20)
+    largest_error: bool = False
+    """Whether delta is spent so that the error never exceeds a known number."""
+
+    NAMES: ClassVar[tuple[str, ...]] = ("grid", "interval", "prior", "loss", "output", "confidence", "largest_error")
+
+    @staticmethod
+    def read(**said: Any) -> NumberOptions:
+        """Check what somebody said; what is ``None`` was not said."""
+        known = {name: value for name, value in said.items() if value is not None}
+        unknown = set(known) - set(NumberOptions.NAMES)
+        assert not unknown, unknown
+        if "grid" in known:
+            known["grid"] = _read_grid(known["grid"])
+        for name in ("interval", "largest_error"):
+            if name in known:
+                known[name] = read_switch(known[name], name)
+        if "prior" in known:
+            known["prior"] = CountBelief.read(known["prior"]).text
+        if "loss" in known:
+            known["loss"] = Loss(str(_unquoted(known["loss"])))
+        if "output" in known:
+            known["output"] = _unquoted(known["output"])
+            if known["output"] not in ("in range", "unbiased"):
+                raise QuestionError("output", known["output"], "is not an output", "write 'in range' or 'unbiased'")
+        if "confidence" in known:
+            known["confidence"] = read_probability(known["confidence"], name="confidence", error=QuestionError)
+            if not _HALF <= known["confidence"] < 1:
+                rule = "does not lie between 0.5 and 1"
+                raise QuestionError("confidence", fraction_text(known["confidence"]), rule, "write confidence=0.95")
+        return NumberOptions(**known)
+
+    def texts(self) -> list[str]:
+        """What differs from nothing said, as it stands in the text of a question."""
+        plain = NumberOptions()
+        said = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
+        return [f"{name}={self._text(name)}" for name in said]
+
+    def _text(self, name: str) -> str:
+        value = getattr(self, name)
+        if name == "grid":
+            return fraction_text(value[0]) if len(value) == 1 else f"[{', '.join(map(fraction_text, value))}]"
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, Fraction):
+            return fraction_text(value)
+        return str(value) if name == "prior" else f"'{value}'"
+
+
+PLAIN = NumberOptions()
+
+
+def _unquoted(value: object) -> object:
+    return value.strip().strip("'\"") if isinstance(value, str) else value
+
+
+def read_switch(value: object, name: str) -> bool:
+    word = value.strip().lower() if isinstance(value, str) else value
+    if word not in (True, False, "true", "false"):
+        raise QuestionError(name, value, "is neither true nor false", f"write {name}=true")
+    return word in (True, "true")
+
+
+def _read_grid(value: object) -> tuple[Fraction, ...]:
+    listed: Sequence[Any]
+    if isinstance(value, str):
+        listed = read_list(value) if value.strip().startswith("[") else [value]
+    else:
+        listed = list(value) if isinstance(value, (list, tuple)) else [value]
+    numbers = tuple(read_number(part, name="grid", error=QuestionError) for part in listed)
+    if len(numbers) not in (1, 3) or numbers[-1] <= 0:
+        raise QuestionError("grid", value, "is not a step of answers", "write grid=0.01, or grid=[low, high, step]")
+    return numbers
+
+
+def split_options(call: Call) -> tuple[str, dict[str, str]]:
+    """A condition and the options behind it: ``smokes = 'yes', loss='squared'``. Commas in brackets belong to the condition."""
+    first, *rest = top_level_words(call.inside, ",") or [call.inside]
+    named: dict[str, str] = {}
+    for part in rest:
+        name, equals, value = part.partition("=")
+        if not equals or name.strip().lower() not in NumberOptions.NAMES or name.strip().lower() in named:
+            raise call.error(f"has {part!r} behind its condition, which is not an option")
+        named[name.strip().lower()] = value.strip()
+    return first, named
+
+
+@dataclass(frozen=True)
+class CountBelief:
+    """A public prior on a count among n people, as its text: the weight of each count."""
+
+    text: str
+
+    @staticmethod
+    def read(value: object) -> CountBelief:
+        """Read ``uniform``, ``binomial(0.3)`` or a list of weights.
+
+        >>> CountBelief.read("binomial(.25)").text, CountBelief.read([1, "1/2"]).weights(1)
+        ('binomial(0.25)', [Fraction(1, 1), Fraction(1, 2)])
+        """
+        text = _unquoted(value)
+        if text == "uniform":
+            return CountBelief("uniform")
+        if isinstance(text, str) and text.startswith("binomial(") and text.endswith(")"):
+            chance = read_probability(text[len("binomial(") : -1], name="prior", error=QuestionError)
+            if 0 < chance < 1:
+                return CountBelief(f"binomial({fraction_text(chance)})")
+        elif isinstance(text, (list, tuple)) or (isinstance(text, str) and text.startswith("[")):
+            parts = read_list(text) if isinstance(text, str) else text
+            weights = [read_number(part, name="prior", error=QuestionError) for part in parts]
+            if weights and min(weights) >= 0 and any(weights):
+                return CountBelief(f"[{', '.join(map(fraction_text, weights))}]")
+        remedy = "write 'uniform', 'binomial(0.3)', or one weight for each count from 0 to n"
+        raise QuestionError("prior", str(value), "is not a prior on a count", remedy)
+
+    def weights(self, people: int) -> list[int] | list[Fraction]:
+        """The weight of each count from 0 to *people*; they need not add up to 1."""
+        if self.text == "uniform":
+            return [1] * (people + 1)
+        if self.text.startswith("["):
+            listed = [Fraction(part) for part in read_list(self.text)]
+            if len(listed) != people + 1:
+                rule = f"does not have one weight for each count from 0 to {people}"
+                raise QuestionError("prior", f"{len(listed)} weights", rule, "name one for each, or write 'uniform'")
+            return listed
+        chance = Fraction(self.text[len("binomial(") : -1])
+        yes, no = chance.numerator, chance.denominator - chance.numerator
+        return [math.comb(people, k) * yes**k * no ** (people - k) for k in range(people + 1)]
+
+
+# What a number is.
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A number that adds up over people: ``offset + unit * z``, where one person moves the whole number z by *sensitivity*."""
+
+    sensitivity: int
+    unit: Fraction = Fraction(1)
+    offset: Fraction = Fraction(0)
+    low: Fraction | None = None
+    high: Fraction | None = None
+    """What is possible, by public numbers."""
+    every_shift: bool = True
+    """Whether every shift up to the sensitivity occurs: then the noise is optimal among answers that see the sum alone."""
+
+    def value(self, recorded: int) -> Fraction:
+        return self.offset + self.unit * recorded
+
+    def clamped(self, value: Fraction) -> Fraction:
+        value = value if self.low is None else max(value, self.low)
+        return value if self.high is None else min(value, self.high)
+
+
+class Quantity(Question):
+    """A private number. It is a question by itself; comparing it with a bound, or with another one, makes another question."""
+
+    said: NumberOptions
+    answers = None
+    default_aim = Aim.EVERY_TABLE
+    whole = False
+    """Whether its answers are whole numbers."""
+
+    @abstractmethod
+    def compared(self, comparison: str, bound: object) -> Question:
+        """The question ``quantity <comparison> bound``; *bound* is a number, another quantity, or one plus a margin."""
+
+    @abstractmethod
+    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
+        """The number as a sum over people, or ``None`` where it is not one. *sizes*: of groups that are declared public."""
+
+    def total(self, counts: Any) -> int:
+        """The whole number z of a table. Private."""
+        raise NotImplementedError
+
+    def sizes(self, counts: Any) -> tuple[int, ...]:
+        """The sizes of the groups that are declared public, of a table."""
+        return ()
+
+    def family(self, setting: Setting) -> Family:
+        """The crossing that answers what is no sum over people."""
+        raise NotImplementedError
+
+    def sums(self, counts: Any) -> tuple[Fraction, Fraction]:
+        """The two sums that decide a crossing. Private."""
+        raise NotImplementedError
+
+    @property
+    def value_range(self) -> tuple[Fraction, Fraction]:
+        """The ends of one person's value."""
+        return Fraction(0), Fraction(1)
+
+    takes_levels = False
+    """Whether people's own levels can weigh it, with its stated bias: means alone."""
+    counts_people = False
+    """Whether it is a count of people, of which a prior can be named."""
+    unit_words = ""
+    """What the number counts, in words: "people"."""
+
+    def number_preview(self, setting: Setting, people: int | None) -> NumberPreview:
+        from optimaldp.questions.number_mechanisms import previewed
+
+        return previewed(self, setting, people)
+
+    def half_width(self, setting: Setting, confidence: Fraction, people: int | None) -> Fraction:
+        from optimaldp.questions.number_mechanisms import half_width_of
+
+        return half_width_of(self.mechanism(with_people(setting, people)), confidence, people)
+
+    def restored(self, answer: Any) -> int | float:
+        return int(answer) if self.whole else float(answer)
+
+    def number_words(self, details: dict[str, Any], people: int | None) -> str:
+        from optimaldp.questions.number_mechanisms import number_text, percent
+
+        shown, interval = Fraction(details["exact"]), details["interval"]
+        width = None
+        if interval is not None:
+            low, high = (Fraction(str(end)) for end in interval)
+            width = max(high - shown, shown - low, Fraction(0))
+        of = f" of {people:,}" if self.whole and self.counts_people and people is not None else ""
+        more = [] if width is None else [f"± {number_text(width)}, {percent(Fraction(str(details['confidence'])))}"]
+        if details["largest_error"] is not None:
+            more.append(f"never off by more than {number_text(Fraction(str(details['largest_error'])))}")
+        if "clipped_at" in details:
+            more.append(f"clipped at {number_text(Fraction(details['clipped_at']))}")
+        behind = f" ({'; '.join(more)})" if more else ""
+        return f"About {number_text(shown, width)}{of}{behind}"
+
+    def on_value_grid(self) -> Quantity:
+        """The same question with answers on the grid of its values, where nothing else was said: for study."""
+        return self
+
+    def mechanism(self, setting: Setting) -> QuestionMechanism:
+        from optimaldp.questions.number_mechanisms import mechanism_of
+
+        return mechanism_of(self, setting)
+
+    def truth(self, counts: Any) -> int:
+        raise QuestionError("question", str(self), "has a number as its answer", "compare it with a bound")
+
+    def flips(self, counts: Any, neighbours: Neighbours) -> Moves:
+        raise QuestionError(
+            "question", str(self), "has no flips", "compare it with a bound: a number changes with every person"
+        )
+
+    def __ge__(self, bound: object) -> Question:
+        return self._plain().compared(">=", bound)
+
+    def __gt__(self, bound: object) -> Question:
+        return self._plain().compared(">", bound)
+
+    def __le__(self, bound: object) -> Question:
+        return self._plain().compared("<=", bound)
+
+    def __lt__(self, bound: object) -> Question:
+        return self._plain().compared("<", bound)
+
+    def __add__(self, margin: object) -> Shifted:
+        return Shifted(self, margin)
+
+    def __sub__(self, other: object) -> Quantity:
+        from optimaldp.questions.kinds.difference import difference
+
+        return difference(self, other)
+
+    def __bool__(self) -> bool:
+        raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def _plain(self) -> Quantity:
+        if said := self.said.texts():
+            rule = "are options of a number, not of a comparison"
+            raise QuestionError("question", ", ".join(said), rule, "leave them out, or ask for the number")
+        return self
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A quantity plus a margin: only on the right side of a comparison."""
+
+    quantity: Quantity
+    margin: Any
+
+
+def default_gap(low: Fraction, high: Fraction, setting: Setting) -> Fraction:
+    """The step of a mean's answers in a release: the least of 10, 20, 50, ... steps that is fine enough, at most a million."""
+    wanted = Fraction(_LEAST_STEPS_UNKNOWN)
+    if setting.people is not None:
+        epsilon = Fraction(float(setting.level.epsilon)).limit_denominator(10**9)
+        wanted = _STEPS_PER_ERROR * epsilon * setting.people
+    steps, factors = 10, (2, Fraction(5, 2), 2)
+    place = 0
+    while steps < wanted and steps < _MOST_ANSWERS:
+        steps = int(steps * factors[place % 3])
+        place += 1
+    return (high - low) / min(steps, _MOST_ANSWERS)
+
+
+def chosen_gap(low: Fraction, high: Fraction, options: NumberOptions, setting: Setting) -> Fraction:
+    """The step of a mean's answers: what was said, or what public numbers choose."""
+    if options.grid is None:
+        return default_gap(low, high, setting)
+    if len(options.grid) == 3 and options.grid[:2] != (low, high):
+        rule = f"does not go from {fraction_text(low)} to {fraction_text(high)}, the ends of the range"
+        raise QuestionError("grid", [*map(fraction_text, options.grid)], rule, "write the step alone: grid=0.01")
+    gap = options.grid[-1]
+    if (high - low) % gap or (high - low) / gap > _MOST_ANSWERS:
+        rule = "does not divide the range into at most a million steps"
+        raise QuestionError("grid", fraction_text(gap), rule, "choose a step that does")
+    return gap
+
+
+def with_people(setting: Setting, people: int | None) -> Setting:
+    """A setting with a supposed number of people, where it is public."""
+    return replace(setting, people=people) if setting.neighbours is Neighbours.SUBSTITUTION else setting
+
+
+def strictest(setting: Setting) -> ApproximateDP:
+    """The level at which everybody is answered: the strictest one that somebody has."""
+    own = setting.level
+    return approximate(min(own.epsilon, setting.levels[0][0]), own.delta) if setting.levels else own
+
+
+def charged_delta(options: NumberOptions, at: ApproximateDP, linear: Linear | None) -> Fraction:
+    """The delta that is really used. For a count a small one buys next to nothing: it is not charged unless it is asked for."""
+    if options.largest_error and not at.delta:
+        remedy = "name a delta, for example delta=1e-6: only delta buys an end of the error"
+        raise QuestionError("largest_error", "true", "needs a delta", remedy)
+    small = linear is not None and linear.sensitivity == 1 and at.delta <= _NO_GAIN * _below(at)
+    return Fraction(0) if small and not options.largest_error and not at.epsilon.is_zero else at.delta
+
+
+def _below(at: ApproximateDP) -> Fraction:
+    """A rational next to epsilon: on which side of it a delta lies is a rule of thumb, and the document says the result."""
+    return Fraction(float(at.epsilon))
+
+
+# For study: laws of tables that the caller makes up.
+
+Chance = Fraction | Decimal
+
+
+def noise_law(
+    question: Question | str,
+    *,
+    epsilon: object,
+    delta: object = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+) -> NoiseLaw:
+    """The law of the noise on a count or sum: public, and known before anything is spent.
+
+    **Guarantee.** What a release at this level adds to the exact number, in steps of its grid (people, for a count), if it spends
+    this delta. ``.probability(k)``, ``.tail(k)`` = P(X > k), ``.largest``, ``.half_width(confidence)``, ``.mean_error``.
+
+    >>> law = noise_law("count(smokes = 'yes')", epsilon=0.5)
+    >>> law.half_width(0.95), noise_law("sum(age, range=[0, 100], step=1)", epsilon=0.5).sensitivity
+    (6, 100)
+    """
+    asked = _as_quantity(question)
+    at = level(epsilon, delta)
+    assert isinstance(at, ApproximateDP)
+    relation = Neighbours(neighbours)
+    people = 1 if relation is Neighbours.SUBSTITUTION else None
+    linear = asked.linear(Setting(at, relation, people))
+    if linear is None:
+        remedy = "use number_probabilities for a table that you make up"
+        raise QuestionError("question", str(asked), "is no sum over people, so its error depends on the table", remedy)
+    return noise_law_for(at.epsilon, at.delta, linear.sensitivity, loss=asked.said.loss)
+
+
+def number_probabilities(
+    question: Question | str,
+    counts: Sequence[int],
+    *,
+    epsilon: object,
+    delta: object = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+) -> list[tuple[Fraction, Chance]]:
+    """The law of the recorded answer for a table that the caller makes up: pairs (answer, probability) in rising order.
+
+    **Guarantee.** The law that a release at this level draws from, if it spends this delta, before the answer is moved into what
+    is possible: exact ``Fraction`` values where the law is rational, else ``Decimal`` values with 30 correct digits. A law
+    without ends is listed within probability 1 - 2^-60. A mean's answers lie on the grid of its values unless ``grid=`` says
+    otherwise. Of private counts the result is private too.
+
+    *counts*: (yes, no, outside) for ``count`` and ``share``; people per grid value in rising order, then people without a value,
+    for ``sum`` and ``mean``; people per pair of grid values, the first column slowest, then people without a value, for
+    ``ratio``; (A yes, A no, B yes, B no, outside) for differences.
+
+    >>> number_probabilities("mean(v, range=[0, 2], step=1)", [0, 0, 0, 3], epsilon="ln(4)")
+    [(Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 1), Fraction(1, 2)), (Fraction(2, 1), Fraction(1, 4))]
+    """
+    from optimaldp.questions.number_mechanisms import distribution
+
+    asked = _as_quantity(question).on_value_grid()
+    at, relation = level(epsilon, delta), Neighbours(neighbours)
+    assert isinstance(at, ApproximateDP)
+    known = asked.read_counts(counts)
+    people = sum(int(count) for count in counts) if relation is Neighbours.SUBSTITUTION else None
+    return distribution(asked, known, Setting(at, relation, people, public_groups=True))
+
+
+def _as_quantity(question: Question | str) -> Quantity:
+    asked = as_question(question)
+    if not isinstance(asked, Quantity):
+        raise QuestionError(
+            "question", str(asked), "does not have a number as its answer", "ask for a count, sum or mean"
+        )
+    return asked
+
+
+def listed_noise(linear: Linear, law: NoiseLaw, total: int) -> list[tuple[Fraction, Chance]]:
+    """Every answer of a noisy number with its probability, as far as it matters."""
+    reach = law.half_width(1 - _LISTED) if law.largest is None else law.largest
+    if reach > _MOST_LISTED:
+        raise QuestionError("question", "its law", "has too many answers to list", "use noise_law")
+    return [(linear.value(total + k), law.probability(k)) for k in range(-reach, reach + 1)]
+
+
+def plain_options(quantity: Quantity) -> Quantity:
+    """The same quantity with nothing said about its answer: for the two sides of a difference."""
+    return replace(quantity, said=PLAIN)  # type: ignore[type-var]
+
+
+Document = Mapping[str, Any]

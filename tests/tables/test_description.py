@@ -1,0 +1,248 @@
+"""The description of a table: read, checked, hashed, and the way its cells are read by it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optimaldp.errors import TableError
+from optimaldp.tables import Condition, Options, People, Tally, count_people, open_source
+from optimaldp.tables.description import parse_description, read_description
+
+HOSPITAL: dict[str, Any] = {
+    "name": "hospital",
+    "licenses": [{"name": "CC0"}],
+    "resources": [
+        {
+            "name": "patients",
+            "path": "patients.csv",
+            "encoding": "latin-1",
+            "dialect": {"delimiter": ";"},
+            "schema": {
+                "missingValues": ["", "n/a"],
+                "fields": [
+                    {"name": "patient_id", "type": "string"},
+                    {"name": "ward", "type": "string", "constraints": {"enum": ["Cardiology", "Chirurgie à jour"]}},
+                    {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 110, "required": True}},
+                    {"name": "cost", "type": "number", "decimalChar": ",", "groupChar": "."},
+                    {"name": "smokes", "type": "boolean", "trueValues": ["ja"], "falseValues": ["nein"]},
+                    {"name": "admitted", "type": "date", "format": "%d.%m.%Y"},
+                ],
+            },
+        }
+    ],
+    "optimaldp": {"person": "patient_id", "neighbours": "substitution", "reviewed": True, "reduce": {"cost": "sum"}},
+}
+ROWS = (
+    "patient_id;ward;age;cost;smokes;admitted\n"
+    "P1;Cardiology;40;1.234,56;ja;31.12.2024\n"
+    "P2;Chirurgie à jour;n/a;1234,56;nein;01.01.2025\n"
+    "P3;n/a;x;1,234.56;JA;2024-12-31\n"
+)
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> Path:
+    (tmp_path / "patients.csv").write_text(ROWS, encoding="latin-1")
+    return written(tmp_path, HOSPITAL)
+
+
+def written(folder: Path, document: object) -> Path:
+    file = folder / "hospital.datapackage.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return file
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """HOSPITAL with one key set; a key of a field as field.NAME.KEY."""
+    document = copy.deepcopy(HOSPITAL)
+    *way, last = path.split(".")
+    place: Any = document
+    for word in way:
+        if word == "resource":
+            place = place["resources"][0]
+        elif isinstance(place, list):
+            place = next(one for one in place if one["name"] == word)
+        elif word == "field":
+            place = place["resources"][0]["schema"]["fields"]
+        else:
+            place = place[word]
+    place[last] = value
+    return document
+
+
+def yes(file: Path, condition: str) -> int:
+    return count_people(open_source(file), Tally((Condition(condition),))).counts[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "people"),
+    [
+        ("cost >= 1234.5", 2),
+        ("cost is null", 1),
+        ("smokes", 1),
+        ("smokes is null", 1),
+        ("admitted = date '2024-12-31'", 1),
+        ("admitted is null", 1),
+        ("ward is null", 1),
+        ("age = 0", 2),  # required: what is missing or unreadable is read as the minimum
+        ("age is null", 0),
+    ],
+)
+def test_cells_are_read_as_described(hospital: Path, condition: str, people: int) -> None:
+    assert yes(hospital, condition) == people
+
+
+def test_the_enum_lists_the_options(hospital: Path) -> None:
+    assert count_people(open_source(hospital), Tally((Options("ward", None),))).counts == (1, 1, 1)
+
+
+def test_a_required_enum_leaves_nobody_out(hospital: Path) -> None:
+    enum = {"enum": ["Chirurgie à jour", "Cardiology"], "required": True}
+    written(hospital.parent, changed("field.ward.constraints", enum))
+    opened = open_source(hospital)
+    assert opened.schema["ward"].required
+    assert count_people(opened, Tally((Options("ward", None),))).counts == (2, 1, 0)
+
+
+def test_an_unreviewed_description_opens_nothing(hospital: Path) -> None:
+    written(hospital.parent, changed("optimaldp.reviewed", False))
+    with pytest.raises(TableError, match="not reviewed"):
+        open_source(hospital)
+    assert open_source(hospital, unreviewed=True).description is not None
+
+
+def test_a_missing_column_is_refused_before_a_record_is_read(hospital: Path) -> None:
+    written(hospital.parent, changed("field.smokes.name", "smoke"))
+    (hospital.parent / "patients.csv").write_bytes(ROWS.split("\n")[0].encode() + b"\n" + b"\xff" * 99)
+    with pytest.raises(TableError, match="'smoke' is not a column"):
+        open_source(hospital)
+
+
+def test_the_hash_is_that_of_the_keys_not_of_the_format(hospital: Path) -> None:
+    made = read_description(hospital)
+    turned = json.loads(json.dumps(HOSPITAL), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    assert parse_description(turned).hash == made.hash
+    assert parse_description(changed("optimaldp.person", None)).hash != made.hash
+    assert made.document["licenses"] == [{"name": "CC0"}]
+
+
+def test_toml_says_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "p.datapackage.toml"
+    file.write_text(
+        '[[resources]]\npath = "p.csv"\n[resources.schema]\nfields = [{name = "age", type = "integer"}]\n'
+        "[optimaldp]\nperson = false\nreviewed = true\n"
+    )
+    (tmp_path / "p.csv").write_text("age\n5\n")
+    made = read_description(file)
+    assert made.says_person
+    assert made.person is None
+    assert yes(file, "age = 5") == 1
+
+
+def test_a_missing_word_is_missing_also_where_nothing_else_is_declared(tmp_path: Path) -> None:
+    document = changed("resource.schema", {"missingValues": ["999"], "fields": [{"name": "age", "type": "any"}]})
+    document["resources"][0] |= {"encoding": "utf-8", "dialect": {}}
+    document["optimaldp"] = {"reviewed": True}
+    (tmp_path / "patients.csv").write_text("age\n999\n40\n")
+    file = written(tmp_path, document)
+    assert yes(file, "age >= 18") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("resource.path", ["a.csv", "b.csv"], "path"),
+        ("resource.dialect", {"quoteChar": "'"}, "quoteChar"),
+        ("resource.dialect", {"header": False}, "header"),
+        ("resource.dialect", {"skipInitialSpace": True}, "skipInitialSpace"),
+        ("field.cost.type", "money", "money"),
+        ("field.cost.bareNumber", False, "bareNumber"),
+        ("field.cost.decimalChar", ".", "groupChar"),
+        ("field.cost.constraints", {"minimum": "much"}, "minimum"),
+        ("field.cost.constraints", {"minimum": 5, "maximum": 5}, "constraints"),
+        ("field.ward.constraints", {"enum": ["a", "a"]}, "enum"),
+        ("field.ward.constraints", {"enum": [1]}, "enum"),
+        ("field.admitted.format", "any", "format"),
+        ("field.admitted.format", "%d.%m.", "format"),
+        ("field.smokes.trueValues", ["nein"], "trueValues"),
+        ("field.cost.name", "age", "fields"),
+        ("optimaldp.person", 5, "person"),
+        ("optimaldp.person", ["patient_id", "admitted"], "neighbours"),
+        ("optimaldp.neighbours", "anybody", "neighbours"),
+        ("optimaldp.reviewed", "yes", "reviewed"),
+        ("optimaldp.reduce", {"cost": "most-frequent"}, "reduce"),
+        ("optimaldp.reduce", {"ward": "sum"}, "reduce"),
+        ("optimaldp.step", {"costs": 5}, "step"),
+        ("optimaldp.step", {"cost": 0}, "step"),
+    ],
+)
+def test_what_is_wrong_is_named(path: str, value: object, said: str) -> None:
+    with pytest.raises(TableError) as caught:
+        parse_description(changed(path, value))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["optimaldp.public", "optimaldp.person"])
+def test_a_named_column_must_be_in_the_table(hospital: Path, path: str) -> None:
+    written(hospital.parent, changed(path, ["region", "town"] if path.endswith("public") else "region"))
+    with pytest.raises(TableError, match="region"):
+        open_source(hospital)
+
+
+def test_what_a_description_says_is_not_said_again(hospital: Path) -> None:
+    with pytest.raises(TableError, match="is what the description says"):
+        open_source(hospital, delimiter=",")
+
+
+def test_a_described_type_must_fit_the_stored_one(hospital: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"age": [True]}), hospital.parent / "p.parquet")
+    document = changed("resource.path", "p.parquet")
+    document["resources"][0] |= {"encoding": "utf-8", "dialect": {}}
+    document["resources"][0]["schema"]["fields"] = [{"name": "age", "type": "integer"}]
+    document["optimaldp"] = {"reviewed": True}
+    with pytest.raises(TableError, match="described as integer"):
+        open_source(written(hospital.parent, document))
+
+
+def test_people_are_counted_through_a_description(hospital: Path) -> None:
+    counted = count_people(open_source(hospital), Tally((Condition("smokes"),)), People(unit="patient_id"))
+    assert counted.counts == (1, 2)
+
+
+def test_questions_leave_out_what_the_description_says(hospital: Path) -> None:
+    import optimaldp as odp
+
+    limits = {"minimum": 0, "maximum": 5000}
+    document = changed("field.cost.constraints", limits)
+    document["optimaldp"] |= {"step": {"cost": 10}, "public": ["ward"], "person": None, "reduce": {}}
+    file = written(hospital.parent, document)
+    made = odp.release(file, "mean(cost) >= 1000", epsilon=40)
+    assert made.answer == "yes"
+    assert json.loads(made.to_json())["question"].startswith("mean(cost, range=[0, 5000], step=10)")
+    assert odp.release(file, "median(age)", epsilon=400).answer
+    assert set(odp.release(file, "count(*) >= 1", by="ward", epsilon=40).answer) == {"Cardiology", "Chirurgie à jour"}
+    with pytest.raises(odp.errors.QuestionError, match="not among the values that the description lists"):
+        odp.release(file, "winner(ward, ['cardiology', 'Chirurgie à jour'])", epsilon=1)
+
+
+def test_columns_that_nobody_declared_are_said(tmp_path: Path) -> None:
+    import optimaldp as odp
+
+    (tmp_path / "p.csv").write_text('patient_id,cost,day,ward\n1,"2,292.01",2024-01-31,A\n')
+    with pytest.warns(odp.errors.ReadingWarning) as said:
+        odp.release(
+            tmp_path / "p.csv", "share(cost >= 100 and day > date '2020-01-01' and ward = 'A') >= 0.5", epsilon=1
+        )
+    texts = [str(one.message) for one in said]
+    assert "cost was not declared: cells not written like 1234.5 count as missing." in texts
+    assert "day was not declared: cells not written like 2024-01-31 count as missing." in texts
+    assert any("each row counts as one person" in text for text in texts)
+    assert not any(text.startswith("ward") for text in texts)

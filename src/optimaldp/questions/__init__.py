@@ -90,7 +90,7 @@ def flips(
 # name -> where it lives: a kind of question and its arithmetic load when they are asked for.
 _HOMES = {
     "winner_probabilities": "laws.winner",
-    "quantile_probabilities": "laws.quantile",
+    "quantile_probabilities": "laws.quantile_accuracy",
     **dict.fromkeys(("Compare", "compare"), "questions.kinds.compare"),
     **dict.fromkeys(("Histogram", "histogram"), "questions.kinds.histogram"),
     **dict.fromkeys(("Average", "MeanThreshold", "mean"), "questions.kinds.mean"),

@@ -164,7 +164,7 @@ def frontier(level: Level, value: object) -> tuple[Fraction, Fraction]:
 STATEMENT = "greatest among the private mechanisms with the same boundary values (dominance order); balanced boundary"
 
 
-def need_two_answers(problem: Problem) -> None:
+def need_one_level(problem: Problem) -> None:
     """Refuse what the theory does not cover."""
     if len(problem.answers) != 2:
         raise ProblemError(
@@ -190,7 +190,7 @@ def refuse_sure_neighbours(problem: Problem, sure: npt.NDArray[np.bool_], row: C
 
 def design_balanced(problem: Problem) -> Outcome:
     """Choose balanced boundary values edge by edge and fill the regions."""
-    need_two_answers(problem)
+    need_one_level(problem)
     graph, preferences = problem.graph, problem.preferences
     seeds: dict[int, Fraction] = {}
     crossing = np.flatnonzero(crossing_edges(graph, preferences))

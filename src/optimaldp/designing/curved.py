@@ -108,7 +108,7 @@ def _tangent(mu: float, quantile: float) -> Line:
 # believed: tangents at that point bound the maximum, and the linear program with them says so.
 
 
-Floats = npt.NDArray[np.float64]
+FloatArray = npt.NDArray[np.float64]
 
 _GROWTH = 8.0  # of the weight of the objective from one centre to the next
 _GAP = 2e-10  # how far below the maximum the last centre is, in theory
@@ -121,24 +121,24 @@ _SHORTEST_STEP = 1e-12
 class GaussianRows:
     """``head · x + head_constant <= F_mu(tail · x + tail_constant)``, one for each row."""
 
-    mu: Floats
-    tail: Floats
-    tail_constant: Floats
-    head: Floats
-    head_constant: Floats
+    mu: FloatArray
+    tail: FloatArray
+    tail_constant: FloatArray
+    head: FloatArray
+    head_constant: FloatArray
 
 
 @dataclass(frozen=True)
 class SmoothProgram:
     """Maximise ``cost · x`` subject to ``rows · x <= bounds``, ``equal · x`` as at the start, and Gaussian rows."""
 
-    cost: Floats
-    rows: Floats
-    bounds: Floats
-    equal: Floats
+    cost: FloatArray
+    rows: FloatArray
+    bounds: FloatArray
+    equal: FloatArray
     gaussian: GaussianRows
 
-    def maximise(self, start: Floats) -> Floats | None:
+    def maximise(self, start: FloatArray) -> FloatArray | None:
         """A point just inside that is nearly maximal; *start* is strictly inside, otherwise there is no answer."""
         if self._barrier(start)[0] == inf:
             return None
@@ -151,7 +151,7 @@ class SmoothProgram:
                 return point
             weight *= _GROWTH
 
-    def _centre(self, point: Floats, basis: Floats, weight: float) -> Floats:
+    def _centre(self, point: FloatArray, basis: FloatArray, weight: float) -> FloatArray:
         """Newton's method from *point* to the maximum of ``weight cost · x`` and the logarithms of all room."""
         for _ in range(_MOST_STEPS):
             value, gradient, curvature = self._barrier(point)
@@ -172,13 +172,13 @@ class SmoothProgram:
             point = there
         return point
 
-    def _room(self, point: Floats) -> float:
+    def _room(self, point: FloatArray) -> float:
         slacks, steps, _ = self._slacks(point)
         if (slacks.size and slacks.min() <= 0) or not np.all(np.isfinite(steps)) or (steps.size and steps.min() <= 0):
             return inf
         return float(-np.log(slacks).sum() - np.log(steps).sum())
 
-    def _barrier(self, point: Floats) -> tuple[float, Floats, Floats]:
+    def _barrier(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Minus the logarithms of all room, with gradient and curvature; infinite outside."""
         room = self._room(point)
         size = len(point)
@@ -194,7 +194,7 @@ class SmoothProgram:
         curvature = (rows.T / slacks**2) @ rows + (rise.T / steps**2) @ rise + (gaussian.tail.T * bend) @ gaussian.tail
         return room, gradient, curvature
 
-    def _slacks(self, point: Floats) -> tuple[Floats, Floats, Floats]:
+    def _slacks(self, point: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         with requiring("scipy"):
             from scipy.special import ndtr, ndtri
 
@@ -205,7 +205,7 @@ class SmoothProgram:
         return self.bounds - self.rows @ point, steps, quantile
 
 
-def _null_space(equal: Floats) -> Floats:
+def _null_space(equal: FloatArray) -> FloatArray:
     """An orthonormal basis of the directions that keep every equality."""
     _, sizes, directions = np.linalg.svd(equal)
     return np.asarray(directions[int((sizes > 1e-10).sum()) :].T, dtype=np.float64)
@@ -232,8 +232,8 @@ class CurvedProgram:
         return self._q <= _MOST_ANSWERS and len(self.live) <= _MOST_COLUMNS
 
     def maximise(
-        self, objective: Terms, constraints: Iterable[Constraint], arcs: Sequence[GaussianArc], start: Floats
-    ) -> Floats | None:
+        self, objective: Terms, constraints: Iterable[Constraint], arcs: Sequence[GaussianArc], start: FloatArray
+    ) -> FloatArray | None:
         """A point inside, a hair below the maximum; *constraints* are the linear ones beside the row sums."""
         rows, bounds = [], []
         for constraint in constraints:
@@ -287,7 +287,7 @@ class CurvedProgram:
             return {}, Fraction(1)
         return {first + a: Fraction(1) for a in event if first + a in self._place}, Fraction(0)
 
-    def _vector(self, terms: Terms) -> Floats:
+    def _vector(self, terms: Terms) -> FloatArray:
         vector = np.zeros(len(self.live))
         for j, c in terms.items():
             if j in self._place:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optimaldp.certify.graphs.privacy import is_private
+from optimaldp.certify.graphs.privacy import is_private as referee_finds_private
 from optimaldp.designing.binary import conflict_words
 from optimaldp.designing.closeness import violated_event
 from optimaldp.designing.outcome import Outcome, Route, Status
@@ -45,22 +45,22 @@ def design_envelope(problem: Problem) -> tuple[Outcome | None, dict[Event, Bound
     """
     propagator = Propagator(problem.graph)
     bounds = event_bounds(problem, propagator)
-    outcome = _decided(problem, bounds)
+    outcome = _envelope_outcome(problem, bounds)
     if outcome is None and propagator.step.rounded:
         tightened = event_bounds(problem, Propagator(problem.graph, tight=True))
-        if (again := _decided(problem, tightened)) is not None:
+        if (again := _envelope_outcome(problem, tightened)) is not None:
             return again, tightened
     return outcome, bounds
 
 
-def _decided(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
+def _envelope_outcome(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
     for event, of_event in bounds.items():
         if of_event.conflict is not None:
             return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, of_event.conflict, event))
     if (clash := given_clash(problem)) is not None:
         return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
     rows = SharedRows.from_rows(envelope_rows(problem, bounds))
-    if not is_private(Mechanism(problem.graph, problem.preferences, rows)):
+    if not referee_finds_private(Mechanism(problem.graph, problem.preferences, rows)):
         return None
     return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, tree_certificate(problem, bounds))
 

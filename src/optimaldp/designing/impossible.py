@@ -18,6 +18,16 @@ from optimaldp.programs.exact import Terms
 
 UNATTAINED = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"
 _FLOAT_ZERO = 1e-9  # a maximum in floating point that is taken for 0
+_LARGEST_EPSILON = 45  # where e^epsilon is longer than that, what is rounded is no longer small beside a probability
+
+
+def is_linear(problem: Problem) -> bool:
+    """Whether every promise is a linear inequality of moderate size: no Gaussian level, no infinite or huge epsilon."""
+    return all(
+        isinstance(level, ApproximateDP)
+        and not any(bound.epsilon.infinite or bound.epsilon.ceiling > _LARGEST_EPSILON for bound in level.bounds)
+        for level in problem.graph.levels
+    )
 
 
 def forbid_impossible(program: EventProgram) -> str | None:

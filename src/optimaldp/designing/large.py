@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.designing.boundaries import STATEMENT as BALANCED
-from optimaldp.designing.boundaries import most_touching, need_two_answers, refuse_sure_neighbours
+from optimaldp.designing.boundaries import most_touching, need_one_level, refuse_sure_neighbours
 from optimaldp.designing.fair import no_fair_mechanism
-from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.passing import NoRoomError
+from optimaldp.designing.outcome import NoRoomError, Outcome, Route, Status
 from optimaldp.designing.propagation import conflict_along
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, crossing_edges
@@ -48,7 +47,7 @@ Sides = npt.NDArray[np.float64]
 
 def design_large_balanced(problem: Problem) -> Outcome:
     """The balanced mechanism, heterogeneous levels."""
-    need_two_answers(problem)
+    need_one_level(problem)
     graph, preferences = problem.graph, problem.preferences
     label = np.full(len(graph), SURE)
     crossing = crossing_edges(graph, preferences)

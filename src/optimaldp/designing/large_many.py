@@ -27,14 +27,15 @@ from optimaldp.designing.many import (
     parts_of,
     refuse_large,
 )
-from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.passing import NoRoomError
+from optimaldp.designing.outcome import NoRoomError, Outcome, Route, Status
 from optimaldp.designing.propagation import conflict_along
 from optimaldp.designing.witnesses import MOST_STORED, lifted
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.double_dijkstra import FAINTEST, SURE, propagate_double
+from optimaldp.kernels.dijkstra import SURE
+from optimaldp.kernels.double_dijkstra import FAINTEST as FAINTEST_DOUBLE
+from optimaldp.kernels.double_dijkstra import propagate_double
 from optimaldp.mechanisms import BoundTree, Certificate, FloatRows, SharedRows
 from optimaldp.mechanisms.certificate import FREE, ROOT, Event
 from optimaldp.mechanisms.rows import Row
@@ -77,7 +78,7 @@ def design_large_many(problem: Problem) -> Outcome:
         )
         if step is not None:
             return Outcome(
-                Status.INFEASIBLE, Route.ENVELOPE, witness=_conflict(problem, event, predecessor, step), exact=False
+                Status.INFEASIBLE, Route.ENVELOPE, witness=_event_conflict(problem, event, predecessor, step), exact=False
             )
         # Of each bound only what the datasets that want the event need is kept: with fifty answers the whole is gigabytes.
         labels[event] = _Wanted(problem, event, label, label_low)
@@ -126,12 +127,12 @@ def double_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[np.int64], Floa
             )
         last = level.forward[-1], level.backward[-1]
         for ahead, back in zip_longest(level.forward, level.backward):
-            rows.append(_table_row(ahead or last[0], back or last[1]))
+            rows.append(_double_row(ahead or last[0], back or last[1]))
         spans.append(len(rows))
     return np.array(spans, dtype=np.int64), np.array(rows, dtype=np.float64).reshape(-1, 8)
 
 
-def _table_row(ahead: Bound, back: Bound) -> tuple[float, ...]:
+def _double_row(ahead: Bound, back: Bound) -> tuple[float, ...]:
     if ahead.epsilon.infinite or back.epsilon.infinite:
         raise ProblemError("epsilon", "inf", "needs exact arithmetic with three answers or more", "use exact=True")
     growth, decay = _tight_ratio(ahead), 1 / _tight_ratio(back)
@@ -151,7 +152,7 @@ class _Wanted:
         wanting = [k for k, order in enumerate(preferences.orders) if tuple(sorted(order[:size])) == event]
         mine = {k: np.flatnonzero(preferences.of == k) for k in wanting}
         self.at = {k: (high[vertices], low[vertices]) for k, vertices in mine.items()}
-        self.is_faint = any(bool((pair[0] == -FAINTEST).any()) for pair in self.at.values())
+        self.is_faint = any(bool((pair[0] == -FAINTEST_DOUBLE).any()) for pair in self.at.values())
 
 
 def _rows(problem: Problem, labels: dict[Event, _Wanted], shared: SharedRows) -> FloatRows:
@@ -225,7 +226,7 @@ def _plus(a: Pair, b: Pair) -> Pair:
     return high, error - (high - total)
 
 
-def _conflict(
+def _event_conflict(
     problem: Problem, event: Event, predecessor: npt.NDArray[np.int32], step: tuple[int, int]
 ) -> dict[str, object]:
     """The path that forbids a given value, walked again in rationals; if that allows it, floats had no room."""

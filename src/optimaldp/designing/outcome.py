@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from optimaldp.errors import ProblemError
+from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Claimed
 from optimaldp.mechanisms.multipliers import Impossibility
 from optimaldp.mechanisms.rows import Rows
@@ -51,3 +53,15 @@ class Outcome:
     exact: bool = True  # whether rationals decided: of an optimum the referee says it, of a witness the route
     impossibility: Impossibility | None = None  # what proves that there is no optimum, or nothing private
     claim: Claimed | None = None  # what is said of the rows, where no certificate says it
+
+
+class NoRoomError(ProblemError):
+    """The given values leave no room for rounding (as at epsilon 0): floating point cannot keep the promise."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(
+            "fixed",
+            f"{len(problem.fixed)} datasets",
+            "leave no room for rounding, so floating point cannot keep the promise",
+            "use exact=True",
+        )

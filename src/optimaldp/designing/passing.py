@@ -7,26 +7,14 @@ from collections.abc import Sequence
 from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.certify.graphs.verdict import verify
 from optimaldp.designing.impossible import UNATTAINED
-from optimaldp.designing.outcome import Outcome, Proof, Route, Status
+from optimaldp.designing.outcome import NoRoomError, Outcome, Proof, Route, Status
 from optimaldp.designing.result import Claim, Design
 from optimaldp.designing.witnesses import with_proof
-from optimaldp.errors import NotCertifiedError, ProblemError
+from optimaldp.errors import NotCertifiedError
 from optimaldp.graphs.edge_levels import sample_levels
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Claimed, Mechanism, SharedRows
 from optimaldp.privacy import ApproximateDP, Level
-
-
-class NoRoomError(ProblemError):
-    """The given values leave no room for rounding (as at epsilon 0): floating point cannot keep the promise."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(
-            "fixed",
-            f"{len(problem.fixed)} datasets",
-            "leave no room for rounding, so floating point cannot keep the promise",
-            "use exact=True",
-        )
 
 
 def passed(problem: Problem, outcome: Outcome) -> Design:

@@ -21,6 +21,7 @@ from optimaldp.designing.classes import ArcCounts, Classes, class_problem, parti
 from optimaldp.designing.closeness import nearest_private
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.homogeneous import is_plain
+from optimaldp.designing.impossible import is_linear
 from optimaldp.designing.outcome import Outcome, Route, Status
 from optimaldp.designing.rational import round_down
 from optimaldp.errors import ProblemError
@@ -36,19 +37,9 @@ MOST_CLASSES = 1500  # of a program that is solved in seconds
 _MOST_COARSE = 240  # of a program that is solved at once, for graphs that have more stable classes than that
 _EXACT_COLUMNS = 900  # free probabilities that are decided in rationals, if every e^epsilon is one
 _EXACT_IRRATIONAL, _EXACT_SHORT = 150, 400  # the same for irrational levels: as they are, and rounded to short ratios
-_LARGEST_EPSILON = 45  # where e^epsilon is longer than that, what is rounded is no longer small beside a probability
 _MARGIN = Fraction(1, 10**11)  # what floats found is not asked for to the last digit
 _SHORT_BITS = 48  # of an irrational e^epsilon in a program that would be too long with all of them
 _DIGITS = 10**12  # multipliers that floats found are rounded to parts of this
-
-
-def is_linear(problem: Problem) -> bool:
-    """Whether every promise is a linear inequality of moderate size: no Gaussian level, no infinite or huge epsilon."""
-    return all(
-        isinstance(level, ApproximateDP)
-        and not any(bound.epsilon.infinite or bound.epsilon.ceiling > _LARGEST_EPSILON for bound in level.bounds)
-        for level in problem.graph.levels
-    )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from optimaldp.designing.binary import design_binary
 from optimaldp.designing.boundaries import BALANCED, UNDOMINATED, design_balanced, given_boundary
 from optimaldp.designing.fair import design_fair, need_two_answers
 from optimaldp.designing.many import design_many
-from optimaldp.designing.outcome import Outcome
-from optimaldp.designing.passing import NoRoomError, has_infinite, passed
+from optimaldp.designing.outcome import NoRoomError, Outcome
+from optimaldp.designing.passing import has_infinite, passed
 from optimaldp.designing.raised import design_raised
 from optimaldp.designing.result import Design
 from optimaldp.designing.undominated import with_chosen_boundary, with_confirmed_rule

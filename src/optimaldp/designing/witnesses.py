@@ -18,7 +18,7 @@ import numpy as np
 from optimaldp.certify.graphs.duals import examine_impossibility
 from optimaldp.designing.outcome import Outcome, Status
 from optimaldp.designing.propagation import Propagator
-from optimaldp.designing.raised import is_linear
+from optimaldp.designing.impossible import is_linear
 from optimaldp.designing.rational import round_down
 from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem

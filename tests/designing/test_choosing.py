@@ -14,8 +14,8 @@ import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.designing import Status, design, solve
 from optimaldp.designing.baselines import exponential, geometric_threshold, permute_and_flip, randomised_response
-from optimaldp.designing.boundaries import balanced_row, balanced_value, frontier
 from optimaldp.designing.choosing import boost, choose_boundary, lexicographic
+from optimaldp.designing.two_answers import balanced_row, balanced_value, frontier
 from optimaldp.errors import MechanismError, ProblemError
 from optimaldp.graphs import Preferences, clique, line, majority, values, votes
 from optimaldp.mechanisms import Mechanism

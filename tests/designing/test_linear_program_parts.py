@@ -8,7 +8,7 @@ from flint import fmpq
 
 import optimaldp as odp
 from optimaldp.designing import Proof, Status, solve
-from optimaldp.designing import large_many as mending
+from optimaldp.designing import large as mending
 from optimaldp.designing import many as components
 from optimaldp.designing.many import _decided
 from optimaldp.errors import ProblemError

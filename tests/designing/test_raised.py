@@ -15,8 +15,9 @@ from oracle import Oracle
 import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.certify.graphs import privacy
-from optimaldp.designing import Design, Status, classes, raised
-from optimaldp.designing.classes import Classes, class_problem, partitions
+from optimaldp.designing import Design, Status, raised
+from optimaldp.designing import raised as classes
+from optimaldp.designing.raised import Classes, class_problem, partitions
 from optimaldp.errors import InputError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem

@@ -35,7 +35,7 @@ def verify_command(
     """
     from optimaldp.asking.verifying import verify_document as verify_release
     from optimaldp.certify.graphs.files import IMPOSSIBLE, verify_document, verify_status
-    from optimaldp.designing.reading import confirmed
+    from optimaldp.designing.solving import confirmed
 
     document = read_json(mechanism)
     if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from optimaldp.designing.boundaries import balanced_row
+from optimaldp.designing.two_answers import balanced_row
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.kernels.graph_loops import breadth_first

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from optimaldp.certify.graphs.privacy import is_private
-from optimaldp.designing.boundaries import BALANCED, given_boundary
-from optimaldp.designing.closeness import repaired
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.many import free_prefixes
-from optimaldp.designing.outcome import Route, Status
-from optimaldp.designing.result import Design
+from optimaldp.designing.raised import with_chosen_boundary
+from optimaldp.designing.result import Design, Route, Status
 from optimaldp.designing.solving import solve
-from optimaldp.designing.undominated import with_chosen_boundary
+from optimaldp.designing.steps import repaired
+from optimaldp.designing.two_answers import BALANCED, given_boundary
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
 from optimaldp.graphs.problem import FAIR, RAISED, Problem

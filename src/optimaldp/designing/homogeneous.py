@@ -12,10 +12,9 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.designing.boundaries import balanced_row
-from optimaldp.designing.closeness import violated_event
-from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.rational import Stepper
+from optimaldp.designing.result import Outcome, Route, Status
+from optimaldp.designing.steps import Stepper, violated_event
+from optimaldp.designing.two_answers import balanced_row
 from optimaldp.graphs import DatasetGraph, Preferences, crossing_edges
 from optimaldp.graphs.distinct import first_of_each
 from optimaldp.graphs.problem import Problem

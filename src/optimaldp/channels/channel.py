@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from optimaldp.channels import composition
 from optimaldp.channels.measures import capacity, entropies, refining, vulnerability
 from optimaldp.channels.numbers import (
     ExactRow,
@@ -110,21 +109,21 @@ class Channel(Result):
 
     def then(self, following: Channel) -> Channel:
         """In series: the output of this channel is the input of the next."""
-        return composition.series(self, following)
+        return series(self, following)
 
     def beside(self, other: Channel) -> Channel:
         """In parallel: both channels see the same input, the attacker sees both outputs."""
-        return composition.parallel(self, other)
+        return parallel(self, other)
 
     def repeated(self, times: int, *, ordered: bool = True) -> Channel:
         """The same channel used several times;
         ``ordered=False`` keeps only how often each output came (no less leakage).
         """
-        return composition.repeated(self, times, ordered=ordered)
+        return repeated(self, times, ordered=ordered)
 
     def reduced(self) -> Channel:
         """Without outputs that never occur, and with outputs merged that lead to the same posterior."""
-        return composition.reduced(self)
+        return reduced(self)
 
     def prior_vulnerability(self, prior: object = None) -> Number:
         """The chance that one guess is right before anything is seen."""

@@ -24,10 +24,11 @@ from optimaldp.programs.exact import Terms
 
 # What must never be answered: where linear constraints alone say too little.
 #
-# An edge of infinite epsilon promises only this: what one end never answers, the other answers with probability delta at most;
-# a Gaussian level promises the same with delta 0, where its tangents, which are finitely many, allow a hair. Which answers are
-# impossible at a dataset follows from the program itself: those whose maximum is 0. All others can be possible together (a mean of
-# mechanisms is one), so no other support matters, but then a maximum may be approached without being attained.
+# An edge of infinite epsilon promises only this: what one end never answers, the other answers with probability delta at
+# most. A Gaussian level promises the same with delta 0, where its tangents, which are finitely many, allow a hair. Which
+# answers are impossible at a dataset follows from the program itself: those whose maximum is 0. All others can be possible
+# together (a mean of mechanisms is one), so no other support matters, but then a maximum may be approached without being
+# attained.
 
 
 UNATTAINED = "where epsilon is infinite every probability below 1 is allowed, but 1 itself is not, so nothing is best"

@@ -12,7 +12,7 @@ import numpy as np
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.preferences import Preferences
-from optimaldp.graphs.regions import boundary as boundary_of
+from optimaldp.graphs.regions import boundary
 from optimaldp.privacy.numbers import fraction_text, read_probability
 
 Row = tuple[Fraction, ...]
@@ -54,7 +54,7 @@ class Problem:
         """The distributions that are given: those that are fixed, or one row for each preference on the boundary."""
         if not isinstance(self.boundary, Mapping):
             return self.fixed
-        on_it = np.flatnonzero(boundary_of(self.graph, self.preferences)).tolist()
+        on_it = np.flatnonzero(boundary(self.graph, self.preferences)).tolist()
         rows, of = self.boundary, self.preferences.of
         return {v: rows[int(of[v])] for v in on_it if int(of[v]) in rows}
 

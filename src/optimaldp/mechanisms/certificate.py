@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.privacy.levels import Bound
+from optimaldp.privacy import Bound
 
 ROOT = -1  # the predecessor of a dataset whose own value is given
 FREE = -2  # no given value reaches this dataset: the bound is 1

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from small_float_rows import TABLE, line, mechanism_of, random_table, rows_of
 
-from optimaldp.certify.graphs import float_rows
-from optimaldp.certify.graphs.float_rows import float_row_fault, float_table
-from optimaldp.certify.graphs.floats import Promises
+from optimaldp.certify.graphs import floats as float_rows
+from optimaldp.certify.graphs.floats import Promises, float_row_fault, float_table
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.certify.graphs.rounding import UNIT
 from optimaldp.privacy import directed, level

@@ -21,11 +21,11 @@ from optimaldp.channels import (
     posterior_gain,
     ring_profile,
 )
-from optimaldp.channels.measures.vulnerability import identity_gain
 from optimaldp.channels.optimal import program as lp
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.program import DecayKernel, build_program, cell_orbits
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof
+from optimaldp.channels.vulnerability import identity_gain
 from optimaldp.errors import ChannelError, LevelError
 from optimaldp.privacy.epsilon import Epsilon
 

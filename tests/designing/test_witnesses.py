@@ -13,7 +13,7 @@ from test_raised import random_problem
 
 import optimaldp as odp
 from optimaldp import graphs
-from optimaldp.certify.graphs.files import verify_status
+from optimaldp.certify.graphs.verdict import verify_status
 from optimaldp.designing import Proof, Status, solve
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem

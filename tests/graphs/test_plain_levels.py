@@ -11,7 +11,7 @@ import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.errors import GraphError
 from optimaldp.graphs import DatasetGraph
-from optimaldp.graphs.edge_levels import PlainLevels, exp_enclosure
+from optimaldp.graphs.dataset_graph import PlainLevels, exp_enclosure
 from optimaldp.mechanisms import Mechanism
 from optimaldp.privacy.balls import ball, lower, precision, upper
 

@@ -54,7 +54,7 @@ def explain(
     values: int = typer.Option(2, min=2, help="How many values one person's record can have."),
 ) -> None:
     """Say in words what an epsilon means for one person."""
-    from optimaldp.channels.measures.report import explain_epsilon
+    from optimaldp.channels.report import explain_epsilon
 
     typer.echo(explain_epsilon(epsilon, values=values))
 
@@ -103,7 +103,7 @@ def estimate(
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
     """Bound from below, by samples alone, what observations tell about secrets."""
-    from optimaldp.channels.measures.audits import estimate_leakage  # numpy
+    from optimaldp.channels.report import estimate_leakage  # numpy
 
     estimated = estimate_leakage(*samples_from(samples, "secrets", "observations"), confidence=confidence)
     typer.echo(estimated.words if sys.stdout.isatty() and not as_json else estimated.to_json(indent=2))

@@ -11,7 +11,7 @@ from optimaldp.errors import ChannelError, GraphError
 
 if TYPE_CHECKING:
     from optimaldp.channels import AnswerGraph, Channel
-    from optimaldp.channels.measures.entropies import Prior
+    from optimaldp.channels.vulnerability import Prior
 
 FAMILIES = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2, histograms:4x3"
 

@@ -16,8 +16,15 @@ from optimaldp.designing.result import Outcome, Status
 from optimaldp.designing.steps import Propagator, round_down
 from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms.certificate import Event, EventConstraint, Multiplier
-from optimaldp.mechanisms.multipliers import INFEASIBLE, NO_OPTIMUM, Impossibility, impossibility_document
+from optimaldp.mechanisms.certificate import (
+    INFEASIBLE,
+    NO_OPTIMUM,
+    Event,
+    EventConstraint,
+    Impossibility,
+    Multiplier,
+    impossibility_document,
+)
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
 from optimaldp.programs.exact import Terms

@@ -39,7 +39,7 @@ from optimaldp.designing.two_answers import (
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, crossing_edges
-from optimaldp.graphs.edge_levels import PlainLevels
+from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.dijkstra import (
     FAINTEST,

@@ -35,8 +35,7 @@ from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows
-from optimaldp.mechanisms.certificate import Event
-from optimaldp.mechanisms.multipliers import INFEASIBLE, NO_OPTIMUM, Impossibility
+from optimaldp.mechanisms.certificate import INFEASIBLE, NO_OPTIMUM, Event, Impossibility
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy.numbers import shown_text
 from optimaldp.programs.exact import Solution

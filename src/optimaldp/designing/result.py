@@ -6,17 +6,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from optimaldp.certify.graphs.files import PRINTING_ERROR
-from optimaldp.certify.graphs.verdict import Verdict, verify
+from optimaldp.certify.graphs.verdict import PRINTING_ERROR, Verdict, verify
 from optimaldp.documents.json_text import read_json_text, without_collection
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import distances
 from optimaldp.graphs.problem import Problem, preference_text
 from optimaldp.mechanisms import Certificate, Claimed, Mechanism
+from optimaldp.mechanisms.certificate import Impossibility
 from optimaldp.mechanisms.decimals import printable
 from optimaldp.mechanisms.documents import design_document, design_text
-from optimaldp.mechanisms.latex import certificate_latex
-from optimaldp.mechanisms.multipliers import Impossibility
+from optimaldp.mechanisms.mechanism import certificate_latex
 from optimaldp.mechanisms.rows import Rows
 from optimaldp.results import Result
 

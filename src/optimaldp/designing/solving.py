@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from optimaldp.certify.graphs.files import PRINTING_ERROR, verify_claims
 from optimaldp.certify.graphs.privacy import is_private
-from optimaldp.certify.graphs.verdict import Verdict, verify
+from optimaldp.certify.graphs.verdict import PRINTING_ERROR, Verdict, verify, verify_claims
 from optimaldp.designing import homogeneous
 from optimaldp.designing.impossibility import UNATTAINED, with_proof
 from optimaldp.designing.many import design_many
@@ -29,7 +28,7 @@ from optimaldp.designing.two_answers import (
 from optimaldp.errors import CertificateError, NotCertifiedError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs import boundary as boundary_of
-from optimaldp.graphs.edge_levels import sample_levels
+from optimaldp.graphs.dataset_graph import sample_levels
 from optimaldp.graphs.problem import FAIR, RAISED, Problem, default_rule, read_boundary, read_fixed
 from optimaldp.graphs.readers import read_graph
 from optimaldp.mechanisms import Certificate, Claimed, Mechanism, SharedRows

@@ -23,7 +23,7 @@ from optimaldp.designing.steps import (
 )
 from optimaldp.errors import LevelError, ProblemError
 from optimaldp.graphs import crossing_edges
-from optimaldp.graphs.edge_levels import PlainLevels
+from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.problem import FAIR, RAISED, Problem
 from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, SharedRows
 from optimaldp.mechanisms.certificate import ROOT

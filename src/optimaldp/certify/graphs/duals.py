@@ -31,8 +31,7 @@ from optimaldp.errors import CertificateError
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism, SharedRows
-from optimaldp.mechanisms.certificate import DualProof, EventConstraint, Multiplier, Weighing
-from optimaldp.mechanisms.multipliers import INFEASIBLE, Impossibility
+from optimaldp.mechanisms.certificate import INFEASIBLE, DualProof, EventConstraint, Impossibility, Multiplier, Weighing
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 from optimaldp.privacy.balls import Rational, fraction, rational

@@ -11,9 +11,14 @@ from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique
 from optimaldp.channels.optimal.columns import NEAR, ColumnProblem, solve_columns
-from optimaldp.channels.optimal.floats import (
+from optimaldp.channels.optimal.proofs import (
     UNIT,
+    ChannelProof,
+    CutTheoremProof,
     IntArray,
+    RoundedPotentialProof,
+    TheoremProof,
+    UniformPotentialProof,
     cover_prior,
     covering_bound,
     filled_rows,
@@ -22,13 +27,6 @@ from optimaldp.channels.optimal.floats import (
     powers_not_larger,
     powers_not_steeper,
     without_noise,
-)
-from optimaldp.channels.optimal.proofs import (
-    ChannelProof,
-    CutTheoremProof,
-    RoundedPotentialProof,
-    TheoremProof,
-    UniformPotentialProof,
 )
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring

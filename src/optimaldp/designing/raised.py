@@ -77,12 +77,16 @@ class Classes:
         return np.unique(self.of, return_index=True)[1]
 
 
-def partitions(problem: Problem, most_stable: int, most: int) -> Iterator[Classes]:
+def partitions(
+    problem: Problem, most_stable: int, most: int, labels: npt.NDArray[np.int64] | None = None
+) -> Iterator[Classes]:
     """The stable classes if they are at most *most_stable*; otherwise partitions of at most *most* classes, finer ones first.
 
-    None, if there are more preferences and given rows than that.
+    Datasets with different *labels* are never in one class. None, if there are more preferences and given rows than that.
     """
     start = _start(problem)
+    if labels is not None:
+        start = start * (int(labels.max(initial=0)) + 1) + labels
     stable = _refined(problem.graph, start, most_stable)
     if stable is not None:
         yield stable
@@ -93,11 +97,11 @@ def partitions(problem: Problem, most_stable: int, most: int) -> Iterator[Classe
     layers = distances(problem.graph, problem.preferences).astype(np.int64)
     crossing = _crossing_levels(problem)
     deepest = int(layers.max(initial=0)) + 2
-    for labels in (crossing, np.zeros_like(start)):
+    for kinds in (crossing, np.zeros_like(start)):
         for cap in _depths(deepest):
             # Beyond the cap, and where no boundary is reached, everybody of a preference is alike.
             layer = np.where((layers < 0) | (layers > cap), cap, layers)
-            joined = (start * (int(labels.max()) + 1) + labels) * (cap + 1) + layer
+            joined = (start * (int(kinds.max()) + 1) + kinds) * (cap + 1) + layer
             if len(np.unique(joined)) <= most:
                 yield Classes.number(joined, stable=False)
                 break
@@ -427,31 +431,53 @@ _DIGITS = 10**12  # multipliers that floats found are rounded to parts of this
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What the datasets count for: the mass of each (a prior), and what each of its prefix sums is worth."""
+
+    masses: tuple[Fraction, ...]
+    worth: tuple[Fraction, ...]  # of the most wanted answer, of the two most wanted ones, ...
+
+    def labels(self) -> npt.NDArray[np.int64]:
+        """A number for each different mass, by dataset: datasets of one class count alike."""
+        number = {mass: k for k, mass in enumerate(dict.fromkeys(self.masses))}
+        return np.array([number[mass] for mass in self.masses], dtype=np.int64)
+
+    def on(self, classes: Classes) -> Weights:
+        """The worth of each prefix sum of each class: its datasets count together."""
+        total = [Fraction(0)] * len(classes)
+        for number, mass in zip(classes.of.tolist(), self.masses):
+            total[number] += mass
+        return {(c, k): mass * worth for c, mass in enumerate(total) for k, worth in enumerate(self.worth, start=1)}
+
+
+@dataclass(frozen=True)
 class _Raised:
-    """The rows of the classes, and the multipliers of the last program: of favourites, of all of them, of promises."""
+    """The rows of the classes, and the proof: weights of their prefix sums, multipliers of promises."""
 
     rows: list[Row]
-    favourites: dict[int, Fraction]
-    all_favourites: Fraction
+    weights: Weights
     promises: tuple[Multiplier, ...]
     exact: bool
 
 
-def design_raised(problem: Problem) -> Outcome | None:
+def design_raised(problem: Problem, wish: Wish | None = None) -> Outcome | None:
     """A private mechanism that nothing dominates; on graphs with too many classes, nothing that treats coarser classes alike.
 
+    With a *wish* its value becomes as large as possible before anything else, and the least favourite is not looked at.
     ``None`` where one row for each preference and closed forms do better than coarse classes (one level on a large graph), and
     where a promise is no linear inequality.
     """
     if not is_linear(problem):
         return None
-    for classes in partitions(problem, MOST_CLASSES, _MOST_COARSE):
+    for classes in partitions(problem, MOST_CLASSES, _MOST_COARSE, None if wish is None else wish.labels()):
         if not classes.stable and is_plain(problem.graph):
             return None
         small = class_problem(problem, classes)
-        found = _raise(small, classes)
+        found = _raise(small, classes, wish)
         if found is not None:
             return _outcome(problem, classes, found)
+    if wish is not None:
+        return None
     if problem.fixed:
         raise ProblemError(
             "fixed",
@@ -479,35 +505,18 @@ def _outcome(problem: Problem, classes: Classes, found: _Raised) -> Outcome:
     return Outcome(status, Route.LINEAR_PROGRAM, pulled_back, certificate, exact=found.exact)
 
 
-def _raise(small: Problem, classes: Classes) -> _Raised | None:
-    """The three programs on the classes; ``None`` if no private mechanism treats the classes alike."""
-    q = len(small.answers)
+def _raise(small: Problem, classes: Classes, wish: Wish | None = None) -> _Raised | None:
+    """One program for each stage, on the classes; ``None`` if no private mechanism treats the classes alike."""
     used, nominal, exact_columns = small, dict[Bound, Bound](), _EXACT_COLUMNS
     if not all(level.is_rational for level in small.graph.levels):
         exact_columns = _EXACT_SHORT
-        if len(classes) * q > _EXACT_IRRATIONAL:
+        if len(classes) * len(small.answers) > _EXACT_IRRATIONAL:
             used, nominal = _with_short_levels(small)
     program = EventProgram(used, exact_columns=exact_columns)
-    share = [Fraction(int(size), int(classes.sizes.sum())) for size in classes.sizes]
-    free = [number for number in range(len(classes)) if number not in small.fixed]
-    order = small.preferences.order
-    favourites: list[Terms] = [program.prefix(number, order(number)[:1])[0] for number in free]
-    prefixes = [program.prefix(number, order(number)[:k])[0] for number in free for k in range(1, q)]
-    least, tops = program.add_least((number, order(number)[:1]) for number in free)
-    best: Solution | None = None
-    reached: Terms | None = None
-    asked: list[int] = []
-    for objective in (
-        least,
-        _weighted(favourites, [share[number] for number in free]),
-        _weighted(prefixes, [share[number] for number in free for _ in range(1, q)]),
-    ):
-        if reached is not None and best is not None:
-            asked.append(program.require_terms(reached, best.value if best.exact else best.value - _MARGIN))
-        best, reached = program.maximise(objective), objective
-        if best is None:
-            return None
-    assert best is not None
+    stages = _Stages(program, small, classes, wish)
+    best = stages.solve()
+    if best is None:
+        return None
     rows = program.rows(best.point)
     if not best.exact:
         mended = nearest_private(small, _equal_where_promised(small, rows), program.interior)
@@ -515,13 +524,60 @@ def _raise(small: Problem, classes: Classes) -> _Raised | None:
             return None
         rows = mended
     size = int(classes.sizes.sum())
-    multipliers = {index: size * weight for index, weight in best.multipliers.items()}
-    own = {number: multipliers.get(index, Fraction(0)) for number, index in zip(free, tops)}
     promises = tuple(
         (replace(promise, bound=nominal.get(promise.bound, promise.bound) if promise.bound else None), size * weight)
         for promise, weight in program.promise_multipliers(best)
     )
-    return _Raised(rows, own, best.multipliers.get(asked[1], Fraction(0)), promises, best.exact)
+    return _Raised(rows, stages.weights(best), promises, best.exact)
+
+
+class _Stages:
+    """What is raised one after the other: the least favourite and all favourites, or a wish; then the sum of all prefix sums."""
+
+    def __init__(self, program: EventProgram, small: Problem, classes: Classes, wish: Wish | None) -> None:
+        self._program, self._order, self._size = program, small.preferences.order, int(classes.sizes.sum())
+        share = [Fraction(int(size), self._size) for size in classes.sizes]
+        self._free = [number for number in range(len(classes)) if number not in small.fixed]
+        prefixes = {(number, k): share[number] for number in self._free for k in range(1, len(small.answers))}
+        favourites = {(number, 1): share[number] for number in self._free}
+        self._wished = [favourites if wish is None else self._of_free(wish.on(classes)), prefixes]
+        self._with_least = wish is None
+        self._tops, self._asked = range(0), list[int]()
+
+    def _of_free(self, weights: Weights) -> Weights:
+        return {(number, k): weight for (number, k), weight in weights.items() if number in set(self._free)}
+
+    def solve(self) -> Solution | None:
+        """The last program's solution; each program keeps what those before it reached."""
+        best, objectives = None, [self._terms(weights) for weights in self._wished]
+        if self._with_least:
+            least, self._tops = self._program.add_least((v, self._order(v)[:1]) for v in self._free)
+            objectives.insert(0, least)
+        for place, objective in enumerate(objectives):
+            best = self._program.maximise(objective)
+            if best is None or place == len(objectives) - 1:
+                break
+            reached = best.value if best.exact else best.value - _MARGIN
+            self._asked.append(self._program.require_terms(objective, reached))
+        return best
+
+    def _terms(self, weights: Weights) -> Terms:
+        total: Terms = {}
+        for (number, k), weight in weights.items():
+            for column, c in self._program.prefix(number, self._order(number)[:k])[0].items():
+                total[column] = total.get(column, Fraction(0)) + weight * c
+        return total
+
+    def weights(self, best: Solution) -> Weights:
+        """What each prefix sum of a class weighs in the last program: by itself, and by what was to be kept."""
+        kept = [best.multipliers.get(self._asked[-1], Fraction(0)), Fraction(1)]
+        total: Weights = {}
+        for times, weights in zip(kept, self._wished):
+            for prefix, weight in weights.items():
+                total[prefix] = total.get(prefix, Fraction(0)) + self._size * times * weight
+        for number, index in zip(self._free, self._tops):
+            total[number, 1] += self._size * best.multipliers.get(index, Fraction(0))
+        return total
 
 
 def _with_short_levels(small: Problem) -> tuple[Problem, dict[Bound, Bound]]:
@@ -565,23 +621,12 @@ def _is_equality(level: Level) -> bool:
     return isinstance(level, ApproximateDP) and any(b.epsilon.is_zero and b.delta == 0 for b in level.bounds)
 
 
-def _weighted(prefixes: list[Terms], shares: list[Fraction]) -> Terms:
-    total: Terms = {}
-    for terms, share in zip(prefixes, shares):
-        for column, c in terms.items():
-            total[column] = total.get(column, Fraction(0)) + share * c
-    return total
-
-
 def _weighing(problem: Problem, classes: Classes, found: _Raised) -> Weighing:
     """The proof: for each dataset, where the classes are stable, and otherwise for each class."""
     weights: Weights = {}
-    for number, own in found.favourites.items():
-        size = Fraction(int(classes.sizes[number]))
-        per = size if classes.stable else Fraction(1)
-        for k in range(1, len(problem.answers)):
-            weight = size + (size * found.all_favourites + own if k == 1 else 0)
-            weights[number, k] = max(Fraction(1), _rounded(weight / per, found.exact))
+    for (number, k), weight in found.weights.items():
+        per = int(classes.sizes[number]) if classes.stable else 1
+        weights[number, k] = max(Fraction(1), _rounded(weight / per, found.exact))
     counts = ArcCounts(problem.graph, classes) if classes.stable else None
     promises = []
     for promise, multiplier in found.promises:

@@ -12,7 +12,7 @@ import numpy as np
 from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.certify.graphs.verdict import PRINTING_ERROR, Verdict, verify, verify_claims
 from optimaldp.designing import homogeneous
-from optimaldp.designing.impossibility import UNATTAINED, with_proof
+from optimaldp.designing.impossibility import UNATTAINED, UNPROVEN, with_proof
 from optimaldp.designing.many import design_many
 from optimaldp.designing.raised import design_raised, with_chosen_boundary, with_confirmed_rule
 from optimaldp.designing.result import Claim, Design, NoRoomError, Outcome, Proof, Route, Status
@@ -232,7 +232,14 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
 
 def _unattained(problem: Problem, outcome: Outcome) -> Design:
     """With an infinite epsilon a bound may be a supremum that nothing attains."""
-    return Design(problem, Status.NO_OPTIMUM, outcome.route, None, None, {**outcome.witness, "reason": UNATTAINED})
+    return Design(
+        problem,
+        Status.NO_OPTIMUM,
+        outcome.route,
+        None,
+        None,
+        {**outcome.witness, "reason": UNATTAINED, "certificate": UNPROVEN},
+    )
 
 
 def has_infinite(levels: Sequence[Level]) -> bool:

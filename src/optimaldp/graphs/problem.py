@@ -285,7 +285,8 @@ class Problem:
     def given_words(self) -> str:
         """What an optimum of this problem is relative to, in words."""
         if self.boundary is None:
-            return f"with {len(self.fixed)} given datasets" if len(self.fixed) != 1 else "with 1 given dataset"
+            many = f"{len(self.fixed)} given datasets" if len(self.fixed) != 1 else "1 given dataset"
+            return f"with {many}" if self.fixed else ""
         return "" if self.chosen_by in (FAIR, RAISED) else f"for the {self.chosen_by or 'given'} boundary"
 
     @property

@@ -15,6 +15,7 @@ from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.result import Outcome, Status
 from optimaldp.designing.steps import Propagator, round_down
 from optimaldp.graphs import crossing_edges
+from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import (
     INFEASIBLE,
@@ -45,10 +46,13 @@ _LARGEST_EPSILON = 45  # where e^epsilon is longer than that, what is rounded is
 
 def is_linear(problem: Problem) -> bool:
     """Whether every promise is a linear inequality of moderate size: no Gaussian level, no infinite or huge epsilon."""
+    levels = problem.graph.levels
+    if isinstance(levels, PlainLevels):
+        return bool((levels.epsilon <= _LARGEST_EPSILON).all())
     return all(
         isinstance(level, ApproximateDP)
         and not any(bound.epsilon.infinite or bound.epsilon.ceiling > _LARGEST_EPSILON for bound in level.bounds)
-        for level in problem.graph.levels
+        for level in levels
     )
 
 

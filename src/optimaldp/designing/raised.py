@@ -11,7 +11,7 @@ themselves, so their multipliers are weights; every prefix sum has a weight of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
@@ -27,6 +27,7 @@ from optimaldp.designing.steps import nearest_private, repaired, round_down
 from optimaldp.designing.two_answers import UNDOMINATED
 from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, components, crossing_edges, distances
+from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.names import NumberNames
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Certificate, Claimed, SharedRows
@@ -195,7 +196,7 @@ def _class_edges(graph: DatasetGraph, classes: Classes) -> Iterator[tuple[int, i
 
 def _strictest_promises(graph: DatasetGraph, classes: Classes) -> dict[tuple[int, int], tuple[Bound, ...]]:
     """For each ordered pair of classes the promises of the arcs between them that no other one implies."""
-    bounds, kind_of = _promises(graph)
+    bounds, kind_of, epsilon, delta = _promises(graph)
     arcs = graph.arcs
     tails, heads = classes.of[arcs.tails()].astype(np.int64), classes.of[arcs.heads]
     code = tails * len(classes) + heads
@@ -204,23 +205,35 @@ def _strictest_promises(graph: DatasetGraph, classes: Classes) -> dict[tuple[int
     place = np.repeat(kind_of[:-1][arcs.levels] - np.cumsum(many) + many, many) + np.arange(int(many.sum()))
     code = np.repeat(np.where(tails == heads, -1, code), many)
     pairs = np.unique(np.stack([code[code >= 0], place[code >= 0]]), axis=1)
-    epsilon, delta = np.array([float(b.epsilon) for b in bounds]), np.array([float(b.delta) for b in bounds])
     strictest: dict[tuple[int, int], tuple[Bound, ...]] = {}
     for one, places in _groups(pairs[0], pairs[1], epsilon, delta):
-        kept = _without_implied([bounds[place] for place in places])
-        strictest[divmod(one, len(classes))] = kept
+        strictest[divmod(one, len(classes))] = _without_implied([bounds(place) for place in places])
     return strictest
 
 
-def _promises(graph: DatasetGraph) -> tuple[list[Bound], npt.NDArray[np.int64]]:
-    """The promises of every level of an arc, one after the other, and where those of each level begin."""
-    bounds: list[Bound] = []
-    starts = [0]
-    for level in graph.arc_levels:
-        assert isinstance(level, ApproximateDP)
-        bounds += level.forward
-        starts.append(len(bounds))
-    return bounds, np.array(starts, dtype=np.int64)
+Promises = tuple[
+    Callable[[int], Bound], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]
+]  # by number, where those of each level begin, epsilon and delta as floats
+
+
+def _promises(graph: DatasetGraph) -> Promises:
+    """The promises of every level of an arc, one after the other; of plain levels none is made before it is asked for."""
+    levels = graph.arc_levels
+    if isinstance(levels, PlainLevels):
+        return lambda number: _forward(levels[number])[0], np.arange(len(levels) + 1), levels.epsilon, levels.delta
+    bounds = [bound for level in levels for bound in _forward(level)]
+    starts = np.cumsum([0, *(len(_forward(level)) for level in levels)])
+    return (
+        bounds.__getitem__,
+        starts,
+        np.array([float(bound.epsilon) for bound in bounds]),
+        np.array([float(bound.delta) for bound in bounds]),
+    )
+
+
+def _forward(level: Level) -> tuple[Bound, ...]:
+    assert isinstance(level, ApproximateDP)
+    return level.forward
 
 
 def _groups(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, cast, overload
@@ -14,7 +16,7 @@ import numpy.typing as npt
 from optimaldp.errors import GraphError
 from optimaldp.graphs.names import check_unique, numbers_of
 from optimaldp.kernels.loops import both_directions
-from optimaldp.privacy import Level
+from optimaldp.privacy import ApproximateDP, Level
 from optimaldp.privacy import level as make_level
 
 # Which codes occur in a long array, and where first: by a table when the codes are few, by sorting otherwise.
@@ -147,13 +149,37 @@ def levels_per_part(count: int, level: object, levels: Sequence[Any] | None, *, 
     return None if level is None else [read_edge_level(level)] * count
 
 
-def number_levels(levels: Sequence[Level]) -> tuple[tuple[Level, ...], npt.NDArray[np.int32]]:
-    """The distinct levels, and the number among them of each level given."""
-    known: dict[Level, int] = {}
+def number_levels(levels: Sequence[Level]) -> tuple[Sequence[Level], npt.NDArray[np.int32]]:
+    """The distinct levels, and the number among them of each level given; thousands of plain ones become arrays."""
     # Most edges share one object: its hash, made of rationals, is taken once.
     different = {id(level): level for level in levels}
+    if len(different) > _MOST_OBJECTS and (floats := _as_floats(list(different.values()))) is not None:
+        plain, number_of = levels_from_arrays(*floats, len(different))
+        place = dict(zip(different, number_of.tolist()))
+        return plain, np.array([place[id(level)] for level in levels], dtype=np.int32)
+    known: dict[Level, int] = {}
     number = {key: known.setdefault(level, len(known)) for key, level in different.items()}
     return tuple(known), np.array([number[id(level)] for level in levels], dtype=np.int32)
+
+
+def _as_floats(levels: Sequence[Level]) -> tuple[Floats, Floats] | None:
+    """The epsilon and delta of each level, if every one is the shortest decimal of a float; else ``None``."""
+    pairs: list[tuple[float, float]] = []
+    for level in levels:
+        if not isinstance(level, ApproximateDP) or not level.is_single or level.epsilon.infinite:
+            return None
+        plain, ratio = level.epsilon.finite_parts
+        pair = float(plain), float(level.delta)
+        if ratio != 1 or not all(map(_is_shortest, pair, (plain, level.delta))):
+            return None
+        pairs.append(pair)
+    epsilon, delta = np.array(pairs, dtype=np.float64).T
+    return epsilon, delta
+
+
+def _is_shortest(value: float, number: Fraction) -> bool:
+    """Whether a float, read by its shortest decimal, is this number."""
+    return Decimal(repr(value)).as_integer_ratio() == number.as_integer_ratio()
 
 
 def levels_from_arrays(epsilon: Any, delta: Any, count: int) -> tuple[Sequence[Level], npt.NDArray[np.int32]]:

@@ -26,7 +26,7 @@ from optimaldp.certify.graphs.rounding import (
     violation,
 )
 from optimaldp.errors import GraphError, MechanismError
-from optimaldp.graphs.dataset_graph import sample_levels
+from optimaldp.graphs.dataset_graph import PlainLevels, sample_levels
 from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows, TwoSides
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 from optimaldp.privacy.balls import Ball, ball, precision, rational, upper
@@ -185,9 +185,8 @@ def _strictest(
     if len(kinds) < _MANY_PAIRS:
         return tails, heads, kinds, edges
     rows = int(max(tails.max(), heads.max())) + 1
-    plain = [one if isinstance(one, ApproximateDP) and one.is_single else None for one in levels]
-    epsilon = np.array([math.nan if one is None else float(one.epsilon) for one in plain])[kinds]
-    below, above = (side[kinds] for side in _delta_sides([None if one is None else one.delta for one in plain]))
+    epsilons, *deltas = _plain_numbers(levels)
+    epsilon, (below, above) = epsilons[kinds], (side[kinds] for side in deltas)
     order = np.lexsort((epsilon, tails * rows + heads))
     pair = (tails * rows + heads)[order]
     starts = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]])
@@ -199,6 +198,15 @@ def _strictest(
         smaller = np.searchsorted(epsilon[mine], epsilon[mine] - _FLOAT_ERROR)
         kept[mine] = below[mine] < least[smaller]
     return tails[kept], heads[kept], kinds[kept], edges[kept]
+
+
+def _plain_numbers(levels: Sequence[Level]) -> tuple[npt.NDArray[np.float64], ...]:
+    """The epsilon of each plain level (of others nothing is known), and numbers on both sides that order like the deltas."""
+    if isinstance(levels, PlainLevels):  # whose deltas are the decimals of floats, and order like those
+        return levels.epsilon, levels.delta, levels.delta
+    plain = [one if isinstance(one, ApproximateDP) and one.is_single else None for one in levels]
+    epsilon = np.array([math.nan if one is None else float(one.epsilon) for one in plain])
+    return epsilon, *_delta_sides([None if one is None else one.delta for one in plain])
 
 
 def _delta_sides(deltas: list[Fraction | None]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -251,7 +259,7 @@ class LongRows:
         """Whether numbers are long, or *pairs* of rows have very many numbers; and all levels are made of finite bounds."""
         plain = all(
             isinstance(level, ApproximateDP) and not any(bound.epsilon.infinite for bound in level.bounds)
-            for level in levels
+            for level in sample_levels(levels)
         )
         many = bool(rows) and pairs * len(rows[0]) > _MANY_PROBABILITIES
         return plain and (many or any(max(p.denominator for p in row).bit_length() > _LONG_BITS for row in rows))

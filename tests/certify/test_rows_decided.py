@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from small_float_rows import line, mechanism_of, random_table, rows_of
 
-from optimaldp.certify.graphs import floats
-from optimaldp.certify.graphs import verdict
+from optimaldp.certify.graphs import floats, verdict
 from optimaldp.certify.graphs.floats import check_float_rows, float_row_fault
 from optimaldp.certify.graphs.privacy import check_exactly, check_privacy
 from optimaldp.certify.graphs.verdict import as_floats_first

@@ -26,7 +26,7 @@ from optimaldp.channels.vulnerability import (
     read_prior,
 )
 from optimaldp.errors import ChannelError
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 from optimaldp.results import Result
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from optimaldp.extras import requiring
 from optimaldp.plots.style import axes_drawn
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_probability
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 from optimaldp.results import Result
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from optimaldp.graphs.problem import FAIR, RAISED, Problem
 from optimaldp.mechanisms import Certificate, Claimed, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Weighing
 from optimaldp.privacy.numbers import read_number, shown_text
-from optimaldp.programs.exact import Terms
+from optimaldp.programs.linear import Terms
 
 
 def choose_boundary(

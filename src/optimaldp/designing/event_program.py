@@ -25,10 +25,10 @@ from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.certificate import Event, EventConstraint
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
-from optimaldp.programs.exact import (
+from optimaldp.programs.linear import (
     EXACT_COLUMNS,
     Constraint,
-    Floats,
+    FloatVertex,
     SharedBasis,
     Solution,
     Terms,
@@ -132,7 +132,7 @@ class EventProgram:
                 for tangent in touching_tangents(arc.mu, rows[tail], rows[head]):
                     self._add_line(tail, head, *tangent)
         above = solve_floats(objective, self.constraints(), self.columns)
-        below = inexact(objective, Floats(point, np.zeros(0), np.zeros(0)))
+        below = inexact(objective, FloatVertex(point, np.zeros(0), np.zeros(0)))
         if above is None or inexact(objective, above).value - below.value > _SETTLED_GAP:
             return None
         return below

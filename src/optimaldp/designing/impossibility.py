@@ -28,7 +28,7 @@ from optimaldp.mechanisms.certificate import (
 )
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
-from optimaldp.programs.exact import Terms
+from optimaldp.programs.linear import Terms
 
 # What must never be answered: where linear constraints alone say too little.
 #

@@ -38,7 +38,7 @@ from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, S
 from optimaldp.mechanisms.certificate import INFEASIBLE, NO_OPTIMUM, Event, Impossibility
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy.numbers import shown_text
-from optimaldp.programs.exact import Solution
+from optimaldp.programs.linear import Solution
 from optimaldp.progress import track
 
 # More than two answers: the least upper bound on every prefix sum (theory 2.3).

@@ -34,7 +34,7 @@ from optimaldp.mechanisms import Certificate, Claimed, SharedRows
 from optimaldp.mechanisms.certificate import EventConstraint, Multiplier, Weighing, Weights
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
-from optimaldp.programs.exact import Solution, Terms
+from optimaldp.programs.linear import Solution, Terms
 
 # Classes of datasets that need not be told apart, and the small problem that has one dataset for each class.
 #

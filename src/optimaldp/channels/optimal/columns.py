@@ -29,7 +29,7 @@ from optimaldp.channels.optimal.proofs import (
 from optimaldp.extras import numba_if_installed, requiring
 from optimaldp.kernels.loops import COLUMN_STEPS, SHORTEST_WAY_PRICES, WIDTH, ShortFloats, State
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 # The whole linear program of a channel with many answers, by compiled first-order steps.
 #

@@ -31,7 +31,7 @@ from optimaldp.channels.optimal.proofs import (
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 # Trees and forests, any prior: the optimum from a linear program on the edges alone.
 #

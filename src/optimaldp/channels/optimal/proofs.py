@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from optimaldp.channels.numbers import FloatArray, cell_text
 from optimaldp.channels.optimal.program import DecayKernel, Program, cell_flows
 from optimaldp.errors import ChannelError
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 # Proofs that no private channel is more useful: each can be checked from the problem alone.
 

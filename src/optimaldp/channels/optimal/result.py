@@ -546,18 +546,18 @@ def _by_program(problem: UtilityProblem, kernel: DecayKernel, symmetries: list[t
     program = build_program(kernel, worth, orbits)
     branching = max(problem.graph.degree(vertex) for vertex in problem.graph.vertices) > 2
     solved = linear_program.run_solver(program, dense=branching)
-    vertex = linear_program.exact_vertex(program, solved)
-    weights = linear_program.exact_dual(program, solved, vertex) if vertex is not None else None
-    if vertex is not None:
+    exact = linear_program.exact_optimum(program, solved)
+    if exact is not None:
+        vertex, weights = exact
         rows: Exact = [[vertex[v] for v in row] for row in program.cells.tolist()]
     else:
+        weights = linear_program.rational_weights(solved)
         rows = linear_program.repair(solved.values[program.cells], kernel, worth)
     above = DecayKernel(problem.graph, problem.epsilon, above=True)
     # Weights that were found for factors rounded down also prove a bound for factors rounded up, a slightly larger one:
     # weak duality asks of them nothing but their sign.
     swap = {kernel.factors[edge]: above.factors[edge] for edge in kernel.factors}
-    chosen = tuple(weights or linear_program.rational_weights(solved))
-    proof = ProgramProof(program.with_factors(swap), chosen, tuple(above.arcs))
+    proof = ProgramProof(program.with_factors(swap), tuple(weights), tuple(above.arcs))
     return _finish(problem, ClosedForm(tuple(map(tuple, rows)), "linear-program", proof))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError
 from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 if TYPE_CHECKING:
     from optimaldp.histograms.finite.optimum import ReducedProgram

@@ -167,7 +167,11 @@ UNPROVEN = "no certificate: a Gaussian level or an infinite epsilon is no linear
 _BITS = 192  # of an irrational e^epsilon from above, as the referee has it
 _KEPT_BITS = 128  # of a multiplier: no equation has to hold
 _LONGEST = 4096  # bits of a value on a path
-MOST_STORED = 5000  # datasets of a mechanism that is stored in a witness
+MOST_STORED = 20_000  # datasets of a mechanism that is stored in a witness: seconds, and some twenty megabytes of text
+UNSTORED = (
+    f"no certificate: it would hold two mechanisms, and those of more than {MOST_STORED:,} datasets are not stored; design the "
+    "datasets around the conflict by themselves to have it proven"
+)
 
 
 def with_proof(problem: Problem, outcome: Outcome) -> Outcome:
@@ -179,7 +183,9 @@ def with_proof(problem: Problem, outcome: Outcome) -> Outcome:
     given = problem.given_rows()
     proof = _proof(problem, given, outcome)
     if proof is None or not examine_impossibility(problem, proof).proven:
-        return replace(outcome, witness={**outcome.witness, "certificate": "no certificate was found"})
+        unstored = outcome.status is Status.NO_OPTIMUM and len(problem.graph) > MOST_STORED
+        why = UNSTORED if unstored else "no certificate was found"
+        return replace(outcome, witness={**outcome.witness, "certificate": why})
     return replace(outcome, witness={**outcome.witness, **impossibility_document(proof, problem)}, exact=True)
 
 

@@ -399,8 +399,12 @@ def design_binary(problem: Problem) -> Outcome:
     clash = _clashing_edge(problem, rows)
     if clash is None:
         return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)
-    fair, proof = fair_beside(problem, propagator, bounds)
-    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, fair, proof, _clash_words(problem, rows, clash))
+    words = _clash_words(problem, rows, clash)
+    try:
+        fair, proof = fair_beside(problem, propagator, bounds)
+    except ProblemError:  # an infinite epsilon allows somebody every chance below 1: nothing is fair either
+        return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, witness=words)
+    return Outcome(Status.NO_OPTIMUM, Route.DIJKSTRA, fair, proof, words)
 
 
 def _attained(problem: Problem, bounds: tuple[Bounds, ...]) -> list[Row]:

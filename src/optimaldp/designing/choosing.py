@@ -14,7 +14,7 @@ from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.impossibility import UNPROVEN, is_linear
 from optimaldp.designing.many import free_prefixes
-from optimaldp.designing.raised import Wish, design_raised, with_chosen_boundary
+from optimaldp.designing.raised import Wish, design_raised, weighing_certificate, with_chosen_boundary
 from optimaldp.designing.result import Design, Outcome, Route, Status
 from optimaldp.designing.solving import passed, solve
 from optimaldp.designing.steps import repaired
@@ -22,7 +22,7 @@ from optimaldp.designing.two_answers import BALANCED, given_boundary
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, boundary_graph
 from optimaldp.graphs.problem import FAIR, RAISED, Problem
-from optimaldp.mechanisms import Certificate, Claimed, Mechanism, SharedRows
+from optimaldp.mechanisms import Claimed, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Weighing
 from optimaldp.privacy.numbers import read_number, shown_text
 from optimaldp.programs.linear import Terms
@@ -243,10 +243,6 @@ def _nothing_dominates(problem: Problem, program: EventProgram, kept: Mapping[tu
             problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None, unproven, claim=Claimed.UNDOMINATED
         )
     weights = {prefix: 1 + best.multipliers.get(index, Fraction(0)) for prefix, index in kept.items()}
-    given = np.zeros(len(problem.graph), dtype=bool)
-    given[list(problem.fixed)] = True
     weighing = Weighing(weights, program.promise_multipliers(best))
-    claim = Claimed.UNDOMINATED
-    certificate = Certificate(given, (), statement=claim.words, claim=claim, weighing=weighing)
-    outcome = Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, rows, certificate)
+    outcome = Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, rows, weighing_certificate(problem, weighing))
     return replace(passed(problem, outcome), witness=said)

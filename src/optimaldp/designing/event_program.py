@@ -194,10 +194,6 @@ class EventProgram:
             return {}, sum((self.problem.fixed[vertex][a] for a in event), Fraction(0))
         return {self._column[vertex] + a: Fraction(1) for a in event}, Fraction(0)
 
-    def require(self, vertex: int, event: Event, value: Fraction) -> None:
-        """From now on the probability of *event* at a free *vertex* is at least *value*."""
-        self.require_terms(self.prefix(vertex, event)[0], value)
-
     def require_terms(self, terms: Terms, value: Fraction) -> int:
         """From now on *terms* are at least *value* together; the number of that constraint."""
         self._row_sums.append(Constraint({j: -c for j, c in terms.items()}, -value))

@@ -136,8 +136,7 @@ def _refuse_unattained(problem: Problem, label: Sides) -> None:
 def design_large_fixed(problem: Problem) -> Outcome:
     """Given values. Where they meet every edge between the regions one search inside the regions is enough."""
     graph, preferences = problem.graph, problem.preferences
-    given = np.zeros(len(graph), dtype=bool)
-    given[list(problem.fixed)] = True
+    given = problem.fixed_mask()
     crossing = crossing_edges(graph, preferences)
     if not (given[graph.tails] | given[graph.heads])[crossing].all():
         return _two_searches(problem, given)
@@ -299,7 +298,6 @@ def float_above(number: Fraction) -> float:
 Floats = npt.NDArray[np.float64]
 Pair = tuple[Floats, Floats]  # high and low parts
 
-STATEMENT = "greatest among the private mechanisms with the same given values (dominance order), up to rounding"
 _LEVEL_FACTOR = 1 - Fraction(1, 2**44)
 _FLOOR_PROBABILITY = (
     2.0**-885
@@ -311,7 +309,7 @@ def design_large_many(problem: Problem) -> Outcome:
     """The envelope of a problem with given values, in floats; whether it is private is for the referee to say."""
     if (clash := given_clash(problem)) is not None:
         return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
-    graph, shared, given = problem.graph, SharedRows.from_rows(list(problem.fixed.values())), _given(problem)
+    graph, shared, given = problem.graph, SharedRows.from_rows(list(problem.fixed.values())), problem.fixed_mask()
     spans, table = double_table(graph.arc_levels)
     labels: dict[Event, _Wanted] = {}
     trees = []
@@ -342,14 +340,8 @@ def design_large_many(problem: Problem) -> Outcome:
         labels[event] = _Wanted(problem, event, label, label_low)
         trees.append(BoundTree(event, predecessor))
     rows = _rows(problem, labels, shared)
-    certificate = Certificate(given, tuple(trees), statement=STATEMENT)
+    certificate = Certificate(given, tuple(trees), statement=_STATEMENT)
     return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, certificate, exact=False)
-
-
-def _given(problem: Problem) -> npt.NDArray[np.bool_]:
-    given = np.zeros(len(problem.graph), dtype=bool)
-    given[list(problem.fixed)] = True
-    return given
 
 
 def _start(problem: Problem, shared: SharedRows, event: Event) -> Pair:

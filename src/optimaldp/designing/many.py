@@ -29,12 +29,12 @@ from optimaldp.designing.steps import (
     step_up,
     violated_event,
 )
-from optimaldp.designing.two_answers import conflict_words
+from optimaldp.designing.two_answers import conflict_words, tree_certificate
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows
+from optimaldp.mechanisms import DualProof, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import INFEASIBLE, NO_OPTIMUM, Event, Impossibility
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy.numbers import shown_text
@@ -45,9 +45,6 @@ from optimaldp.progress import track
 #
 # If the bounds together are a private mechanism it is the optimum. If they are not, that proves nothing: the
 # linear program decides.
-
-
-_STATEMENT = "greatest among the private mechanisms with the same given values (dominance order)"
 
 
 def prefix_events(problem: Problem) -> list[Event]:
@@ -94,8 +91,7 @@ def _envelope_outcome(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome 
 def given_clash(problem: Problem) -> dict[str, Any] | None:
     """Two neighbours whose given values are too far apart on an event, which need not be a prefix of any preference."""
     graph, fixed = problem.graph, problem.fixed
-    given = np.zeros(len(graph), dtype=bool)
-    given[list(fixed)] = True
+    given = problem.fixed_mask()
     shared = SharedRows.from_rows(list(fixed.values()))
     number = np.zeros(len(graph), dtype=np.int64)
     number[list(fixed)] = shared.of
@@ -127,14 +123,6 @@ def envelope_rows(problem: Problem, bounds: dict[Event, Bounds]) -> list[Row]:
 
 def _sum(row: Row, event: Event) -> Fraction:
     return sum((row[a] for a in event), Fraction(0))
-
-
-def tree_certificate(problem: Problem, bounds: dict[Event, Bounds]) -> Certificate:
-    """One bound tree for each prefix event."""
-    given = np.zeros(len(problem.graph), dtype=bool)
-    given[list(problem.fixed)] = True
-    trees = tuple(BoundTree(event, of_event.predecessor) for event, of_event in bounds.items())
-    return Certificate(given, trees, statement=_STATEMENT)
 
 
 # More than two answers: the envelope where it decides, the linear program where it does not.
@@ -194,8 +182,7 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
     rows = point if best.exact else repaired(problem, point, program.interior)
     if proofs is None or program.forbids:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), exact=False)
-    trees = tree_certificate(problem, bounds)
-    certificate = Certificate(trees.given, trees.trees, tuple(proofs), trees.statement)
+    certificate = tree_certificate(problem, bounds, tuple(proofs))
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), certificate)
 
 
@@ -369,8 +356,7 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
         return _with_lifted(replace(found, impossibility=first.impossibility), vertices.tolist(), rows)
     if not proven:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, exact=False)
-    trees = tree_certificate(problem, bounds)
-    certificate = Certificate(trees.given, trees.trees, tuple(duals), trees.statement)
+    certificate = tree_certificate(problem, bounds, tuple(duals))
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, certificate, exact=exact)
 
 
@@ -402,8 +388,7 @@ def parts_of(problem: Problem) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.in
         from scipy.sparse.csgraph import connected_components
 
     graph = problem.graph
-    free = np.ones(len(graph), dtype=bool)
-    free[list(problem.fixed)] = False
+    free = ~problem.fixed_mask()
     inner = free[graph.tails] & free[graph.heads]
     entries = np.ones(int(inner.sum()), dtype=np.int8), (graph.tails[inner], graph.heads[inner])
     return free, connected_components(csr_array(entries, shape=(len(graph), len(graph))), directed=False)[1]

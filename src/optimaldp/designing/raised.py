@@ -510,12 +510,16 @@ def _outcome(problem: Problem, classes: Classes, found: _Raised) -> Outcome:
     rows = SharedRows.from_rows(found.rows)
     pulled_back = SharedRows(rows.rows, rows.of[classes.of])
     weighing = _weighing(problem, classes, found)
-    claim = Claimed.UNDOMINATED if classes.stable else Claimed.WITHIN_CLASSES
-    given = np.zeros(len(problem.graph), dtype=bool)
-    given[list(problem.fixed)] = True
-    certificate = Certificate(given, (), statement=claim.words, claim=claim, weighing=weighing)
     status = Status.OPTIMAL if classes.stable else None
-    return Outcome(status, Route.LINEAR_PROGRAM, pulled_back, certificate, exact=found.exact)
+    return Outcome(
+        status, Route.LINEAR_PROGRAM, pulled_back, weighing_certificate(problem, weighing), exact=found.exact
+    )
+
+
+def weighing_certificate(problem: Problem, weighing: Weighing) -> Certificate:
+    """What a weighing proves: nothing dominates the mechanism, or nothing that treats the classes alike does."""
+    claim = Claimed.WITHIN_CLASSES if weighing.within else Claimed.UNDOMINATED
+    return Certificate(problem.fixed_mask(), (), statement=claim.words, claim=claim, weighing=weighing)
 
 
 def _raise(small: Problem, classes: Classes, wish: Wish | None = None) -> _Raised | None:

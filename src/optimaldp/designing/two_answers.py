@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,7 @@ from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.problem import FAIR, RAISED, Problem
 from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, SharedRows
-from optimaldp.mechanisms.certificate import ROOT
+from optimaldp.mechanisms.certificate import ROOT, DualProof, Event
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level, read_probability
 from optimaldp.privacy.balls import ball, lower, precision
@@ -354,13 +354,12 @@ class FairSearch:
 
     def certificate(self, trees: tuple[BoundTree, ...]) -> Certificate:
         """Who limits whom, and the order of settling."""
-        given = np.zeros(len(self._open), dtype=bool)
-        given[list(self._problem.fixed)] = True
         settling = Settling(
             np.array(self._how, dtype=np.int8),
             np.array(self._source, dtype=np.int32),
             np.array(self._order, dtype=np.int32),
         )
+        given = self._problem.fixed_mask()
         return Certificate(given, trees, statement=Claimed.FAIR.words, claim=Claimed.FAIR, settling=settling)
 
 
@@ -395,7 +394,7 @@ def design_binary(problem: Problem) -> Outcome:
         if (conflict := bounds[answer].conflict) is not None:
             return Outcome(Status.INFEASIBLE, Route.DIJKSTRA, witness=conflict_words(problem, conflict, (answer,)))
     rows = _attained(problem, bounds)
-    certificate = binary_certificate(problem, bounds)
+    certificate = tree_certificate(problem, {(0,): bounds[0], (1,): bounds[1]})
     clash = _clashing_edge(problem, rows)
     if clash is None:
         return Outcome(Status.OPTIMAL, Route.DIJKSTRA, SharedRows.from_rows(rows), certificate)
@@ -416,11 +415,12 @@ def _attained(problem: Problem, bounds: tuple[Bounds, ...]) -> list[Row]:
     return rows
 
 
-def binary_certificate(problem: Problem, bounds: tuple[Bounds, ...]) -> Certificate:
-    """One bound tree for each answer; the given datasets are the roots."""
-    given = np.zeros(len(problem.graph), dtype=bool)
-    given[list(problem.fixed)] = True
-    return Certificate(given, tuple(BoundTree((a,), bounds[a].predecessor) for a in (0, 1)), statement=_STATEMENT)
+def tree_certificate(
+    problem: Problem, bounds: Mapping[Event, Bounds], duals: tuple[DualProof, ...] = ()
+) -> Certificate:
+    """One bound tree for each event; the given datasets are the roots. Prefix sums that no path bounds have *duals*."""
+    trees = tuple(BoundTree(event, of_event.predecessor) for event, of_event in bounds.items())
+    return Certificate(problem.fixed_mask(), trees, duals, statement=_STATEMENT)
 
 
 def _clashing_edge(problem: Problem, rows: list[Row]) -> tuple[int, int] | None:

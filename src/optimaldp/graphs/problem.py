@@ -294,6 +294,12 @@ class Problem:
         """The rule that chose the boundary values, if one did."""
         return self.boundary if isinstance(self.boundary, str) else self.rule
 
+    def fixed_mask(self) -> npt.NDArray[np.bool_]:
+        """Which datasets are fixed, as an array."""
+        mask = np.zeros(len(self.graph), dtype=np.bool_)
+        mask[list(self.fixed)] = True
+        return mask
+
     def given_rows(self) -> Mapping[int, Row]:
         """The distributions that are given: those that are fixed, or one row for each preference on the boundary."""
         if not isinstance(self.boundary, Mapping):

@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from optimaldp.certify.graphs.duals import HeldPromises, proven_bound, weighing_gap
 from optimaldp.certify.graphs.float_trees import FloatTrees, SharedTrees
@@ -157,8 +156,6 @@ def rejected(reason: str) -> OptimalityFinding:
 # gives v more than U(v) gives less to some w with t(w) <= t(v); so the largest ``U - t`` is how much anything can
 # dominate by, and 0 means that nothing does.
 
-
-Mask = npt.NDArray[np.bool_]
 
 _LONGEST = 1024  # bits of a bound that is kept exactly; a longer one is rounded up
 _TINY = Fraction(1, 10**250)

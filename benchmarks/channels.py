@@ -41,6 +41,7 @@ def rows() -> Iterator[Row]:
     yield from _dense_solves()
     yield from _many_answers()
     yield from _large_channels()
+    yield from _lines()
     try:
         import qif
     except ImportError:
@@ -216,6 +217,17 @@ def _large_channels() -> Iterator[Row]:
     ours = best_time(lambda: induced_graph(count(lambda value: value == "yes"), people))
     limit = best_time(lambda: sum(i for i in range(10**6)))
     yield at_most("answer graph of counting 10 000 people", ours, "adding a million numbers in Python", limit, 20)
+
+
+def _lines() -> Iterator[Row]:
+    """Lines whose analyst loses the distance: the optimum with its proof."""
+    for size, limit in ((1000, 5.0), (4000, 30.0)):
+        line, found = AnswerGraph.path(size), []
+        seconds = best_time(
+            lambda line=line, found=found: found.append(optimal_mechanism(line, 1, gain="negdist")), repeats=1
+        )
+        task, note = f"line of {size:,} answers, minus the distance", f"gap {float(found[0].gap):.1g}"
+        yield Row(task, seconds, "limit", limit, f"≤ {limit:.0f} s", seconds <= limit, note=note)
 
 
 def _dense_solve(size: int) -> float:

@@ -140,7 +140,7 @@ print(len(asked))
 def test_a_loop_without_its_compiler_is_the_same_loop() -> None:
     run = _lean("""
 import numpy as np
-from optimaldp.kernels.compiled import COMPILE_FROM, Kernel
+from optimaldp.kernels.loops import COMPILE_FROM, Kernel
 def total(values):
     sum = 0
     for value in values:

@@ -24,7 +24,7 @@ from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.histograms.priors import read_prior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
 

@@ -16,22 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.measures.entropies import (
+from optimaldp.channels.numbers import FloatArray, Label, Number, as_floats, bits_of, read_gain
+from optimaldp.channels.vulnerability import (
+    column_maxima_sum,
     joint,
     joint_floats,
     mutual_information,
     negative_entropies,
     read_prior,
 )
-from optimaldp.channels.measures.vulnerability import column_maxima_sum
-from optimaldp.channels.numbers import FloatArray, Label, Number, as_floats, bits_of, read_gain
 from optimaldp.errors import ChannelError
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
-
 
 # The most that a channel leaks over all priors, or over all gains.
 

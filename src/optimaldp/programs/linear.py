@@ -1,4 +1,4 @@
-"""A linear program solved in floating point and then exactly: HiGHS finds the vertex, rationals confirm it.
+"""One linear program: rows to HiGHS, its vertex to rationals, and the multipliers that prove it.
 
 maximise c x subject to A x <= b, x >= 0 (equalities are written as two inequalities). HiGHS says which constraints are
 tight; the exact simplex method starts from those, mostly to find that nothing is left to do. Then the value is proven.
@@ -12,13 +12,98 @@ from fractions import Fraction
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from math import inf
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from flint import fmpq
 
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
-from optimaldp.programs.highs import minimise
+
+# HiGHS, asked in one place: the least ``cost · x`` with ``rows · x <= bounds``, ``equal · x = values`` and ``x >=
+# 0``.
+#
+# Its floats prove nothing: a proof takes the tight constraints to rationals (:mod:`optimaldp.programs.linear`), or the
+# prices to a referee.
+
+
+Floats = npt.NDArray[np.float64]
+Method = Literal[
+    "highs", "highs-ds", "highs-ipm"
+]  # its own choice, the dual simplex (which ends at a vertex), interior point
+
+_SOLVED, _INFEASIBLE = 0, 2  # scipy's words
+_PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_NONE: Floats = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class HighsAnswer:
+    """What HiGHS found: the point, its cost, and what each constraint costs.
+
+    ``row_prices`` are not negative at an optimum; ``equal_prices`` are what the cost grows by with each value, ``zero_prices``
+    with each lower bound. Everything is empty where nothing was ``solved``.
+    """
+
+    solved: bool
+    infeasible: bool
+    message: str
+    point: Floats
+    value: float
+    row_prices: Floats
+    equal_prices: Floats
+    zero_prices: Floats
+    slacks: Floats
+
+
+def minimise(
+    cost: Any,
+    *,
+    rows: Any = None,
+    bounds: Any = None,
+    equal: Any = None,
+    values: Any = None,
+    method: Method = "highs",
+    precise: bool = False,
+) -> HighsAnswer:
+    """Solve one program; *precise* asks for ten digits where seven are usual."""
+    with requiring("scipy"):
+        from scipy.optimize import linprog
+
+    found = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=bounds,
+        A_eq=equal,
+        b_eq=values,
+        bounds=(0, None),
+        method=method,
+        options=_PRECISE if precise else {},
+    )
+    message = " ".join(str(found.message).split())
+    if found.status != _SOLVED:
+        nothing = (_NONE, float("nan"), _NONE, _NONE, _NONE, _NONE)
+        return HighsAnswer(False, found.status == _INFEASIBLE, message, *nothing)
+    return HighsAnswer(
+        True,
+        False,
+        message,
+        np.asarray(found.x),
+        float(found.fun),
+        -np.asarray(found.ineqlin.marginals),
+        np.asarray(found.eqlin.marginals),
+        np.asarray(found.lower.marginals),
+        np.asarray(found.ineqlin.residual),
+    )
+
+
+# A linear program solved in floating point and then exactly: HiGHS finds the vertex, rationals confirm it.
+#
+# maximise c x subject to A x <= b, x >= 0 (equalities are written as two inequalities). HiGHS says which constraints
+# are tight; the exact simplex method starts from those, mostly to find that nothing is left to do. Then the value is
+# proven.
+
 
 _ZERO = fmpq(0)
 
@@ -346,7 +431,7 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class Floats:
+class FloatVertex:
     """What HiGHS found."""
 
     point: np.ndarray
@@ -358,7 +443,7 @@ def maximise(
     objective: Terms,
     constraints: Sequence[Constraint],
     columns: int,
-    floats: Floats | None = None,
+    floats: FloatVertex | None = None,
     *,
     exact_columns: int = EXACT_COLUMNS,
 ) -> Solution | None:
@@ -376,7 +461,7 @@ def maximise(
     return inexact(objective, floats)
 
 
-def inexact(objective: Terms, floats: Floats) -> Solution:
+def inexact(objective: Terms, floats: FloatVertex) -> Solution:
     """What HiGHS found, as a solution that nothing but floats stands behind."""
     point = [Fraction(float(x)).limit_denominator(10**12) for x in floats.point]
     value = sum((c * point[j] for j, c in objective.items()), Fraction(0))
@@ -399,7 +484,7 @@ class SharedBasis:
         return {i: _fraction(w) for i, w in sorted(weights.items()) if w != 0 and i < self._count}
 
 
-def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: int) -> Floats | None:
+def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: int) -> FloatVertex | None:
     """Solve by HiGHS (dual simplex, so that the result is a vertex); ``None`` if it finds that nothing is feasible."""
     with requiring("scipy"):
         from scipy.sparse import csr_array
@@ -418,13 +503,13 @@ def solve_floats(objective: Terms, constraints: Sequence[Constraint], columns: i
         precise=True,
     )
     if found.solved:
-        return Floats(found.point, found.row_prices, found.slacks)
+        return FloatVertex(found.point, found.row_prices, found.slacks)
     if found.infeasible:
         return None
     raise ProblemError("problem", f"{columns} probabilities", f"was not solved by HiGHS: {found.message}")
 
 
-def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, floats: Floats) -> Solution | None:
+def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, floats: FloatVertex) -> Solution | None:
     """Walk from the tight constraints to the exact optimum; ``None`` if that takes too long."""
     basis = _basis(constraints, columns, floats)
     cost = {j: _rational(c) for j, c in objective.items()}
@@ -437,7 +522,7 @@ def _confirm(objective: Terms, constraints: Sequence[Constraint], columns: int, 
     return Solution(point, value, weights, exact=True, basis=vertex.basis)
 
 
-def _basis(constraints: Sequence[Constraint], columns: int, floats: Floats) -> list[int]:
+def _basis(constraints: Sequence[Constraint], columns: int, floats: FloatVertex) -> list[int]:
     """Independent tight constraints, those with a multiplier first; ``x_j >= 0`` is numbered behind them all."""
     tight: list[int] = np.flatnonzero(floats.slacks < _TIGHT_SLACK).tolist()
     tight.sort(key=lambda i: -abs(floats.multipliers[i]))

@@ -1,4 +1,4 @@
-"""Products of graphs: votes, values, hypercubes and grids of counts. Two datasets are neighbours if one part differs."""
+"""Families that are products: votes, values, grids, histograms, participation, and graphs with hot edges."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.errors import GraphError, ProblemError
-from optimaldp.graphs.dataset_graph import MOST_DATASETS, DatasetGraph
-from optimaldp.graphs.edge_levels import levels_per_part, number_levels, read_edge_level
-from optimaldp.graphs.families.paths import clique, line, read_size
+from optimaldp.graphs.dataset_graph import MOST_DATASETS, DatasetGraph, levels_per_part, number_levels, read_edge_level
+from optimaldp.graphs.families import clique, line, read_size
 from optimaldp.graphs.names import LazyNames, NumberNames, ProductNames, RowNames, check_unique
-from optimaldp.graphs.preferences import Preferences
+from optimaldp.graphs.problem import Preferences
 from optimaldp.privacy import Level
+
+# Products of graphs: votes, values, hypercubes and grids of counts. Two datasets are neighbours if one part differs.
+
 
 # The edges of a product of graphs, as arrays.
 

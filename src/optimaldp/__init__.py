@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from optimaldp import questions as questions
     from optimaldp import theory as theory
     from optimaldp.asking.preview_result import Preview as Preview
-    from optimaldp.asking.previewing import epsilon_for, preview, release_many
+    from optimaldp.asking.previewing import epsilon_for as epsilon_for
+    from optimaldp.asking.previewing import preview as preview
+    from optimaldp.asking.previewing import release_many as release_many
     from optimaldp.asking.releasing import release as release
     from optimaldp.asking.result import Release as Release
     from optimaldp.asking.session import open_table

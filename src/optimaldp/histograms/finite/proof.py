@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError
 from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
 
 if TYPE_CHECKING:
     from optimaldp.histograms.finite.optimum import ReducedProgram
@@ -87,6 +86,8 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
         ),
         shape=(len(program.rows), size),
     )
+    from optimaldp.programs.highs import minimise  # brings arrays along, and a solver
+
     found = minimise(
         [float(c) for c in program.costs],
         rows=privacy,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from optimaldp.extras import numpy_if_installed
 from optimaldp.privacy.balls import Ball
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.sampling import BitSource, draw_many
+from optimaldp.sampling import BitSource, SystemBits, draw_listed, draw_many
 
 Kept = Callable[..., dict[int, int]]
 
@@ -41,8 +42,6 @@ def thinned(
 
 
 def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon, source: BitSource | None) -> dict[int, int]:
-    import numpy as np
-
     if own.is_zero:
         return {}
 
@@ -52,7 +51,12 @@ def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon, source: Bit
 
     # A cell without people would be given a neighbour's sum below.
     counts = {cell: people for cell, people in counts.items() if people}
+    np = numpy_if_installed()
+    if np is None:
+        drawn = iter(draw_listed(chances, sum(counts.values()), source or SystemBits()))
+        kept = {cell: sum(next(drawn) == 0 for _ in range(size)) for cell, size in counts.items()}
+        return {cell: number for cell, number in kept.items() if number}
     people = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     stays = draw_many(chances, int(people.sum()), source=source) == 0
     sums = np.add.reduceat(stays, np.concatenate(([0], np.cumsum(people)[:-1]))) if len(people) else people
-    return {cell: int(kept) for cell, kept in zip(counts, sums.tolist()) if kept}
+    return {cell: int(number) for cell, number in zip(counts, sums.tolist()) if number}

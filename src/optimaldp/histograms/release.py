@@ -253,6 +253,8 @@ def _check_total(table: list[int], prior: object, remap: str) -> None:
 
 
 def _add(table: list[int], noise: Any) -> Any:
+    if isinstance(noise, list):  # without arrays, for the referee
+        return [count + more for count, more in zip(table, noise)]
     import numpy as np
 
     wide = noise.dtype == object or sum(table) > 2**61  # sums of tables must fit, too
@@ -260,7 +262,7 @@ def _add(table: list[int], noise: Any) -> Any:
 
 
 def _plain(table: Any) -> tuple[int, ...]:
-    return tuple(table.tolist())
+    return tuple(table if isinstance(table, list) else table.tolist())
 
 
 def _read_counts(counts: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""The one home of ball arithmetic: rigorous enclosures of real numbers, by python-flint, or in plain Python where that is missing.
+"""The one home of ball arithmetic: rigorous enclosures of real numbers, by python-flint, or by plain Python without it.
 
 A ball carries its own error bound, so a comparison that comes out true *is* true. Every function here that
 gives a rational says on which side of the real number it lies.
@@ -17,12 +17,10 @@ try:
 
     ARITHMETIC = "balls of python-flint"
 except ImportError:  # in a reader's browser, where a wheel may not be had
-    from optimaldp.privacy.plain_balls import Ball as arb
-    from optimaldp.privacy.plain_balls import BallPolynomial as arb_poly
-    from optimaldp.privacy.plain_balls import Rational as fmpq
-    from optimaldp.privacy.plain_balls import ctx
+    from optimaldp.privacy import plain_balls
 
-    fmpz = None
+    arb, arb_poly, fmpq, fmpz = plain_balls.Ball, plain_balls.BallPolynomial, plain_balls.Rational, None  # type: ignore[misc, assignment]
+    ctx = plain_balls.ctx  # type: ignore[assignment]
     ARITHMETIC = "balls in plain Python"
 """Which arithmetic computes: both enclose every number, and both prove the same."""
 

@@ -1,12 +1,13 @@
 """Ball arithmetic in plain Python, for places that python-flint cannot reach: a reader's browser, for example.
 
-The same words as :mod:`flint` where this project uses them, and the same promise: a ball holds the real number that it stands for,
-so a comparison that comes out true is true. A ball is a midpoint ``mid * 2^exponent`` and a radius ``rad * 2^rad_exponent``, which is
-rounded up. It is ten to fifty times as slow as flint.
+The same words as flint's where this project uses them, and the same promise: a ball holds the number that it stands for, so a
+comparison that comes out true is true. A ball is a midpoint ``mid * 2^exponent`` and a radius ``rad * 2^rad_exponent``, which is
+always rounded up.
 """
 
 from __future__ import annotations
 
+import builtins
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -355,7 +356,7 @@ class Ball:
             return 0.0
         return float(mantissa << exponent) if exponent >= 0 else mantissa / (1 << -exponent)
 
-    def str(self, digits: int, radius: bool = True) -> str:
+    def str(self, digits: int, radius: bool = True) -> builtins.str:
         """The midpoint with so many digits, in the notation of numbers."""
         if self._wild:
             return "nan"
@@ -368,7 +369,7 @@ class Ball:
         shown = context.divide(Decimal(mantissa), Decimal(1 << -exponent))
         return format(shown, "")
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> builtins.str:
         return "nan" if self._wild else f"[{self.str(15)} +/- {float(_made(self._rad)):.3g}]"
 
     # Arithmetic.
@@ -429,9 +430,7 @@ class Ball:
         # |a/b - m/n| <= (rad a + |m/n| rad b) / (|n| - rad b).
         least = _size(b._end(-1)) if b._mid[0] > 0 else _size(b._end(1))
         ratio = _rad_sum(_up(_size(near)), off)
-        return _made(
-            near, _rad_sum(off, _rad_quotient(_rad_sum(self._rad, _rad_product(ratio, b._rad)), _down(least)))
-        )
+        return _made(near, _rad_sum(off, _rad_quotient(_rad_sum(self._rad, _rad_product(ratio, b._rad)), _down(least))))
 
     def __rtruediv__(self, other: Any) -> Any:
         b = _ball(other)
@@ -556,7 +555,7 @@ class Ball:
         for k in range(1, degree + 1):
             term = term * ratio * (degree + 1 - k) ** 2 / k**2
             total = total + term
-        return total * high**degree
+        return Ball(total * high**degree)
 
     def log1p(self) -> Ball:
         return self._near_zero(lambda: (1 + self).log())
@@ -570,7 +569,7 @@ class Ball:
             found = computed()
         finally:
             ctx.prec = before
-        return +found if found._wild else found + 0
+        return Ball(found + 0)
 
 
 def _ball(number: object) -> Ball | None:
@@ -649,7 +648,7 @@ def _inverse_tanh(number: int, bits: int) -> tuple[int, int]:
         power //= square
         odd += 2
         total += power // odd
-    # Each term lacks at most 3 units: its own division, and what the powers lost before. The rest of the series lacks less than 1.
+    # Each term lacks at most 3 units: its own division, and what the powers lost before. The rest of the series is below 1.
     return total, 3 * odd
 
 
@@ -711,7 +710,9 @@ def _log(number: Dyadic, bits: int) -> tuple[Dyadic, Dyadic]:
     if _compare(inside, (5, -3)) < 0:  # so that numbers near 1 from either side have no turn
         turns, inside = turns - 1, (mantissa, exponent - turns + 1)
     wanted = bits + 2 * _GUARD
-    if not turns and _compare(inside, (1, 0)):  # near 1 the logarithm is about the difference from 1, whose leading bits are 0
+    if not turns and _compare(
+        inside, (1, 0)
+    ):  # near 1 the logarithm is about the difference from 1, whose leading bits are 0
         wanted += max(0, -int(_top(_exact_sum(inside, (-1, 0)))))
     short = inside[0] >> max(0, inside[0].bit_length() - 60)
     place = inside[1] + max(0, inside[0].bit_length() - 60)
@@ -774,7 +775,7 @@ def _log_gamma(number: int, bits: int) -> Ball:
             term = Ball(_bernoulli(2 * k)) / (2 * k * (2 * k - 1) * z ** (2 * k - 1))
             # Of a positive number the rest of the series is at most as large as its next term.
             if _top(term._mid) < -bits + _top(total._mid):
-                return total + Ball(0).union(term)
+                return Ball(total + Ball(0).union(term))
             total = total + term
     finally:
         ctx.prec = before
@@ -782,7 +783,7 @@ def _log_gamma(number: int, bits: int) -> Ball:
 
 
 def _stirling(number: int) -> Ball:
-    return _log_gamma(number, ctx.prec + _GUARD) + 0
+    return Ball(_log_gamma(number, ctx.prec + _GUARD) + 0)
 
 
 class BallPolynomial:

@@ -274,8 +274,13 @@ class Ball:
         """An end of the ball, or a number a little outside of it."""
         if not self._rad[0]:
             return self._mid
-        near, off = _sum(self._mid, (side * self._rad[0], self._rad[1]), ctx.prec + _RAD_BITS)
-        return near if not off[0] else _exact_sum(near, (side * off[0], off[1]))
+        bits = ctx.prec + _RAD_BITS
+        near, off = _sum(self._mid, (side * self._rad[0], self._rad[1]), bits)
+        if not off[0]:
+            return near
+        # What was left out is less than two of the last bits of a mantissa of full length, however small it is.
+        missing = max(0, bits - near[0].bit_length())
+        return (near[0] << missing) + 2 * side, near[1] - missing
 
     def is_finite(self) -> bool:
         return not self._wild

@@ -8,8 +8,8 @@ from typing import Any
 
 from optimaldp import __version__
 from optimaldp.asking.previewing import preview
-from optimaldp.asking.result import epsilon_means
 from optimaldp.asking.request import read_release_level
+from optimaldp.asking.result import epsilon_means
 from optimaldp.asking.verifying import verify_document
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import OptimalDPError
@@ -18,7 +18,8 @@ from optimaldp.questions.base import as_question
 
 _INSIDE = re.compile(r'<script type="application/json" class="release">(.*?)</script>', re.DOTALL)
 _NO_DOCUMENT = (
-    "This report holds no documents of releases, so it cannot be examined here. A report that optimaldp report FILE.json writes does."
+    "This report holds no documents of releases, so it cannot be examined here. "
+    "A report that was written from documents (optimaldp report answer.json) does."
 )
 
 
@@ -33,7 +34,10 @@ def examine(text: str) -> str:
         found = _documents(text)
     except OptimalDPError as error:
         return json.dumps({"problem": str(error)})
-    return json.dumps({"releases": [_examined(document) for document in found]} if found else {"problem": _NO_DOCUMENT})
+    if not found:
+        return json.dumps({"problem": _NO_DOCUMENT})
+    # Numbers were read as exact decimals.
+    return json.dumps({"releases": [_examined(document) for document in found]}, default=str)
 
 
 def _documents(text: str) -> list[Any]:
@@ -52,7 +56,10 @@ def _examined(document: Any) -> dict[str, Any]:
     except OptimalDPError as error:
         return said | {"holds": False, "failure": str(error)}
     except ModuleNotFoundError as error:
-        return said | {"holds": False, "failure": f"This kind of release takes {error.name}, which is not on this page."}
+        return said | {
+            "holds": False,
+            "failure": f"This kind of release takes {error.name}, which is not on this page.",
+        }
     said |= verdict.to_document()
     if verdict.holds:  # what an unconfirmed document says about itself is not repeated
         said["words"] = as_question(said["question"]).words()

@@ -90,7 +90,7 @@ function curve({ margins, right }) {
   const y = (chance) => height - bottom - (height - bottom - 12) * chance;
   const label = "probability of the right answer, by how many people would have to answer differently";
   const picture = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const chance of [0, 0.5, 0.95, 1]) {
+  for (const chance of [0, 0.25, 0.5, 0.75, 0.95]) {
     picture.append(drawn("line", { class: "grid", x1: left, x2: width - 10, y1: y(chance), y2: y(chance) }));
     picture.append(drawn("text", { x: left - 6, y: y(chance) + 4, "text-anchor": "end" }, `${100 * chance} %`));
   }

@@ -365,14 +365,13 @@ class Ball:
         """The midpoint with so many digits, in the notation of numbers."""
         if self._wild:
             return "nan"
-        from decimal import Context, Decimal
+        from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
         mantissa, exponent = self._mid
-        context = Context(prec=digits)
-        if exponent >= 0:
-            return format(context.create_decimal(Decimal(mantissa << exponent)), "")
-        shown = context.divide(Decimal(mantissa), Decimal(1 << -exponent))
-        return format(shown, "")
+        # Ten digits more than are shown: a power of two far away is not written out.
+        wide = Context(prec=digits + 10, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        shown = wide.multiply(Decimal(mantissa), wide.power(Decimal(2), exponent))
+        return builtins.str(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX).plus(shown))
 
     def __repr__(self) -> builtins.str:
         return "nan" if self._wild else f"[{self.str(15)} +/- {float(_made(self._rad)):.3g}]"

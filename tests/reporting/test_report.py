@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -95,6 +96,15 @@ def test_options_and_groups_stay_in_the_order_of_the_question(tmp_path: Path) ->
     assert "yes: 300; no: 700; (everyone else): 0" in text
     assert "a: yes; &lt;b&gt;&amp;: yes" in text
     assert "<tr><th>ward</th><th>smokes</th><th>count</th></tr><tr><td>a</td><td>yes</td>" in page
+
+
+def test_a_number_is_said_with_its_interval(tmp_path: Path) -> None:
+    path = tmp_path / "number.ledger"
+    with odp.open(TABLE, ledger=path, budget=Budget(epsilon=100)) as table:
+        made = table.ask("count(smokes = 'yes')", epsilon=1)
+    for page in (report_html(path), documents_html([made]), documents_html([json.loads(made.to_json())])):
+        assert page.count(html.escape(made.said())) == 2  # in the table of all answers, and beside its question
+        assert "1. How many people are there who smoke?" in page
 
 
 def test_curves_that_look_alike_are_drawn_once() -> None:

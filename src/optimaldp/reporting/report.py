@@ -103,9 +103,20 @@ class Published:
         return {name: _in_order(one, names) for name, one in _in_order(self.answer, groups).items()}
 
     @property
+    def said(self) -> str:
+        """A number with its interval and of how many people, in the question's own words; nothing for other answers."""
+        known = self.statement.get("number")
+        if self.asked is None or not self.holds or not isinstance(known, Mapping) or "groups" in known:
+            return ""
+        people = (self.statement.get("mechanism_document") or {}).get("people") or {}
+        return self.asked[0].number_words(dict(known), people.get("n"))
+
+    @property
     def short_answer(self) -> str:
         if self.missing:
             return "(none)"
+        if self.said:
+            return self.said
         return _short(self.shown)
 
 
@@ -179,10 +190,22 @@ def from_document(document: object, number: int, source: str) -> Published:
         str(spent.epsilon),
         fraction_text(spent.delta),
         document["answer"],
-        {**(own if isinstance(own, Mapping) else {}), "mechanism_document": document.get("mechanism")},
+        {
+            **(own if isinstance(own, Mapping) else {}),
+            "mechanism_document": document.get("mechanism"),
+            **({"number": _beside_a_number(document)} if holds and "interval" in document else {}),
+        },
         examined=examined,
         holds=holds,
     )
+
+
+_BESIDE = ("exact", "unbiased", "recorded", "interval", "confidence", "largest_error", "clipped_at")
+
+
+def _beside_a_number(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document says of an answer that is a number, as a statement keeps it."""
+    return {name: document[name] for name in _BESIDE if name in document}
 
 
 def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
@@ -292,7 +315,7 @@ def _people(law: Mapping[str, Any]) -> int | None:
 
 Location = str | os.PathLike[str]
 _FIRST = ("protected", "epsilon_means", "reliable")
-_NOT_PROOF = (*_FIRST, "mechanism_document")
+_NOT_PROOF = (*_FIRST, "mechanism_document", "number", "histogram")
 
 
 def write_report(
@@ -516,7 +539,7 @@ def _value(one: Published) -> str:
         return answer_bars(one.shown)
     if isinstance(one.shown, list) and one.shown and all(isinstance(row, Mapping) for row in one.shown):
         return answer_rows(one.shown)
-    return f'<p class="big">{html.escape(_short(one.shown))}</p>'
+    return f'<p class="big">{html.escape(one.said or _short(one.shown))}</p>'
 
 
 def _sentence(name: str, text: str) -> str:

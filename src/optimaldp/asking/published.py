@@ -13,7 +13,7 @@ from optimaldp.asking.result import epsilon_means
 from optimaldp.asking.statements import claimed_optimality, law_document
 from optimaldp.errors import InputError
 from optimaldp.extras import numpy_if_installed
-from optimaldp.laws.setting import Aim
+from optimaldp.laws.law import Aim
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.numbers import fraction_text

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError, LevelError
 from optimaldp.privacy.balls import Ball, context, precision
@@ -80,3 +80,15 @@ def epsilon_of(theta_value: Fraction) -> Epsilon:
     if not 0 < theta_value < 1:
         raise HistogramError("theta", str(theta_value), "does not lie strictly between 0 and 1")
     return Epsilon(Fraction(0), 1 / theta_value)
+
+
+# The arrays of counts, weights and probabilities that histograms are worked out with.
+
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = Any  # a release is verified where there are no arrays
+"""Numbers of one kind, floats or whole ones. For readers of types only."""

@@ -75,9 +75,11 @@ hooks: $(STAMP)
 docs: $(STAMP) site
 	$(BIN)/python -m pytest tests/docs -m "not slow and not spark" -n $(WORKERS)
 
+# The pages, and the one that verifies releases in a browser: npm brings Python for it, and without npm it is left out.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
+	$(BIN)/python -m tools.verify_page build/docs/verify
 
 # The machine-checked theorems (Debian's coq package is enough; without coqc both targets say so and do nothing): compile them, and
 # check what they rest on, that our own functions still compute the values in them, and every proof again by a second checker.

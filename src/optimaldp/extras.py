@@ -64,3 +64,12 @@ def numba_if_installed() -> Any | None:
             stacklevel=3,
         )
         return None
+
+
+@cache
+def numpy_if_installed() -> Any | None:
+    """Arrays, or ``None`` where there are none, as in a reader's browser: what a referee tries on few cells runs without."""
+    try:
+        return import_module("numpy")
+    except ModuleNotFoundError:
+        return None

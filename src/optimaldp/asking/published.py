@@ -12,10 +12,13 @@ from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import epsilon_means
 from optimaldp.asking.statements import claimed_optimality, law_document
 from optimaldp.errors import InputError
+from optimaldp.extras import numpy_if_installed
+from optimaldp.laws.law import Aim
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.mechanism import QuestionMechanism
+from optimaldp.questions.personal import FairLevels, HedgedVotes
 
 FORMAT = "optimaldp release 2"
 _MOST_PEOPLE = 2**63
@@ -101,12 +104,29 @@ def false_claim(
     claims = _numbers(request, mechanism)
     if document.get("version") == _own_version():
         claims |= _sentences(request, mechanism) | {"checked": list(checks)}
+        if reliability_known(mechanism):
+            claims["reliable"] = mechanism.reliability()
     for name, value in claims.items():
         if name in certificate and plain(certificate[name]) != plain(value):
             return f"its certificate says something else than this release can: {name}"
     if not _levels_agree(certificate.get("levels"), mechanism):
         return "its certificate says something else than this release can: levels"
     return ""
+
+
+def reliability_known(mechanism: QuestionMechanism) -> bool:
+    """Whether the sentence on reliability can be computed here: that of a quantile takes arrays."""
+    return numpy_if_installed() is not None or mechanism.question.spec()["kind"] not in ("quantile", "quantiles")
+
+
+def not_recomputed(request: Request, mechanism: QuestionMechanism) -> tuple[str, ...]:
+    """What a document says and nobody compared, because it takes arrays that are not installed; privacy is never among it."""
+    if numpy_if_installed() is not None:
+        return ()
+    left = [] if reliability_known(mechanism) else ["the sentence on how reliable the answer is"]
+    if request.aim is Aim.TYPICAL and mechanism.name in (FairLevels.name, HedgedVotes.name):
+        left.append("that no other law for these levels is better on average")
+    return tuple(left)
 
 
 def _numbers(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
@@ -118,7 +138,6 @@ def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level),
-        "reliable": mechanism.reliability(),
         "neighbours": request.neighbours_words(),
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),

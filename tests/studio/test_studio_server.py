@@ -42,7 +42,7 @@ def workers_of(parent: int) -> set[int]:
         except OSError:
             continue
         state, owner = rest.split()[:2]
-        if int(owner) == parent and state != "Z" and b"optimaldp.studio.pool" in command:
+        if int(owner) == parent and state != "Z" and b"optimaldp.studio.worker" in command:
             found.add(int(entry.parent.name))
     return found
 
@@ -63,8 +63,9 @@ def test_a_cancelled_call_leaves_no_process_behind() -> None:
     async def scenario() -> None:
         pool = Pool(NO_TABLE)
         work = asyncio.create_task(pool.run("preview", SLOW, seconds=None))
-        while not workers_of(os.getpid()):
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(30):
+            while not workers_of(os.getpid()):
+                await asyncio.sleep(0.02)
         (busy,) = workers_of(os.getpid())
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

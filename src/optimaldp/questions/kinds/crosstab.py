@@ -21,6 +21,7 @@ from optimaldp.questions.kinds.histogram import EVERYONE_ELSE, Histogram
 from optimaldp.questions.literals import check_among
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import CrossCounts, KeptCrossCounts
+from optimaldp.questions.words import asked_of, column_words, listed
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Options, Reading
 
@@ -150,6 +151,11 @@ class Crosstab(Histogram):
             return None
         counts = [row["count"] for row in answer]
         return counts if [dict(row) for row in answer] == self.rows(counts) else None
+
+    def words(self) -> str:
+        columns = listed([column_words(side.name) for side in self.sides], "and")
+        each = "value" if len(self.sides) == 1 else "combination"
+        return asked_of(self.among, f"how many people have each {each} of {columns}?")
 
     def __str__(self) -> str:
         parts = [side.written for side in self.sides]

@@ -26,6 +26,7 @@ from optimaldp.questions.personal import Balanced, WeightedVotes, about_everybod
 from optimaldp.questions.prior_votes import PriorVotes
 from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
+from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 
 Counts = tuple[int, int, int]
@@ -129,6 +130,16 @@ class Threshold(Question):
         remedy = "combine questions with & and |, not with 'and' and 'or'"
         raise QuestionError("question", str(self), "has no answer before it is released", remedy)
 
+    def words(self) -> str:
+        than = AT_LEAST[self.comparison]
+        if self.quantity == "share":
+            bound = f"{'equal to' if self.name == 'all' else than} {percent(self.bound)}"
+            return asked_of(self.among, f"is the share of {_those(self.predicate, self.among)} {bound}?")
+        if self.name == "any":
+            return asked_of(self.among, f"are there any {_those(self.predicate, None)}?")
+        bound = f"{'fewer than' if self.comparison == '<' else than} {fraction_text(self.bound)}"
+        return asked_of(self.among, f"are there {bound} {_those(self.predicate, None)}?")
+
     def __str__(self) -> str:
         inside = f"{self.predicate}{among_text(self.among)}"
         if self.name:
@@ -140,6 +151,12 @@ def _folded(cells: Cells, among: str | None) -> Counts:
     if among is None:
         return cells.get(0, 0), cells.get(1, 0), 0
     return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
+
+
+def _those(predicate: str, among: str | None) -> str:
+    """Whom a sentence is about: people, or those of them who were named before."""
+    noun = "people" if among is None else "those"
+    return noun if predicate == EVERY_RECORD else people_who(predicate, noun)
 
 
 def _notes(among: str | None) -> tuple[str, ...]:
@@ -227,6 +244,12 @@ class PeopleWho(Quantity):
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return _notes(self.among)
+
+    def words(self) -> str:
+        if self.whole:
+            inside = "" if self.predicate == EVERY_RECORD else people_who(self.predicate, "")
+            return asked_of(self.among, f"how many people are there{inside}?")
+        return asked_of(self.among, f"what is the share of {_those(self.predicate, self.among)}?")
 
     def __str__(self) -> str:
         return f"{self.quantity}({', '.join([self.predicate, *self.said.texts()])}{among_text(self.among)})"

@@ -23,6 +23,7 @@ from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import Answer, QuestionMechanism, all_different
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
 
@@ -79,6 +80,11 @@ class Top(OfOptions):
             "a tie goes to the option named first",
             "people without one of these options vote for nobody and are protected like everybody else",
         )
+
+    def words(self) -> str:
+        which = "value is" if self.size == 1 else f"{self.size} values are"
+        asked = f"which {which} the most frequent in {column_words(self.column)}, the leader first{self._values()}?"
+        return asked_of(self.among, asked)
 
     def __str__(self) -> str:
         return self._text("top", str(self.size))

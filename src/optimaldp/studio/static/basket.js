@@ -42,8 +42,8 @@ function draw(shown) {
   const line = (question, i) => {
     const more = Object.entries(question).filter(([name]) => !["question", "epsilon", "delta"].includes(name)).map(([name, value]) => `${name.replace("_", " ")}: ${value}`);
     const level = `ε ${question.epsilon}${question.delta && question.delta !== "0" ? `, δ ${question.delta}` : ""}`, now = shown[i] ?? {};
-    return el("li", {}, el("div", {}, el("code", {}, question.question), el("span", { class: "note" }, ` ${[level, ...more].join("; ")}${now.recorded ? "; answered before, costs nothing" : ""}`),
-      now.error ? el("p", { class: "field-error", role: "alert" }, now.error) : null),
+    return el("li", {}, el("div", {}, now.words ? el("span", { class: "asked" }, `${now.words} `) : null, el("code", {}, question.question), el("span", { class: "note" }, ` ${[level, ...more].join("; ")}${now.recorded ? "; answered before, costs nothing" : ""}`),
+      now.running ? el("p", { class: "note running" }, `so far ε ${now.running}`) : null, now.error ? el("p", { class: "field-error", role: "alert" }, now.error) : null),
     el("button", { type: "button", class: "quiet", "aria-label": `Take out question ${i + 1}`, onclick: () => takeOut(i) }, "×"));
   };
   byId("basket-list").replaceChildren(...questions.map(line));

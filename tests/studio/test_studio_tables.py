@@ -225,7 +225,7 @@ THIRD = {"question": "majority(age < 50)", "epsilon": "0.4"}
 
 def test_several_questions_are_priced_and_charged_together_or_not_at_all(desk: TestClient) -> None:
     priced = call(desk, "check_plan", {"questions": BASKET}).json()
-    assert priced["price"] == {"covered": True, "recorded": False, "words": "Together they cost epsilon 0.8."}
+    assert priced["price"] == {"covered": True, "recorded": False, "words": "Together they cost ε = 0.8."}
     dear = call(desk, "check_plan", {"questions": [*BASKET, THIRD]}).json()["price"]
     assert dear["covered"] is False
     assert "0.2 remains" in dear["words"]

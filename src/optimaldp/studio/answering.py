@@ -1,4 +1,4 @@
-"""A released answer as the pages show it: in words with its unit, as bars with intervals, as a cross table, as a card to share."""
+"""A released answer as the pages show it: in words, as bars with intervals, as a cross table, as a card to share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import html
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.studio.pages import asset
 
 if TYPE_CHECKING:
     from optimaldp.asking.result import Release
@@ -25,12 +29,22 @@ def answer_document(made: Release) -> dict[str, Any]:
         "table": table_document(made.crosstab()) if made.crossed else None,
         "level": str(made.level),
         "recorded": made.recorded,
-        "spent": None if made.recorded else str(made.spent or made.level),
+        "spent": None if made.recorded else cost_words(made.spent or made.level),
         "sentences": made.sentences(),
         "proof": [[name.replace("_", " "), text] for name, text in made.proof() if text],
         "warnings": list(made.warnings),
         "card": card(made),
     }
+
+
+def cost_words(level: ApproximateDP) -> str:
+    """A level as the price of an answer.
+
+    >>> from optimaldp.privacy import level
+    >>> cost_words(level(0.5)), cost_words(level(1, 1e-6))
+    ('ε = 0.5', 'ε = 1, δ = 1e-06')
+    """
+    return f"ε = {level.epsilon}" + (f", δ = {fraction_text(level.delta)}" if level.delta else "")
 
 
 def bars(made: Release) -> list[dict[str, Any]] | None:
@@ -71,26 +85,16 @@ def table_document(table: CrossTable) -> dict[str, Any] | None:
     }
 
 
-_STYLE = """body { margin: 0; padding: 1.5rem; background: #f5f6f8; color: #1b1f24; font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 40rem; margin: auto; padding: 1.6rem 1.8rem; background: #fff; border: 1px solid #d5dae0; border-radius: 12px }
-.asked { margin: 0; color: #55606d } .answer { margin: .4rem 0 1rem; font-size: 1.7rem; line-height: 1.25; font-weight: 700 }
-pre.answer { font: .85rem/1.5 ui-monospace, monospace; overflow-x: auto } footer { margin-top: 1rem; color: #55606d; font-size: .85rem }
-@media (prefers-color-scheme: dark) { body { background: #14171b; color: #e8ebee } main { background: #1d2126; border-color: #39414a }
-.asked, footer { color: #a7b1bc } } @media print { body { background: none; padding: 0 } main { border: 0 } }"""
-
-
 def card(made: Release) -> str:
     """One answer as a page of its own, to share: question, answer, and what it means for the people in the table."""
-    said, words = html.escape(made.said()), html.escape(made.asked.words())
-    shown = f'<pre class="answer">{said}</pre>' if "\n" in said else f'<p class="answer">{said}</p>'
-    about = f"{html.escape(made.question)} · {html.escape(str(made.level))} · {html.escape(made.time[:10])}"
     dataset = made.meaning.get("dataset")
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{words}</title><style>{_STYLE}</style></head><body><main><p class=\"asked\">{words}</p>{shown}"
-        f"<p>{html.escape(ethics(made))}</p>"
-        f"<footer>{html.escape(str(dataset)) + ' · ' if dataset else ''}{about} · optimaldp</footer></main></body></html>\n"
-    )
+    about = [*([dataset] if dataset else []), made.question, cost_words(made.level), made.time[:10], "optimaldp"]
+    parts = {"words": made.asked.words(), "ethics": ethics(made), "about": " · ".join(map(str, about))}
+    page = asset("card.html")
+    for name, text in parts.items():
+        page = page.replace("{{" + name + "}}", html.escape(text))
+    shown = made.crosstab()._repr_html_() if made.crossed else f'<p class="answer">{html.escape(made.said())}</p>'
+    return page.replace("{{answer}}", shown)
 
 
 def ethics(made: Release) -> str:

@@ -87,7 +87,8 @@ CALLS = (
         "epsilon",
         "The least epsilon for a wanted accuracy at a wanted margin (a share of n), or for a number within a wanted distance.",
         "The epsilon, rounded up to three digits, and a sentence.",
-        {name: what for name, what in _ASKED.items() if name != "epsilon"} | {"accuracy": _NUMBER, "margin": _NUMBER, "within": _NUMBER},
+        {name: what for name, what in _ASKED.items() if name != "epsilon"}
+        | {"accuracy": _NUMBER, "margin": _NUMBER, "within": _NUMBER},
         ("question", "n"),
         {"question": "majority(smokes = 'yes')", "accuracy": "0.95", "margin": "0.01", "n": 1000},
     ),
@@ -165,7 +166,7 @@ CALLS = (
     ),
     ApiCall(
         "proposal",
-        "How each column seems to be written, before a ledger is made. For the eyes of the steward: reads the data, shows no cell. "
+        "How each column seems to be written, before a ledger is made. For the steward's eyes: reads the data, shows no cell. "
         "Needs the token.",
         "columns with their proposed type and way of writing, and the ways that can be chosen.",
         {"encoding": _TEXT},
@@ -175,7 +176,13 @@ CALLS = (
         "open",
         "Make the ledger: who is one person, how cells are written, and what may be spent. Needs the token.",
         "As session.",
-        {"unit": _TEXT, "neighbours": _ASKED["neighbours"], "budget": _NUMBER, "budget_delta": _NUMBER, "encoding": _TEXT}
+        {
+            "unit": _TEXT,
+            "neighbours": _ASKED["neighbours"],
+            "budget": _NUMBER,
+            "budget_delta": _NUMBER,
+            "encoding": _TEXT,
+        }
         | {
             "fields": {"type": "object", "description": "By column: keys of a field of a Data Package description."},
             "reduce": {"type": "object", "description": "How several rows of a person become one value, by column."},

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import FIELDS, READING_FIELDS, from_json, meaning_of
 from optimaldp.errors import BudgetError, InputError, QuestionError
-from optimaldp.privacy.numbers import fraction_text
 
 if TYPE_CHECKING:
     from optimaldp.asking.ask import Ask
     from optimaldp.asking.request import Request
     from optimaldp.asking.session import OpenTable
-    from optimaldp.ledger import Charge
+    from optimaldp.ledger import Charge, Remaining
     from optimaldp.tables import Description, Source
     from optimaldp.tables.schema import ColumnType
     from optimaldp.tables.tally import Edge
@@ -73,8 +72,6 @@ class Desk:
 
     def told(self) -> Description | None:
         """The description that was named with the table, or in its place."""
-        from optimaldp.studio.server import told_by
-
         return None if self.data is None else told_by(self.data, self._description)
 
     def source(self) -> Source:
@@ -157,7 +154,7 @@ class Desk:
             "parts": [str(part) for part in opening.parts],
             "limited": not opening.budget.unlimited,
             "remaining": remaining.to_document(),
-            "words": "remaining: " + remaining.summary().removeprefix("Remaining(").removesuffix(")"),
+            "words": left_words(remaining),
             "share": _share(remaining),
             "history": table.history().to_document()["history"],
         }
@@ -168,13 +165,27 @@ class Desk:
         return self.data
 
 
+def told_by(data: str, description: str | None) -> Description | None:
+    """The description of a table: named beside it, or in its place."""
+    from optimaldp.tables.description import is_description, read_description
+
+    path = description or (data if is_description(data) else None)
+    if path is None:
+        return None
+    told = read_description(path)
+    told.need_review()
+    return told
+
+
 def column_document(name: str, kind: ColumnType) -> dict[str, Any]:
     """A column as a form needs it; *open* cells are read as the question says, as in a CSV without declared types."""
     unread = kind.cell is not None and kind.cell.meaning == "open"
     reading = "read as you ask" if unread else kind.words
     listed = kind.options and list(kind.options)
     low, high, step = (None,) * 3 if kind.field is None else (kind.field.low, kind.field.high, kind.field.step)
-    ends = {name: None if end is None else _end_text(end) for name, end in (("low", low), ("high", high), ("step", step))}
+    ends = {
+        name: None if end is None else _end_text(end) for name, end in (("low", low), ("high", high), ("step", step))
+    }
     own = {"name": name, "written": _written(name), "kind": kind.kind, "open": unread, "words": reading}
     return own | {"options": listed, **ends}
 
@@ -196,7 +207,35 @@ def _written(name: str) -> str:
 
 
 def _end_text(end: Edge) -> str:
+    from optimaldp.privacy.numbers import fraction_text
+
     return fraction_text(end) if isinstance(end, Fraction) else str(end)
+
+
+def left_words(remaining: Remaining) -> str:
+    """What is left of a budget, as a steward says it.
+
+    >>> from optimaldp.ledger.history import Remaining
+    >>> from optimaldp.ledger import Budget
+    >>> from optimaldp.privacy import Epsilon
+    >>> from optimaldp.privacy.levels import Bound
+    >>> left_words(Remaining(Budget(epsilon=3), Bound(Epsilon.read("0.5"), Fraction(0)), 1, "basic"))
+    'ε = 2.5 of 3 left after 1 question'
+    """
+    from optimaldp.ledger.account import remaining_words
+    from optimaldp.ledger.budget import readable
+    from optimaldp.privacy.numbers import fraction_text
+
+    asked = f"{remaining.entries} question{'' if remaining.entries == 1 else 's'}"
+    if remaining.budget.unlimited:
+        return f"no limit; ε = {readable(remaining.spent.epsilon)} spent on {asked}"
+    delta = (
+        f" (δ = {fraction_text(remaining.delta)} of {fraction_text(remaining.budget.delta)})"
+        if remaining.budget.delta
+        else ""
+    )
+    left = remaining_words(remaining.budget.epsilon, remaining.spent.epsilon)
+    return f"ε = {left} of {readable(remaining.budget.epsilon)} left{delta} after {asked}"
 
 
 def capital(text: str) -> str:

@@ -30,7 +30,7 @@ from optimaldp.sanitising import sanitise as sanitised_table
 from optimaldp.sanitising.planning import Asked, make_plan
 from optimaldp.sanitising.releasing import TableOrder
 from optimaldp.sanitising.splitting import read_marginals
-from optimaldp.studio.answering import answer_document
+from optimaldp.studio.answering import answer_document, cost_words
 from optimaldp.studio.calls import read_fields
 from optimaldp.studio.desk import OPTIONS, Desk, capital, column_document
 from optimaldp.tables.tally import rules_for
@@ -111,7 +111,11 @@ def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         price = {"covered": True, "recorded": True, "words": "This table was made before: asking again costs nothing."}
     else:
         refused = desk.refused([charge_of(plan)])
-        price = {"covered": refused is None, "recorded": False, "words": refused or f"It costs {plan.level}."}
+        price = {
+            "covered": refused is None,
+            "recorded": False,
+            "words": refused or f"It costs {cost_words(plan.level)}.",
+        }
     return {
         "estimate": shown.to_document(),
         "method": plan.method,
@@ -199,7 +203,7 @@ def _price(desk: Desk, request: Request, version: str | None) -> dict[str, Any]:
     if desk.is_recorded(request, version):
         return {"covered": True, "recorded": True, "words": "This was answered before: asking again costs nothing."}
     refused = desk.refused([charge_of(request)])
-    return {"covered": refused is None, "recorded": False, "words": refused or f"It costs {request.level}."}
+    return {"covered": refused is None, "recorded": False, "words": refused or f"It costs {cost_words(request.level)}."}
 
 
 def release(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +220,7 @@ def rules(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     told = desk.source().description
     ask = desk.ask({"question": fields["question"], "epsilon": 0}).described(told)
     question = as_question(ask.question)
-    said = {} if told is None else {name: rule for name, rule in told.reduce.items()}
+    said = {} if told is None else dict(told.reduce)
     return {"words": question.words(), "rules": list(rules_for(question.tally)), "said": said}
 
 
@@ -291,7 +295,7 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
 def _cost_words(epsilon: Epsilon, delta: Fraction, fresh: int, all_of_them: int) -> str:
     if not fresh:
         return "All of them were answered before: asking again costs nothing."
-    cost = f"epsilon {epsilon}" + (f", delta {fraction_text(delta)}" if delta else "")
+    cost = f"ε = {epsilon}" + (f", δ = {fraction_text(delta)}" if delta else "")
     known = all_of_them - fresh
     return f"Together they cost {cost}." + (f" {known} of them were answered before and cost nothing." if known else "")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import Ask
 from optimaldp.errors import InputError, MissingExtraError, TableError
+from optimaldp.studio.desk import Desk, told_by
 from optimaldp.studio.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def prepared(
         return
     _check_path(data)
     description = reading.pop("description", None)
-    said = {name: value for name, value in {"neighbours": neighbours, "unit": unit, **reading}.items() if value is not None}
+    said = {
+        name: value for name, value in {"neighbours": neighbours, "unit": unit, **reading}.items() if value is not None
+    }
     with contextlib.ExitStack() as stack:
         kept, record = ledger is not None, ledger
         if record is None:
@@ -86,6 +89,9 @@ def prepared(
         told = told_by(data, description)
         if budget is not None or ledger_exists(record):
             _open_book(record, budget, told, said)
+        elif told is None and (written := Desk(data, record).beside).exists():
+            remedy = f"start with --description {written}, or move it away"
+            raise InputError("description", str(written), "lies where the start page would write its own", remedy)
         yield Settings(data, record, kept, host=host, description=description, said=said)
 
 
@@ -94,7 +100,7 @@ def _open_book(record: str, budget: Budget | None, told: Description | None, sai
     from optimaldp.ledger import open_ledger
     from optimaldp.ledger.opening import ledger_exists
 
-    people = {name: said[name] for name in ("neighbours", "unit") if name in said}
+    people: dict[str, Any] = {name: said[name] for name in ("neighbours", "unit") if name in said}
     settings = {name: value for name, value in said.items() if name not in people}
     if told is not None:
         ask = Ask("", 0, **people).described(told)
@@ -102,18 +108,6 @@ def _open_book(record: str, budget: Budget | None, told: Description | None, sai
         settings |= {"description": told.hash}
     named = None if budget is None or ledger_exists(record) else Path(record).stem
     open_ledger(record, budget=budget, dataset=named, settings=settings or None, **people).close()
-
-
-def told_by(data: str, description: str | None) -> Description | None:
-    """The description of a table: named beside it, or in its place."""
-    from optimaldp.tables.description import is_description, read_description
-
-    path = description or (data if is_description(data) else None)
-    if path is None:
-        return None
-    told = read_description(path)
-    told.need_review()
-    return told
 
 
 def _check_path(data: str) -> None:

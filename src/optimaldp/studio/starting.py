@@ -65,16 +65,14 @@ def _person(told: Description) -> object:
 
 
 def _proposed(desk: Desk, encoding: str | None) -> Proposal:
-    return describe(
-        desk.data, encoding=encoding or desk.said.get("encoding"), delimiter=desk.said.get("delimiter")
-    )
+    return describe(desk.data, encoding=encoding or desk.said.get("encoding"), delimiter=desk.said.get("delimiter"))
 
 
 def written_words(keys: Mapping[str, Any]) -> str:
     """How a column is written, by an example.
 
-    >>> written_words({"type": "number", "decimalChar": ",", "groupChar": "."}), written_words({"type": "date", "format": "%d.%m.%Y"})
-    ('numbers like 1.234,5', 'dates like 31.12.2024')
+    >>> written_words({"type": "number", "decimalChar": ",", "groupChar": "."})
+    'numbers like 1.234,5'
     """
     kind = keys["type"]
     if kind == "number":
@@ -92,7 +90,9 @@ def open(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     name = desk.name or desk.data
     if desk.data is not None and desk.is_open:
         raise InputError("data", name, "is open already", "choose the file again to begin anew")
-    budget = Budget(epsilon=fields["budget"], delta=fields.get("budget_delta", 0)) if fields.get("budget") else UNLIMITED
+    budget = (
+        Budget(epsilon=fields["budget"], delta=fields.get("budget_delta", 0)) if fields.get("budget") else UNLIMITED
+    )
     if not fields.get("budget") and desk.kept:
         raise InputError("budget", None, "is missing", "say how much may be spent on these people in all, such as 3")
     people: dict[str, Any] = {"unit": fields.get("unit") or None, "neighbours": fields.get("neighbours") or None}

@@ -237,7 +237,13 @@ SHEETS = [
         "A cross table: how many people have each combination?",
         "histogram({sides}{percent}{among})",
         (
-            Blank("sides", "sides", "Columns", "with their public values", sample="sex: ['m', 'f'], age: bins=[0, 18, 65, 120]"),
+            Blank(
+                "sides",
+                "sides",
+                "Columns",
+                "with their public values",
+                sample="sex: ['m', 'f'], age: bins=[0, 18, 65, 120]",
+            ),
             Blank(
                 "percent",
                 "choice",

@@ -11,7 +11,7 @@ export function answerShown(made) {
   else if (many) answerBars(place, made.answer);
   else {
     place.append(el("p", { class: "big" }, made.said));
-    if (made.bars?.[0].low != null) { const line = el("div", {}); place.append(line); numberLine(line, made.bars); }
+    if (made.bars?.[0].low != null) { const line = el("div", {}); place.append(line); queueMicrotask(() => numberLine(line, made.bars)); } // drawn in its place, whose width it takes
   }
   return place;
 }

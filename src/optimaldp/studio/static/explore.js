@@ -1,6 +1,6 @@
 // Explore: every change asks for a preview and draws it; what belongs to other inputs is faded at once, and gone when they are wrong.
 import { curves, errorBars, gainBar } from "/static/charts.js";
-import { SheetForm } from "/static/sheets.js";
+import { SheetForm, unitLast } from "/static/sheets.js";
 import { byId, call, capital, clearErrors, download, el, keep, latestOnly, pictureText, restore, short, showError, tieSlider } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status"), results = byId("results");
@@ -157,7 +157,7 @@ byId("save-python").addEventListener("click", () => shown && download("preview.p
 
 async function start() {
   const [{ sheets }, session] = await Promise.all([call("sheets", null, { status, words: "Starting" }), call("session", null).catch(() => null)]);
-  const columns = session?.ledger ? session.data.columns : null; // with a table open, the questions are about its columns
+  const columns = session?.ledger ? unitLast(session.data.columns, session.ledger.unit) : null; // with a table open, the questions are about its columns
   sheet = new SheetForm({ place: byId("sheet"), select: byId("kind"), note: byId("sheet-note"), sheets, columns });
   byId("of-table").textContent = columns ? `About ${session.data.words}. Nothing is read or spent here.` : "";
   const kept = restore("explore", form);

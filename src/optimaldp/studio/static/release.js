@@ -3,7 +3,7 @@ import { hideAnswers, showAnswers } from "/static/answers.js";
 import { addToBasket, refreshBasket, startBasket } from "/static/basket.js";
 import { curves, errorBars } from "/static/charts.js";
 import { forgetRehearsal, startRehearsal } from "/static/rehearsal.js";
-import { SheetForm, isNumber, listed } from "/static/sheets.js";
+import { SheetForm, isNumber, listed, unitLast } from "/static/sheets.js";
 import { byId, call, capital, clearErrors, el, keep, latestOnly, restore, showError, tieSlider } from "/static/studio.js";
 import { confirmSpend, openTable, showBook, spend } from "/static/table.js";
 
@@ -129,8 +129,8 @@ async function release() {
 }
 
 async function start(session) {
-  columns = session.data.columns;
   unit = session.ledger.unit;
+  columns = unitLast(session.data.columns, unit);
   for (const id of ["levels", "by", "reduce_order"]) byId(id).replaceChildren(byId(id).options[0], ...columns.map((one) => el("option", { value: one.name }, one.name)));
   byId("unit").value = session.ledger.unit ? `a value of ${session.ledger.unit}` : "a row";
   byId("rows-part").hidden = unit === null;

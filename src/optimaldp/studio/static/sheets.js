@@ -61,6 +61,9 @@ export const likelyBins = (column) => {
 const SHORT = new Set(["choice", "number", "percent", "option"]);
 const PER_SHEET = new Set(["number", "percent", "percents", "choice"]); // a bound of one question is none of another
 
+// Nobody asks about the column that names people: it stands last.
+export const unitLast = (columns, unit) => [...columns.filter((one) => one.name !== unit), ...columns.filter((one) => one.name === unit)];
+
 export class SheetForm {
   // *place* is filled with fields; *columns* come from a schema, or are null: then the sheet's own example is filled in.
   constructor({ place, select, note, sheets, columns = null }) {

@@ -17,7 +17,7 @@ export async function offerStart({ data }) {
   byId("lasting").hidden = data !== null && data.kept;
   byId("choose-title").textContent = data === null ? "Choose a table" : "Before the first question";
   if (data === null) return;
-  byId("opening-words").textContent = `${data.words}. ${data.read_as}`;
+  byId("opening-words").textContent = `${data.words}.`;
   byId("budget-hint").textContent = data.kept ? "for example 3" : "empty: no limit";
   byId("opening-unit").replaceChildren(el("option", { value: "?" }, "choose …"), el("option", { value: "" }, "each row"), ...data.columns.map((one) => el("option", { value: one.name }, `each value of ${one.name}`)));
   await propose();
@@ -40,6 +40,7 @@ async function propose(encoding = null) {
   byId("opening-encoding").value = proposed.encoding;
   byId("encoding-part").hidden = proposed.columns.every((one) => one.fixed);
   byId("written-columns").replaceChildren(...proposed.columns.map(columnRow));
+  byId("public-columns").replaceChildren(...proposed.columns.map(({ keys }, k) => el("label", { class: "check", for: `public-${k + 1}` }, el("input", { type: "checkbox", id: `public-${k + 1}`, value: keys.name }), keys.name)));
   offerRules();
 }
 
@@ -48,11 +49,10 @@ function columnRow({ keys, fixed, words }, k) {
   const chosen = el("select", { id: id("") }, ...(fixed ? [el("option", { value: "-1" }, words)] : proposed.written.map((one, i) => el("option", { value: String(i) }, one.words))));
   if (!fixed) chosen.value = String(Math.max(0, proposed.written.findIndex((one) => same(keys, one.keys))));
   const field = (part, text, more = {}) => el("div", { "data-part": part }, el("label", { for: id(`-${part}`) }, text), el("input", { id: id(`-${part}`), spellcheck: "false", ...more }));
-  const rule = el("div", { "data-part": "rule" }, el("label", { for: id("-rule") }, "Several rows become"), el("select", { id: id("-rule") }));
+  const rule = el("div", { "data-part": "rule" }, el("label", { for: id("-rule") }, "Several rows"), el("select", { id: id("-rule") }));
   const row = el("div", { class: "written", role: "group", "aria-label": keys.name, "data-column": keys.name },
     el("div", { class: "written-name" }, el("code", {}, keys.name)), el("div", {}, el("label", { for: id("") }, "Holds"), chosen),
-    field("low", "From", { inputmode: "decimal" }), field("high", "to", { inputmode: "decimal" }), field("options", "Its values", { placeholder: "a, b, c" }), field("yes", "Yes is written", { placeholder: "yes" }), field("no", "No is written", { placeholder: "no" }), rule,
-    el("div", { "data-part": "public" }, el("label", { class: "check", for: id("-public") }, el("input", { type: "checkbox", id: id("-public") }), "anybody may know who has which value")));
+    field("low", "From", { inputmode: "decimal" }), field("high", "to", { inputmode: "decimal" }), field("options", "Its values", { placeholder: "a, b, c" }), field("yes", "Yes is written", { placeholder: "yes" }), field("no", "No is written", { placeholder: "no" }), rule);
   chosen.addEventListener("input", () => { depend(row, k); offerRules(); });
   depend(row, k);
   return row;
@@ -75,7 +75,7 @@ function offerRules() {
     const keys = keysOf(row, k), part = row.querySelector('[data-part="rule"]'), select = part.querySelector("select"), before = select.value;
     part.hidden = !unit || unit === "?" || row.dataset.column === unit || !(isNumeric(keys) || ["string", "boolean"].includes(keys.type));
     const rules = keys.type === "date" || keys.type === "datetime" ? ["min", "max"] : isNumeric(keys) ? RULES.number : RULES.text;
-    select.replaceChildren(el("option", { value: "" }, "each question says"), ...rules.map((one) => el("option", {}, one)));
+    select.replaceChildren(el("option", { value: "" }, "asked later"), ...rules.map((one) => el("option", {}, one)));
     if (rules.includes(before)) select.value = before;
   }
 }
@@ -95,7 +95,7 @@ function confirmed() {
   if (!proposed || proposed.described) return body;
   const rows = [...byId("written-columns").children];
   const reduce = Object.fromEntries(rows.filter((row) => !row.querySelector('[data-part="rule"]').hidden && valueOf(row, "rule")).map((row) => [row.dataset.column, valueOf(row, "rule")]));
-  const known = rows.filter((row) => row.querySelector('[data-part="public"] input').checked).map((row) => row.dataset.column);
+  const known = [...byId("public-columns").querySelectorAll("input:checked")].map((one) => one.value);
   return { ...body, encoding: byId("encoding-part").hidden ? "" : byId("opening-encoding").value === "utf-8" ? "" : byId("opening-encoding").value, fields: Object.fromEntries(rows.map((row, k) => [row.dataset.column, fieldOf(row, k)])), reduce, public: known };
 }
 

@@ -7,7 +7,7 @@ import { ApiError, byId, call, clearErrors, download, el, shownTable, showError 
 let book = null;
 const others = new BroadcastChannel("optimaldp");
 
-const words = (answer) => (Array.isArray(answer) ? answer.map(words).join(", ") || "(none)" : answer !== null && typeof answer === "object" ? Object.entries(answer).map(([name, value]) => `${name}: ${words(value)}`).join(", ") : String(answer));
+const words = (answer) => (Array.isArray(answer) && typeof answer[0] === "object" ? `a table of ${answer.length} counts` : Array.isArray(answer) ? answer.map(words).join(", ") || "(none)" : answer !== null && typeof answer === "object" ? Object.entries(answer).map(([name, value]) => `${name}: ${words(value)}`).join(", ") : String(answer));
 const level = (line) => (line.delta === "0" ? `ε ${line.epsilon}` : `ε ${line.epsilon}, δ ${line.delta}`);
 
 // Show the table, or the card where one is chosen; *ready* is called with the session as soon as there is a table.

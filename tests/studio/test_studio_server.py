@@ -109,6 +109,7 @@ def test_public_calls_never_run_where_a_table_was_opened(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_closed_tab_stops_the_work() -> None:
     with running_studio() as address:
@@ -193,7 +194,7 @@ def test_a_port_in_use_is_never_shared(monkeypatch: pytest.MonkeyPatch, exclusiv
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Signals) -> None:
     """Without a ledger the record is kept for this session alone; so are files that were given to the page."""
     survey, kept = write_survey(tmp_path), tmp_path / "kept"

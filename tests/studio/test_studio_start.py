@@ -15,6 +15,7 @@ pytest.importorskip("starlette", reason="the studio extra is not installed")
 
 from hypothesis import given
 from hypothesis import strategies as st
+from studio_server import PATIENTS, write_hospital
 
 from optimaldp.errors import InputError, TableError
 from optimaldp.studio.calls import Calls
@@ -23,21 +24,7 @@ from optimaldp.studio.server import prepared
 from optimaldp.studio.settings import Settings
 from optimaldp.tables.tally import Bins, Condition, Options, Tally
 
-PATIENTS = 600
 CANARIES = ("Zyzzyva", "Qwixotic", "8.317,25", "8317")
-
-
-def write_hospital(folder: Path) -> Path:
-    """Two visits of each patient, as hospitals write them: 1.234,56, 31.12.2024, Latin-1, and a column called *alter*."""
-    lines = ["patient_id;ward;alter;cost;smokes;admitted"]
-    for patient in range(PATIENTS):
-        ward = ("Pädiatrie", "Chirurgie", "Zyzzyva")[patient % 3]
-        for visit in range(2):
-            cost = ("8.317,25", "1.200,50", "", "Qwixotic")[(patient + visit) % 4]
-            lines.append(f"P{patient};{ward};{patient % 90};{cost};{'ja' if patient % 4 == 0 else 'nein'};31.12.2024")
-    path = folder / "hospital.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="latin-1")
-    return path
 
 
 class Page:

@@ -128,6 +128,7 @@ def test_a_file_with_types_brings_them(empty: TestClient) -> None:
     assert "types of columns are public" in shown["read_as"]
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_changes_nothing_and_is_not_echoed(empty: TestClient) -> None:
     opened(empty)
     before = empty.get("/api/session").json()
@@ -337,6 +338,7 @@ def test_the_same_question_from_two_tabs_at_once_is_paid_once(desk: TestClient) 
     assert desk.get("/api/settled").json()["ledger"]["share"] == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_after_the_spend_is_told_from_the_ledger(
     desk: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -228,7 +228,7 @@ def left_words(remaining: Remaining) -> str:
 
     asked = f"{remaining.entries} question{'' if remaining.entries == 1 else 's'}"
     if remaining.budget.unlimited:
-        return f"no limit; ε = {readable(remaining.spent.epsilon)} spent on {asked}"
+        return f"No limit; ε = {readable(remaining.spent.epsilon)} spent on {asked}"
     delta = (
         f" (δ = {fraction_text(remaining.delta)} of {fraction_text(remaining.budget.delta)})"
         if remaining.budget.delta

@@ -65,7 +65,7 @@ function checked(body) {
   return { ...body, ...more };
 }
 
-const remember = () => keep("release", form, sheet.state());
+const remember = () => keep("release", form, { ...sheet.state(), reduce: byId("reduce").value });
 
 const refresh = latestOnly(async () => {
   await offerRules();
@@ -139,6 +139,7 @@ async function start(session) {
   const { sheets } = await call("sheets", null, { status });
   sheet = new SheetForm({ place: byId("sheet"), select: byId("kind"), note: byId("sheet-note"), sheets, columns });
   const kept = restore("release", form);
+  if (kept?.reduce) byId("reduce").replaceChildren(byId("reduce").options[0], el("option", { selected: true }, kept.reduce)); // until the rules that fit are known
   if (kept) sheet.restore(kept); else sheet.show(sheets[0].name);
   if (sheet.sheet) byId("question").value = sheet.text();
   byId("more").open = [...byId("more").querySelectorAll("input:not([readonly]), select")].some((one) => (one.type === "checkbox" ? one.checked : one.value !== "")); // nothing that counts is hidden

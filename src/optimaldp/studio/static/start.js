@@ -17,7 +17,7 @@ export async function offerStart({ data }) {
   byId("lasting").hidden = data !== null && data.kept;
   byId("choose-title").textContent = data === null ? "Choose a table" : "Before the first question";
   if (data === null) return;
-  byId("opening-words").textContent = `${data.words}.`;
+  byId("opening-words").textContent = `${data.words}. The names of its columns are public.`;
   byId("budget-hint").textContent = data.kept ? "for example 3" : "empty: no limit";
   byId("opening-unit").replaceChildren(el("option", { value: "?" }, "choose …"), el("option", { value: "" }, "each row"), ...data.columns.map((one) => el("option", { value: one.name }, `each value of ${one.name}`)));
   await propose();

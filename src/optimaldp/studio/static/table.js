@@ -68,7 +68,7 @@ export function showBook(now, next = 0) {
   if (book.limited) gauge(byId("gauge"), book.share, total > 0 ? next / total : 0, book.words);
   else byId("gauge").replaceChildren();
   const kept = book.kept ? "" : " This record ends with the studio: start it with --data and --ledger for a budget that lasts.";
-  byId("budget").textContent = `${book.words[0].toUpperCase()}${book.words.slice(1)}.${book.limited ? "" : " Nothing limits the spend."}${kept}`;
+  byId("budget").textContent = `${book.words}.${book.limited ? "" : " Nothing limits the spend."}${kept}`;
   const save = (line) => el("button", { type: "button", class: "quiet", "aria-label": `Download the document of entry ${line.sequence}`, onclick: () => download(`entry-${line.sequence}.json`, JSON.stringify(line, null, 2)) }, "Download");
   const cells = (line) => [line.time.slice(0, 19).replace("T", " "), line.question, level(line), line.part ?? "", line.recorded ? words(line.answer) : "(spent, no answer recorded)"];
   const heads = ["time (UTC)", "question", "level", "part", "answer", "document"], narrow = [0, 2, 5];

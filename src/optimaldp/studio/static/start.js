@@ -25,9 +25,10 @@ export async function offerStart({ data }) {
 
 async function propose(encoding = null) {
   clearErrors(byId("choose"), status);
+  byId("written-part").disabled = true; // what is typed meanwhile would be lost
   try {
     proposed = await call("proposal", encoding ? { encoding } : {}, { status, words: "Looking how the columns are written" });
-  } catch (error) { proposed = null; showError(error, status, form); return; }
+  } catch (error) { proposed = null; showError(error, status, form); return; } finally { byId("written-part").disabled = false; }
   const { described, person, likely, neighbours } = proposed;
   if (neighbours) byId("opening-neighbours").value = neighbours;
   if (person) byId("opening-unit").value = person;

@@ -15,6 +15,7 @@ import pyarrow
 
 import optimaldp as odp
 from optimaldp import progress
+from optimaldp.errors import ReadingWarning
 
 PEOPLE = pyarrow.table({"smokes": ["yes"] * 300 + ["no"] * 700, "ward": ["a", "b"] * 500, "cost": [7.0] * 1000})
 BY_WARD = {"by": "ward", "groups": ["a", "b"]}
@@ -59,7 +60,7 @@ def test_a_cross_table_is_its_own_picture_and_frame() -> None:
 
 def test_cautions_are_seen_in_a_notebook(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("patient,cost\n" + "p,7\n" * 30)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(ReadingWarning) as caught:
         release = odp.release(tmp_path / "people.csv", "count(cost >= 5)", epsilon=1)
     assert {str(one.message) for one in caught} <= set(release.warnings)
     assert any("patient" in caution for caution in release.warnings)

@@ -1,6 +1,6 @@
 // Private answers: in words, with their intervals, the things to know, the proof behind a click, and a card to share.
 import { answerBars, crossTable, intervalBars, numberLine } from "/static/charts.js";
-import { byId, download, el } from "/static/studio.js";
+import { byId, capital, download, el } from "/static/studio.js";
 
 // The answer itself: a number in words, numbers by name as bars, a cross table, or what was drawn.
 export function answerShown(made) {
@@ -28,7 +28,7 @@ function one(made, number) {
   const spent = made.recorded ? "It was recorded earlier: nothing was spent on it now." : `This cost ${made.spent}. You may publish it.`;
   const save = (name, text, type) => () => download(`release${number ? `-${number}` : ""}.${name}`, text, type);
   return el("article", { class: "answer" }, el("p", { class: "asked" }, made.words), el("p", { class: "note asked-text" }, el("code", {}, made.document.question)), answerShown(made),
-    made.warnings.length ? el("ul", { class: "facts cautions" }, ...made.warnings.map((text) => el("li", {}, text))) : null,
+    made.warnings.length ? el("ul", { class: "facts cautions" }, ...made.warnings.map((text) => el("li", {}, capital(text)))) : null,
     el("ul", { class: "facts" }, ...made.sentences.slice(1).map((text) => el("li", {}, text))), el("p", { class: "spent" }, spent),
     el("details", { class: "proof" }, el("summary", {}, "Show the proof"), el("dl", {}, ...made.proof.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]))),
     el("div", { class: "tools" }, el("button", { type: "button", class: "quiet save", onclick: save("json", JSON.stringify(made.document, null, 2)) }, "Download with its proof"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -36,13 +36,17 @@ def _track_on_terminal(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    known = len(items) if total is None and hasattr(items, "__len__") else total
+    known = _total(items, total)
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(description, total=known, note="")
         for item in items:
             shown.update(task, note="" if note is None else note(item))
             yield item
             shown.advance(task)
+
+
+def _total(items: Iterable[Any], total: int | None) -> int | None:
+    return len(items) if total is None and isinstance(items, Sized) else total
 
 
 def _in_notebook() -> bool:
@@ -54,7 +58,7 @@ def _in_notebook() -> bool:
 def _track_in_notebook(
     items: Iterable[Item], description: str, total: int | None, note: Callable[[Item], str] | None
 ) -> Iterator[Item]:
-    known = len(items) if total is None and hasattr(items, "__len__") else total
+    known = _total(items, total)
     shown = None
     for done, item in enumerate(items):
         bar = _bar(description, done, known, "" if note is None else note(item))
@@ -72,9 +76,10 @@ def _bar(description: str, done: int, total: int | None, note: str) -> str:
 
 
 def _display(content: str, shown: Any) -> Any:
-    from IPython.display import HTML, display
+    from IPython import display
 
+    written: Any = display.HTML(content)  # type: ignore[no-untyped-call]
     if shown is None:
-        return display(HTML(content), display_id=True)
-    shown.update(HTML(content))
+        return display.display(written, display_id=True)  # type: ignore[no-untyped-call]
+    shown.update(written)
     return shown

@@ -107,6 +107,7 @@ def test_a_release_spends_the_budget_and_the_second_is_refused(page: Any, desk: 
     assert page.is_disabled("#ask")
     ask(page, "40", "0.6")
     assert "It costs ε = 0.6" in page.inner_text("#confirm-words")
+    assert "Age was not declared" in page.inner_text("#confirm-cautions")  # how it is read is said before it is paid for
     page.click("#no")
     assert "Nothing was asked yet" in page.inner_text("#history")
     release(page)
@@ -410,6 +411,7 @@ def test_several_questions_are_charged_together_or_not_at_all(page: Any, desk: s
     page.keyboard.press("Enter")
     page.wait_for_selector("#confirm[open]")
     assert page.locator("#confirm-lines li").count() == 2
+    assert page.locator("#confirm-cautions li").count() == 2
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector("#answer-card:not([hidden])")

@@ -107,7 +107,9 @@ def test_a_release_spends_the_budget_and_the_second_is_refused(page: Any, desk: 
     assert page.is_disabled("#ask")
     ask(page, "40", "0.6")
     assert "It costs ε = 0.6" in page.inner_text("#confirm-words")
-    assert "Age was not declared" in page.inner_text("#confirm-cautions")  # how it is read is said before it is paid for
+    assert "Age was not declared" in page.inner_text(
+        "#confirm-cautions"
+    )  # how it is read is said before it is paid for
     page.click("#no")
     assert "Nothing was asked yet" in page.inner_text("#history")
     release(page)
@@ -275,7 +277,8 @@ FILLED: dict[str, tuple[dict[str, str], str]] = {
 CATEGORIES = {"compare", "winner", "top", "histogram", "keys"}
 
 
-@pytest.mark.parametrize("view", [pytest.param("wide", marks=pytest.mark.slow), "phone"])
+@pytest.mark.slow
+@pytest.mark.parametrize("view", ["wide", "phone"])
 def test_every_kind_of_question_has_its_form(page: Any, ward_desk: str, view: str) -> None:
     release_page(page, ward_desk)
     kinds = page.locator("#kind option").evaluate_all("all => all.map((one) => one.value)")
@@ -654,6 +657,7 @@ def test_what_was_spent_is_told_whatever_became_of_the_answer(page: Any, desk: s
     assert "nothing was spent on it now" in page.inner_text(".answer .spent")
 
 
+@pytest.mark.slow
 def test_all_traffic_of_a_visit_holds_nothing_of_the_data(browser: Any, desk: str) -> None:
     context = browser.new_context(**VIEWS["light"])
     context.set_default_timeout(60_000)

@@ -158,6 +158,7 @@ def test_a_spend_must_be_confirmed(quiet_visit: Visit, confirm: Any) -> None:
     assert quiet_visit.get("/api/session").json()["ledger"]["share"] == 0
 
 
+@pytest.mark.slow
 def test_two_tabs_that_spend_at_once_never_overspend(visit: Visit, tmp_path: Path) -> None:
     questions = [f"majority(age < {age})" for age in (20, 30, 40, 50, 60, 70)]
     with ThreadPoolExecutor(6) as tabs:

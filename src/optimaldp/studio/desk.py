@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 OPTIONS = tuple(name for name in FIELDS if name not in ("question", "epsilon") and not meaning_of(name).of_table)
 """What a question may say here; what is said of the table, the ledger remembers."""
-_NO_DATA = (
-    "choose a file on the Ask page, or start it with optimaldp studio --data survey.csv --ledger survey.ledger"
-)
+_NO_DATA = "choose a file on the Ask page, or start it with optimaldp studio --data survey.csv --ledger survey.ledger"
 _NO_LEDGER = "answer the three questions of the start page"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from optimaldp.asking.ask import Ask
-from optimaldp.asking.cautions import likely_person
+from optimaldp.asking.statements import likely_person
 from optimaldp.errors import InputError
 from optimaldp.ledger import Budget, open_ledger
 from optimaldp.ledger.budget import UNLIMITED

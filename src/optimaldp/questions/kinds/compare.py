@@ -129,6 +129,6 @@ SHEETS = [
             Blank("second", "option", "Second option", "a tie is its", sample="'b'"),
             AMONG,
         ),
-        order=21,
+        order=31,
     )
 ]

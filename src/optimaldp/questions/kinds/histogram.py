@@ -344,6 +344,6 @@ SHEETS = [
         "How many people have each option?",
         "histogram({column}, {options}{among})",
         (COLUMN, OPTIONS, AMONG),
-        order=24,
+        order=11,
     )
 ]

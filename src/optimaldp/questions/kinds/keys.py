@@ -127,7 +127,7 @@ SHEETS = [
         "Which values occur in a column?",
         "keys({column})",
         (Blank("column", "column", "Column", sample="diagnosis"),),
-        order=25,
+        order=43,
         note="For a column whose values no public list names. It needs δ above 0.",
     )
 ]

@@ -349,13 +349,21 @@ def _read(call: Call) -> Average:
 FORMS = [Form("mean", "mean(score, range=[1, 5]) >= 3.5", _read)]
 
 RANGE = Blank("range", "range", "Range", "public: values outside count as its ends", sample="range=[1, 5]")
+INTERVAL = Blank(
+    "interval",
+    "choice",
+    "Interval",
+    sample="",
+    start=", interval=true",
+    choices=((", interval=true", "with one: a tenth of ε pays for it"), ("", "none")),
+)
 SHEETS = [
     Sheet(
         "average",
-        "What is the mean?",
-        "mean({column}, {range}{among})",
-        (Blank("column", "column", "Column", sample="score"), RANGE, AMONG),
-        order=16,
+        "What is the average?",
+        "mean({column}, {range}{interval}{among})",
+        (Blank("column", "column", "Column", sample="score"), RANGE, INTERVAL, AMONG),
+        order=3,
     ),
     Sheet(
         "mean",
@@ -368,6 +376,6 @@ SHEETS = [
             Blank("bound", "number", "Mean", sample="3.5"),
             AMONG,
         ),
-        order=20,
+        order=24,
     ),
 ]

@@ -181,7 +181,7 @@ SHEETS = [
             Blank("grid", "number", "Answers: from, to, step", "[0, 500, 1]", sample="[0, 500, 1]"),
             AMONG,
         ),
-        order=62,
+        order=5,
     )
 ]
 FORMS = [Form("ratio", "ratio(cost, days, ranges=[[0, 1000], [0, 30]], steps=[10, 1], grid=[0, 500, 1])", _read)]

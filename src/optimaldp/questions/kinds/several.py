@@ -171,7 +171,7 @@ SHEETS = [
             Blank("bound", "number", "Bound", "0.3 is 30 %", sample="0.3"),
             AMONG,
         ),
-        order=50,
+        order=25,
         joined=("and", "or"),
         most=MOST_JOINED,
     )

@@ -352,31 +352,31 @@ FORMS = [
 
 _PEOPLE = Blank("bound", "number", "People", sample="100", start="100")
 SHEETS = [
-    Sheet("how-many", "How many people …?", "count({condition}{among})", (CONDITION, AMONG), order=14),
-    Sheet("which-share", "Which share of people …?", "share({condition}{among})", (CONDITION, AMONG), order=15),
+    Sheet("how-many", "How many people …?", "count({condition}{among})", (CONDITION, AMONG), order=1),
+    Sheet("which-share", "What share of people …?", "share({condition}{among})", (CONDITION, AMONG), order=2),
     Sheet(
         "share",
         "Do at least … % of people …?",
         "share({condition}{among}) {relation} {bound}",
         (CONDITION, RELATION, Blank("bound", "percent", "Percent", sample="0.3", start="30"), AMONG),
-        order=10,
+        order=20,
     ),
-    Sheet("majority", "Do most people …?", "majority({condition}{among})", (CONDITION, AMONG), order=11),
+    Sheet("majority", "Do most people …?", "majority({condition}{among})", (CONDITION, AMONG), order=21),
     Sheet(
         "count",
         "Do at least … people …?",
         "count({condition}{among}) {relation} {bound}",
         (CONDITION, RELATION, _PEOPLE, AMONG),
-        order=12,
+        order=22,
     ),
     Sheet(
         "everybody",
         "Are there at least … people?",
         "count(*{among}) {relation} {bound}",
         (RELATION, Blank("bound", "number", "People", sample="11", start="11"), AMONG),
-        order=13,
+        order=23,
         note="How many people there are is public under substitution: name groups under More, or say among whom.",
     ),
-    Sheet("any", "Is there anybody who …?", "any({condition}{among})", (CONDITION, AMONG), order=60),
-    Sheet("all", "Does everybody …?", "all({condition}{among})", (CONDITION, AMONG), order=61),
+    Sheet("any", "Is there anybody who …?", "any({condition}{among})", (CONDITION, AMONG), order=26),
+    Sheet("all", "Does everybody …?", "all({condition}{among})", (CONDITION, AMONG), order=27),
 ]

@@ -140,6 +140,6 @@ SHEETS = [
         "Which options are the most frequent?",
         "top({column}, {size}, {options}{among})",
         (COLUMN, Blank("size", "number", "How many of them", sample="2", start="3"), OPTIONS, AMONG),
-        order=23,
+        order=32,
     )
 ]

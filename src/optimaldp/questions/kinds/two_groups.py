@@ -309,7 +309,7 @@ SHEETS = [
                 optional=True,
             ),
         ),
-        order=30,
+        order=28,
         note="Who is in which group is protected, unless you declare it public under More.",
     ),
     Sheet(
@@ -324,7 +324,7 @@ SHEETS = [
             _SECOND,
             Blank("margin", "number", "by at least", "may stay empty", sample="0.5", before=" + ", optional=True),
         ),
-        order=31,
+        order=29,
         note="Only for groups that you declare public under More, such as the arms of a trial.",
     ),
 ]

@@ -89,6 +89,6 @@ SHEETS = [
         "Which of several options wins?",
         "winner({column}, {options}{among})",
         (COLUMN, OPTIONS, AMONG),
-        order=22,
+        order=30,
     )
 ]

@@ -30,6 +30,7 @@ COMMANDS = (
     "release",
     "report",
     "sanitise",
+    "serve",
     "studio",
     "verify",
 )

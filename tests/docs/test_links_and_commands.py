@@ -74,11 +74,22 @@ def _check(call: str) -> None:
     command: Any = get_command(app)
     words = shlex.split(call)[1:]
     while hasattr(command, "commands"):
+        words = _behind_options(command, words)
+        if command.invoke_without_command and not words:
+            return
         assert words, f"{call}: a command is missing"
         assert words[0] in command.commands, f"{call}: there is no command {words[0]}"
         command = command.commands[words.pop(0)]
     with command.make_context("optimaldp", words):
         pass
+
+
+def _behind_options(group: Any, words: list[str]) -> list[str]:
+    """The words behind the options of a group of commands itself: ``serve --config F key list``."""
+    takes_value = {name: not one.is_flag for one in group.params for name in getattr(one, "opts", ())}
+    while words and words[0] in takes_value:
+        words = words[2 if takes_value[words[0]] else 1 :]
+    return words
 
 
 CALLS = sorted({(_name(page), call) for page in PAGES for call in command_lines(page.read_text())})

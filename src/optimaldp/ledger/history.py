@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.extras import requiring
 from optimaldp.ledger.account import Account, remaining_words
 from optimaldp.ledger.budget import Budget, difference, exact_text, readable, text_at_least
-from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
+from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical, read_bound
 from optimaldp.ledger.people import Group
 from optimaldp.plots.history import draw_history
 from optimaldp.plots.style import drawn
@@ -70,6 +70,12 @@ class Remaining(Result):
             "entries": self.entries,
             "composition": self.composition,
         }
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> Remaining:
+        """Read it back from :meth:`to_document`."""
+        budget, spent = Budget.from_document(document["budget"]), read_bound(document["spent"])
+        return Remaining(budget, spent, document["entries"], document["composition"])
 
     def details(self) -> list[tuple[str, str]]:
         return [

@@ -172,5 +172,7 @@ class Preview(Result):
         return drawn(draw_preview(self), path)
 
 
-_WRITTEN = frozenset("question epsilon delta neighbours persons margin error reliable_from off notes".split())
+_WRITTEN = frozenset(
+    ["question", "epsilon", "delta", "neighbours", "persons", "margin", "error", "reliable_from", "off", "notes"]
+)
 _RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}

@@ -37,7 +37,21 @@ def request_of(document: Mapping[str, Any]) -> Request:
 
 
 _OF_EVERY_RELEASE = frozenset(
-    "format answer question epsilon delta neighbours certificate time version spent mechanism histogram answers".split()
+    [
+        "format",
+        "answer",
+        "question",
+        "epsilon",
+        "delta",
+        "neighbours",
+        "certificate",
+        "time",
+        "version",
+        "spent",
+        "mechanism",
+        "histogram",
+        "answers",
+    ]
 )
 _OF_A_SERVICE = frozenset({"replayed", "request", "remaining"})
 """What a service writes beside a release. A number's own ``recorded`` is the exact number that was drawn."""

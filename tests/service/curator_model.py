@@ -45,7 +45,8 @@ class Scene:
 
 # The world.
 
-NEW, WAITING, APPROVED, REFUSED, TAKEN = "new", "waiting", "approved", "refused", "taken"
+NEW, WAITING, RUNNING, REFUSED = "new", "waiting", "running", "refused"
+APPROVE, REFUSE = "approve", "refuse"
 
 
 class Spend(NamedTuple):
@@ -117,23 +118,26 @@ class Protocol:
 
     def look(self, world: World, place: int, worker: Worker) -> World:
         """Park what waits for an approver; give what is recorded; else go on to pay."""
-        asked = self.scene.requests[worker.request]
-        if asked.waits and world.status[worker.request] in (NEW, WAITING, REFUSED):
-            status = WAITING if world.status[worker.request] == NEW else world.status[worker.request]
-            return world.with_status(worker.request, status).doing(place, IDLE)
-        known = self.recorded(world, asked.question)
+        asked, status = self.scene.requests[worker.request], world.status[worker.request]
+        if asked.waits and status == NEW:
+            return world.with_status(worker.request, WAITING).doing(place, IDLE)
+        known = self.own_answer(world, worker.request) if asked.waits else self.recorded(world, asked.question)
         if known is not None:
             return world.doing(place, worker._replace(step="deliver", draw=known))
-        return world.doing(place, worker._replace(step="reserve"))
+        return world.doing(place, IDLE if asked.waits else worker._replace(step="reserve"))
+
+    def decide(self, world: World, place: int, request: int, decision: str) -> World:
+        """An approver's click: only what waits can be decided, and whoever takes the click carries the request out."""
+        if world.status[request] != WAITING:
+            return world
+        return self.decided(world, place, request, decision)
 
     def reserve(self, world: World, place: int, worker: Worker) -> World:
-        """Check and spend in one transaction, which uses up the approval too."""
+        """Check and spend in one transaction. What the budget does not cover goes on waiting, or is refused."""
         asked = self.scene.requests[worker.request]
-        if asked.waits and world.status[worker.request] != APPROVED:
-            return world.doing(place, IDLE)
-        if not self.covers(world, asked):
-            return world.doing(place, IDLE)
-        return self.spend(world, place, worker, "draw")
+        if self.covers(world, asked):
+            return self.spend(world, place, worker, "draw")
+        return (world.with_status(worker.request, WAITING) if asked.waits else world).doing(place, IDLE)
 
     def draw(self, world: World, place: int, worker: Worker) -> World:
         return world._replace(draws=world.draws + 1).doing(place, worker._replace(step="record", draw=world.draws))
@@ -145,15 +149,19 @@ class Protocol:
         assert worker.draw is not None
         return world._replace(left=world.left | {(worker.request, worker.draw)}).doing(place, IDLE)
 
-    def decide(self, world: World, request: int, decision: str) -> World:
-        """An approver's click: only what waits can be decided."""
-        return world.with_status(request, decision) if world.status[request] == WAITING else world
-
     def recover(self, world: World) -> World:
         """What a worker does when it starts again after a crash: nothing, because an open spend may be at work elsewhere."""
         return world
 
     # The parts of steps.
+
+    def decided(self, world: World, place: int, request: int, decision: str) -> World:
+        if decision == REFUSE:
+            return world.with_status(request, REFUSED)
+        return world.with_status(request, RUNNING).doing(place, Worker("reserve", request))
+
+    def own_answer(self, world: World, request: int) -> int | None:
+        return next((one.draw for one in world.spends if one.request == request), None)
 
     def recorded(self, world: World, question: str) -> int | None:
         return next((s.draw for s in world.spends if s.draw is not None and self._question(s) == question), None)
@@ -164,8 +172,6 @@ class Protocol:
 
     def spend(self, world: World, place: int, worker: Worker, then: str) -> World:
         paid = world._replace(spends=(*world.spends, Spend(worker.request)))
-        if self.scene.requests[worker.request].waits:
-            paid = paid.with_status(worker.request, TAKEN)
         return paid.doing(place, worker._replace(step=then, spend=len(world.spends)))
 
     def write(self, world: World, worker: Worker) -> World:
@@ -197,12 +203,12 @@ def steps(protocol: Protocol, world: World) -> Iterator[Step]:
             continue  # workers are alike
         if worker.step == "idle":
             yield from _requests(protocol, world, place)
+            yield from _clicks(protocol, world, place)
         else:
             yield f"{worker.step} {worker.request}", getattr(protocol, worker.step)(world, place, worker)
             if world.crashes:
                 killed = world._replace(crashes=world.crashes - 1).doing(place, IDLE)
                 yield f"kill at {worker.step} {worker.request}", protocol.recover(killed)
-    yield from _clicks(protocol, world)
     if world.crashes and any(worker != IDLE for worker in world.workers):
         fallen = world._replace(crashes=world.crashes - 1, workers=(IDLE,) * len(world.workers))
         yield "the database dies", protocol.recover(fallen)
@@ -213,20 +219,19 @@ def _requests(protocol: Protocol, world: World, place: int) -> Iterator[Step]:
         if left:
             tried = world._replace(tries=_put(world.tries, request, left - 1))
             yield f"ask {request}", tried.doing(place, protocol.begin(world, request))
-    for request, status in enumerate(world.status):
-        if status == APPROVED:  # whoever is free carries out what was let through
-            yield f"carry out {request}", world.doing(place, protocol.begin(world, request))
 
 
-def _clicks(protocol: Protocol, world: World) -> Iterator[Step]:
+def _clicks(protocol: Protocol, world: World, place: int) -> Iterator[Step]:
     for request, left in enumerate(world.clicks):
         if not left or world.status[request] == NEW:
             continue
-        for decision in (APPROVED, REFUSED):
-            made = protocol.decide(world, request, decision)
-            first_word = world.decided[request] or decision
-            decided = _put(world.decided, request, first_word)
-            yield f"{decision} {request}", made._replace(decided=decided, clicks=_put(world.clicks, request, left - 1))
+        for decision in (APPROVE, REFUSE):
+            made = protocol.decide(world, place, request, decision)
+            first_word = _put(world.decided, request, world.decided[request] or decision)
+            yield (
+                f"{decision} {request}",
+                made._replace(decided=first_word, clicks=_put(world.clicks, request, left - 1)),
+            )
 
 
 # What must never be.
@@ -250,7 +255,7 @@ def wrong(scene: Scene, world: World) -> str:
     for request, asked in enumerate(scene.requests):
         paid = sum(spend.request == request for spend in standing)
         out = any(one == request for one, _ in world.left)
-        if asked.waits and world.decided[request] != APPROVED and (paid or out):
+        if asked.waits and world.decided[request] != APPROVE and (paid or out):
             return "answered or paid without an approval"
         if asked.waits and paid > 1:
             return "one approval was paid twice"
@@ -326,9 +331,8 @@ class ChecksOutside(Protocol):
     """Looks whether the budget covers it in one transaction, and spends in another."""
 
     def reserve(self, world: World, place: int, worker: Worker) -> World:
-        asked = self.scene.requests[worker.request]
-        allowed = self.covers(world, asked) and (not asked.waits or world.status[worker.request] == APPROVED)
-        return world.doing(place, worker._replace(step="pay") if allowed else IDLE)
+        covered = self.covers(world, self.scene.requests[worker.request])
+        return world.doing(place, worker._replace(step="pay") if covered else IDLE)
 
     def pay(self, world: World, place: int, worker: Worker) -> World:
         return self.spend(world, place, worker, "draw")
@@ -337,16 +341,20 @@ class ChecksOutside(Protocol):
 class ApprovesTwice(Protocol):
     """Takes every click of an approver, whatever was decided or done before."""
 
-    def decide(self, world: World, request: int, decision: str) -> World:
-        return world.with_status(request, decision)
+    def decide(self, world: World, place: int, request: int, decision: str) -> World:
+        return self.decided(world, place, request, decision)
 
 
-class LooksAtApprovalOutside(Protocol):
-    """Uses up an approval in another transaction than the one that looked at it."""
+class ClaimsOutside(Protocol):
+    """Looks whether a request waits in one transaction, and takes it in another."""
 
-    def reserve(self, world: World, place: int, worker: Worker) -> World:
-        asked = self.scene.requests[worker.request]
-        return self.spend(world, place, worker, "draw") if self.covers(world, asked) else world.doing(place, IDLE)
+    def decide(self, world: World, place: int, request: int, decision: str) -> World:
+        if decision == REFUSE or world.status[request] != WAITING:
+            return super().decide(world, place, request, decision)
+        return world.doing(place, Worker("take", request))
+
+    def take(self, world: World, place: int, worker: Worker) -> World:
+        return self.decided(world, place, worker.request, APPROVE)
 
 
 class ReplaysPastApproval(Protocol):

@@ -6,11 +6,11 @@ import pytest
 from curator_model import (
     ApprovesTwice,
     ChecksOutside,
+    ClaimsOutside,
     DeliversFirst,
     ForgetsTheAsker,
     ForgetsTheTotal,
     GivesBackAfterCrash,
-    LooksAtApprovalOutside,
     Protocol,
     RecordsFirst,
     ReplaysPastApproval,
@@ -58,7 +58,7 @@ def test_no_interleaving_breaks_a_promise(name: str) -> None:
         (ForgetsTheAsker, "ann is overspent"),
         (ApprovesTwice, "answered or paid without an approval"),
         (ReplaysPastApproval, "answered or paid without an approval"),
-        (LooksAtApprovalOutside, "one approval was paid twice"),
+        (ClaimsOutside, "one approval was paid twice"),
     ],
 )
 def test_the_walk_finds_what_is_wrong_with_each_twin(twin: type[Protocol], fault: str) -> None:

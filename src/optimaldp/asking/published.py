@@ -36,24 +36,11 @@ def request_of(document: Mapping[str, Any]) -> Request:
     return from_json(document, remedy=_AS_WRITTEN).request()
 
 
-_OF_EVERY_RELEASE = frozenset(
-    [
-        "format",
-        "answer",
-        "question",
-        "epsilon",
-        "delta",
-        "neighbours",
-        "certificate",
-        "time",
-        "version",
-        "spent",
-        "mechanism",
-        "histogram",
-        "answers",
-    ]
-)
-_OF_A_SERVICE = frozenset({"replayed", "request", "remaining"})
+_OF_EVERY_RELEASE = {
+    *("format", "answer", "question", "epsilon", "delta", "neighbours", "certificate", "time", "version"),
+    *("spent", "mechanism", "histogram", "answers"),
+}
+_OF_A_SERVICE = {"replayed", "request", "remaining"}
 """What a service writes beside a release. A number's own ``recorded`` is the exact number that was drawn."""
 
 

@@ -12,7 +12,7 @@ import pytest
 import optimaldp as odp
 from optimaldp.asking.published import release_of
 from optimaldp.errors import InputError
-from optimaldp.ledger.history import Remaining
+from optimaldp.ledger.history import History, Remaining
 
 TABLE = pyarrow.table(
     {
@@ -73,3 +73,19 @@ def test_what_remains_is_read_back(tmp_path: Path) -> None:
     with odp.open(TABLE, budget=odp.Budget(3, 1e-6), ledger=tmp_path / "x.ledger") as table:
         table.ask("majority(smokes = 'yes')", epsilon="ln(2)")
         assert Remaining.from_document(table.remaining.to_document()) == table.remaining
+
+
+def test_a_history_is_read_back(tmp_path: Path) -> None:
+    parts = {"ward": ["north", "south"]}
+    with odp.open(TABLE, budget=odp.Budget(9, 1e-3), ledger=tmp_path / "x.ledger", parts=parts) as table:
+        table.ask("majority(smokes = 'yes')", epsilon="ln(2)")
+        table.ask("majority(smokes = 'yes')", epsilon=1, part="north")
+        table.ask("majority(smokes = 'yes')", epsilon=1, levels="trust")
+        table.ask("histogram(smokes, ['yes', 'no'])", epsilon=1, delta=1e-6)
+        table.ledger.reserve(question="lost", level=odp.level(0.5))
+        history, remaining = table.history(), table.remaining
+    read = History.from_document(json.loads(history.to_json()), remaining)
+    assert json.loads(read.to_json()) == json.loads(history.to_json())
+    assert read.spent_so_far() == history.spent_so_far()
+    assert read.to_csv() == history.to_csv()
+    assert str(read) == str(history)

@@ -25,6 +25,7 @@ COMMANDS = (
     "histogram",
     "leakage",
     "ledger",
+    "mcp",
     "papers",
     "preview",
     "release",

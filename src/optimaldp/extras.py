@@ -23,6 +23,7 @@ EXTRAS = {
     "pyspark": "spark",
     "sqlalchemy": "postgres",
     "psycopg": "postgres",
+    "prometheus_client": "service",
     "dp_accounting": "accounting",
     "mbi": "sanitise",
     "opendp": "opendp",

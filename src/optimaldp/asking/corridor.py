@@ -170,14 +170,19 @@ def _pay_and_draw(
     opened: Source, orders: Sequence[Order[Made]], book: Ledger | None, version: str | None, bits: BitSource
 ) -> list[Made]:
     """The private half: no frame above this one ever holds a count."""
+    first = book is not None and book.pays_first and len(orders) > 0
+    if book is not None and first:  # whatever happens from here on, even how long counting takes, is paid for
+        charges = [charge_of(order.asked, data_version=version) for order in orders]
+        reservations = book.reserve_together(charges, **_agreed(orders))
     prepared = [_prepare(order, opened, book, orders) for order in orders]
     if book is None or not prepared:
         return [ready.draw(bits, None) for ready, _ in prepared]
-    charges = [
-        charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
-        for order, (ready, weightless) in zip(orders, prepared)
-    ]
-    reservations = book.reserve_together(charges, **_agreed(orders))
+    if not first:
+        charges = [
+            charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
+            for order, (ready, weightless) in zip(orders, prepared)
+        ]
+        reservations = book.reserve_together(charges, **_agreed(orders))
     made = [ready.draw(bits, book.opening.dataset) for ready, _ in prepared]
     book.record_together([(held, *order.to_record(one)) for held, order, one in zip(reservations, orders, made)])
     return made
@@ -277,10 +282,23 @@ class Clock:
         self._seconds = seconds
         self._start = time.monotonic()
 
-    def wait(self) -> None:
-        """Sleep until the answer may be given; one that took longer waits for the next multiple."""
+    def turn_came(self) -> None:
+        """The question had to wait for others and is worked on from now on: from the next multiple it has a whole interval.
+
+        So the time of its answer depends on how long it waited, and not on how long its own work takes.
+        """
+        waited = time.monotonic() - self._start
+        self._start += math.ceil(waited / self._seconds) * self._seconds
+
+    def left(self) -> float:
+        """How many seconds are left until the answer may be given; one that took longer waits for the next multiple."""
         passed = time.monotonic() - self._start
-        time.sleep(max(0.0, math.ceil(passed / self._seconds) * self._seconds - passed))
+        whole = max(1, math.ceil(passed / self._seconds))
+        return max(0.0, whole * self._seconds - passed)
+
+    def wait(self) -> None:
+        """Sleep until the answer may be given."""
+        time.sleep(self.left())
 
 
 # What is said before a question is paid for again.

@@ -31,6 +31,7 @@ COMMANDS = (
     "release",
     "report",
     "sanitise",
+    "serve",
     "studio",
     "verify",
 )

@@ -156,6 +156,7 @@ class Record(Result):
             "levels": spend.levels,
             "personal": {level: bound_document(bound) for level, bound in spend.personal},
             "together": spend.together,
+            **({} if spend.asker is None else spend.people_document()),
             "recorded": self.recorded is not None,
             "answer": self.answer,
             "certificate": self.statement,

@@ -41,7 +41,7 @@ _OF_EVERY_RELEASE = {
     *("spent", "mechanism", "histogram", "answers"),
 }
 _OF_A_SERVICE = {"replayed", "request", "remaining"}
-"""What a service writes beside a release. A number's own ``recorded`` is the exact number that was drawn."""
+"""What a service writes beside a release."""
 
 
 def release_of(document: Mapping[str, Any]) -> Release:
@@ -59,9 +59,14 @@ def release_of(document: Mapping[str, Any]) -> Release:
         request.neighbours,
         About(_statement_of(document, request), meaning_of_answer(request, document.get("dataset")), ()),
         request.level if spent is None else single_level(level(spent["epsilon"], spent["delta"]), "a release"),
-        recorded=document.get("replayed") is True,
+        recorded=_was_replayed(document),
         time=str(document.get("time", "")),
     )
+
+
+def _was_replayed(document: Mapping[str, Any]) -> bool:
+    """Whether a service answered from the record. ``recorded`` says so too where it is a truth: of a number it is the draw."""
+    return document.get("replayed") is True or document.get("recorded") is True
 
 
 def _statement_of(document: Mapping[str, Any], request: Request) -> dict[str, Any]:
@@ -75,7 +80,8 @@ def _statement_of(document: Mapping[str, Any], request: Request) -> dict[str, An
         statement["number"] = {"groups": groups}
     elif "exact" in document:
         apart = {*_OF_EVERY_RELEASE, *_OF_A_SERVICE, *meaning_of_answer(request, None)}
-        statement["number"] = {name: value for name, value in document.items() if name not in apart}
+        beside = {name: value for name, value in document.items() if name not in apart}
+        statement["number"] = {name: value for name, value in beside.items() if not isinstance(value, bool)}
     return statement
 
 

@@ -1,12 +1,13 @@
 """The pages of the service: sign in with a key, ask, wait, see, approve. They hold nothing and compute nothing.
 
-One page for all views. Its look is the studio's, whose files are served here too. The key is kept by the browser for its tab alone
-(sessionStorage) and travels in a header. No script stands in the page, and a form can be sent nowhere.
+One page for all views. Its look is the studio's, whose files are served here too. The key is kept by the browser for its tab
+alone (sessionStorage) and travels in a header. No script stands in the page, and a form can be sent nowhere.
 """
 
 from __future__ import annotations
 
 import html
+from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib.resources import files
 
@@ -52,7 +53,7 @@ async def _page(_: Request) -> Response:
     return HTMLResponse(page_html(), headers=HEADERS)
 
 
-def _file(text: str, kind: str):  # type: ignore[no-untyped-def]  # what Starlette calls
+def _file(text: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def show(_: Request) -> Response:
         return PlainTextResponse(text, media_type=kind, headers=HEADERS)
 

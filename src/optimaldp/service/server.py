@@ -30,6 +30,7 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
 
         from optimaldp.service.app import create_app
         from optimaldp.service.desk import Desk
+        from optimaldp.service.pages import page_routes
         from optimaldp.service.watching import log_to_stderr
     except ImportError as error:
         raise MissingExtraError(error.name or "uvicorn", "service") from None
@@ -52,7 +53,7 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
         "ssl_keyfile": config.private_key,
     }
     if number == 1:
-        server = uvicorn.Server(uvicorn.Config(create_app(config), **options))
+        server = uvicorn.Server(uvicorn.Config(create_app(config, pages=page_routes()), **options))
         server.run(sockets=[listening])
         return
     with _shared_counters():
@@ -67,12 +68,13 @@ def application() -> Starlette:
     from dataclasses import replace
 
     from optimaldp.service.app import create_app
+    from optimaldp.service.pages import page_routes
     from optimaldp.service.watching import log_to_stderr
 
     said = json.loads(os.environ[_STARTED_WITH])
     log_to_stderr()
     config = read_configuration(said["file"], ledger=said["ledger"])
-    return create_app(replace(config, workers=said["workers"]))
+    return create_app(replace(config, workers=said["workers"]), pages=page_routes())
 
 
 @contextmanager

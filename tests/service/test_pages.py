@@ -137,7 +137,7 @@ def test_an_approver_lets_one_question_through_and_refuses_another(browser: Any,
             assert asker.inner_text("#ask") == "Send to the approver"
             asker.click("#ask")
             asker.click("#yes")
-            asker.wait_for_selector("#answer .badge.waiting")
+            asker.wait_for_selector("#answer .badge.is-waiting")
         approver.click("#refresh")
         first, second = (f"tr:has-text('majority(age >= {age})')" for age in ages)
         approver.wait_for_selector(second)
@@ -148,11 +148,11 @@ def test_an_approver_lets_one_question_through_and_refuses_another(browser: Any,
         approver.wait_for_selector("#refusal-status .error")  # a reason is owed
         approver.fill("#reason", "Ask for less.")
         approver.click("#refuse-yes")
-        approver.wait_for_selector(f"{second} .badge.refused")
-        asker.wait_for_selector("#answer .badge.refused")
+        approver.wait_for_selector(f"{second} .badge.is-refused")
+        asker.wait_for_selector("#answer .badge.is-refused")
         assert "Ask for less." in asker.inner_text("#answer")
         approver.click(f"{first} .approve")
-        approver.wait_for_selector(f"{first} .badge.answered")
+        approver.wait_for_selector(f"{first} .badge.is-answered")
         assert approver.locator(f"{first} .see").count() == 0  # the answer is the asker's
         asker.click("#views a[href='#requests']")
         asker.click(f"{first} .see")
@@ -190,7 +190,7 @@ def test_what_others_wrote_is_text_and_never_markup(browser: Any, curator: Serve
         fill(asker, "majority(ward = '<img src=x onerror=alert(1)>')", "0.6")
         asker.click("#ask")
         asker.click("#yes")
-        asker.wait_for_selector("#answer .badge.waiting")
+        asker.wait_for_selector("#answer .badge.is-waiting")
         sign_in(approver, curator, "dora")
         approver.wait_for_selector("tr:has-text('onerror')")
         assert approver.locator("#requests img").count() == 0

@@ -195,6 +195,7 @@ byId("yes").addEventListener("click", async () => {
   byId("confirm").close();
   const { body } = state.preview, status = byId("ask-status");
   byId("ask").disabled = true; // a double click asks once
+  byId("why").textContent = "";
   status.replaceChildren(el("div", { class: "waiting", role: "status" }, el("span", {}, "The answer comes at its fixed time."), el("progress", { "aria-label": "Asking" })));
   try {
     const said = await call("ask", body, { "Idempotency-Key": crypto.randomUUID?.() ?? String(Math.random()).slice(2) + Date.now() });
@@ -213,7 +214,7 @@ function showAnswer(document_) {
 
 async function waitFor(number) {
   state.waiting = number;
-  byId("answer").replaceChildren(el("p", {}, el("span", { class: "badge waiting" }, "waiting"), " An approver has to let this question through. Nothing was spent yet. You may close this page: the answer will stand under Requests."));
+  byId("answer").replaceChildren(el("p", {}, el("span", { class: "badge is-waiting" }, "waiting"), " An approver has to let this question through. Nothing was spent yet. You may close this page: the answer will stand under Requests."));
   byId("answer-card").hidden = false;
   byId("answer-title").focus();
   while (state.waiting === number && state.me) {
@@ -224,7 +225,7 @@ async function waitFor(number) {
     if (seen.status === "answered") { state.waiting = null; showAnswer(seen.answer); await refreshBudget(); }
     if (seen.status === "refused" || seen.status === "failed") {
       state.waiting = null;
-      byId("answer").replaceChildren(el("p", {}, el("span", { class: `badge ${seen.status}` }, seen.status), ` ${seen.reason ?? ""}`));
+      byId("answer").replaceChildren(el("p", {}, el("span", { class: `badge is-${seen.status}` }, seen.status), ` ${seen.reason ?? ""}`));
     }
   }
 }
@@ -257,7 +258,7 @@ function requestRow(one) {
   const level = one.ask.delta && String(one.ask.delta) !== "0" ? `${one.ask.epsilon}, δ ${one.ask.delta}` : String(one.ask.epsilon);
   const why = one.reason ? el("p", { class: "note" }, one.reason) : null;
   return el("tr", { "data-request": one.request }, cell("Asked", minute(one.created)), cell("By", one.asker), cell("Question", el("code", {}, one.ask.question ?? `${one.kind} ${one.dataset}`), more.length ? el("p", { class: "note" }, more.join("; ")) : null),
-    cell("ε", level), cell("State", el("span", { class: `badge ${one.status}` }, one.status), why), el("td", { class: tools.length ? "narrow" : "narrow empty", "data-head": "" }, tools.length ? el("div", { class: "tools" }, ...tools) : null));
+    cell("ε", level), cell("State", el("span", { class: `badge is-${one.status}` }, one.status), why), el("td", { class: tools.length ? "narrow" : "narrow empty", "data-head": "" }, tools.length ? el("div", { class: "tools" }, ...tools) : null));
 }
 
 async function approve(one, button) {

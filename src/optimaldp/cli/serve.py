@@ -71,7 +71,7 @@ def list_keys(context: typer.Context) -> None:
     from optimaldp.service.store import ServiceStore
 
     store = ServiceStore(context.obj.ledger)
-    keys = [key.to_document() for key in store.keys()]
+    keys = [key.to_document() for key in store.all_keys()]
     store.close()
     if not sys.stdout.isatty():
         typer.echo(json.dumps(keys, indent=2))

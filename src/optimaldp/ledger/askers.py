@@ -112,5 +112,5 @@ class AskersLedger(Ledger):
 
     def _spend(self, charge: Charge) -> Spend:
         behalf = self.behalf
-        named = {"asker": behalf.asker, "approver": behalf.approver, "request": behalf.request}
-        return replace(super()._spend(charge), **named, version=FOURTH)
+        spend = super()._spend(charge)
+        return replace(spend, asker=behalf.asker, approver=behalf.approver, request=behalf.request, version=FOURTH)

@@ -178,6 +178,9 @@ class Record(Result):
             levels=document["levels"],
             asked=None if read_bound(asked) == bound else read_bound(asked),
             together=document["together"],
+            asker=document.get("asker"),
+            approver=document.get("approver"),
+            request=document.get("request"),
         )
         answer = Answer(0, "", time, sequence, document["answer"], document["certificate"])
         return Record(spend, answer if document["recorded"] else None)

@@ -79,7 +79,7 @@ def create_app(config: Configuration, *, pages: Sequence[BaseRoute] = ()) -> Sta
     routes = [Route(one.path, service.endpoint(one), methods=[one.method], name=one.name) for one in ROUTES]
     handlers: dict[Any, Any] = {HTTPException: _no_route, Exception: _unforeseen}
     app = Starlette(routes=[*routes, *pages], exception_handlers=handlers, lifespan=service.lifespan)
-    app.add_middleware(Envelope, counters=service.counters)  # type: ignore[arg-type]
+    app.add_middleware(Envelope, counters=service.counters)
     return app
 
 
@@ -121,8 +121,8 @@ class Service:
                     raise Refused(403, f"This is for: {', '.join(route.roles)}.")
                 body = {} if route.body is None else await self._body(request)
                 return await work(Call(request, person, body))
-            except Refused as refused:
-                return JSONResponse(refused.document, refused.status, headers=refused.headers)
+            except Refused as error:
+                return JSONResponse(error.document, error.status, headers=error.headers)
             except LedgerError as error:
                 log("ledger", level=logging.ERROR, words=str(error))
                 return JSONResponse(error_document(LEDGER_UNAVAILABLE), 503)

@@ -3,8 +3,8 @@
 One line of JSON in, one line out, as :mod:`optimaldp.studio.worker` does it. What an asker may do was decided before: here it
 is carried out, and the ledger checks the budgets once more in the transaction that spends.
 
-**Guarantee.** Whatever is raised before the spend speaks of the question, the description and the ledger alone. Whatever happens after
-it, one fixed sentence is said.
+**Guarantee.** Whatever is raised before the spend speaks of the question, the description and the ledger alone. Whatever happens
+after it, one fixed sentence is said.
 """
 
 from __future__ import annotations
@@ -38,10 +38,6 @@ class Clerk:
     """The tables and ledgers of a curator, opened when they are needed."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        most = settings["memory"] * 2**20
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the service, which lets questions finish
-        warnings.simplefilter("ignore")  # they would be printed for nobody
         self._datasets: Mapping[str, Mapping[str, str]] = settings["datasets"]
         self._ledgers: dict[str, Ledger] = {}
         self._calls: dict[str, Callable[[Body], tuple[int, Any]]] = {
@@ -57,8 +53,8 @@ class Clerk:
         try:
             status, document = self._calls[name](read_json_text(body))
             return status, json.dumps(document, allow_nan=False)
-        except Refused as refused:
-            return refused.status, json.dumps(refused.document)
+        except Refused as error:
+            return error.status, json.dumps(error.document)
         except OptimalDPError as error:
             refused = refusal_of(error)
             return refused.status, json.dumps(refused.document)
@@ -87,14 +83,15 @@ class Clerk:
 
     def _warm(self, _: Body) -> tuple[int, Any]:
         """Load what a question needs, so that the first one does not take longer than others; nothing of it leaves."""
-        from optimaldp.asking.corridor import walk
+        import pyarrow
+
         from optimaldp.asking.previewing import preview
-        from optimaldp.sampling import SystemBits
+        from optimaldp.asking.releasing import release
         from optimaldp.tables import count_checked, plan_counting
         from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
-        assert walk and SystemBits
         preview("majority(x = 'y')", epsilon=1)
+        release(pyarrow.table({"x": ["y", "z"] * 10}), "histogram(x, ['y', 'z'])", epsilon=1)
         for name in self._datasets:
             opened = self._opened(name)
             self._ledger(name).note_description(opened.description.hash if opened.description else None)
@@ -108,10 +105,7 @@ class Clerk:
         ask, options = read_ask(body["ask"], preview=True)
         opened, book = self._opened(body["dataset"]), self._ledger(body["dataset"])
         request = order_of(ask, opened, book).request
-        if ask.levels is None:
-            shown = preview_of(request, **options)
-        else:
-            shown = preview_ask(request.ask, **options)
+        shown = preview_of(request, **options) if ask.levels is None else preview_ask(request.ask, **options)
         waits = _must_wait(body["rule"], request.level, _kinds(request.question))
         return ANSWERED, shown.to_document() | {"dataset": body["dataset"], "waits": waits}
 
@@ -216,7 +210,14 @@ def main() -> None:
     """Serve calls from standard input until it ends."""
     from optimaldp.studio.worker import serve_calls
 
-    serve_calls(Clerk)
+    def limited(settings: Mapping[str, Any]) -> Clerk:
+        most = settings["memory"] * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        return Clerk(settings)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the service, which lets questions finish
+    warnings.simplefilter("ignore")  # they would be printed for nobody
+    serve_calls(limited)
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def configuration_of(
         raise InputError("datasets", None, "is missing: a curator needs a data set", "add a table [datasets.NAME]")
     askers = {name: read_asker(name, one, datasets, f"askers.{name}") for name, one in _named(sections, "askers")}
     require_room(askers.values(), datasets)
-    others = {
+    others: dict[Role, Mapping[str, frozenset[str] | None]] = {
         role: {
             name: _read_other(_Table(f"{role}s.{name}", one), datasets) for name, one in _named(sections, f"{role}s")
         }

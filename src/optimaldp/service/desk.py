@@ -375,7 +375,12 @@ class Desk:
             rule = f"is not a text of up to {_LONGEST_REASON} characters"
             raise InputError("reason", reason, rule, "say in a sentence why")
         record = self._waiting(person, number)
-        said = {"status": "refused", "approver": person.name, "reason": reason.strip(), "decided": moment()}
+        said: dict[str, Any] = {
+            "status": "refused",
+            "approver": person.name,
+            "reason": reason.strip(),
+            "decided": moment(),
+        }
         if not self.store.move_request(record.id, "waiting", **said):
             raise _not_waiting()
         self._note(record, "refuse", "refused", who=person.name)
@@ -438,7 +443,7 @@ class Desk:
             self._dataset(person, name, Role.STEWARD)
 
     def keys(self, _: Person) -> Document:
-        return {"keys": [one.to_document() for one in self.store.keys()]}
+        return {"keys": [one.to_document() for one in self.store.all_keys()]}
 
     def create_key(self, person: Person, body: Mapping[str, Any]) -> Document:
         """A key for an asker; keys of other roles are made on the machine itself, so that no key makes its own like."""

@@ -1,7 +1,7 @@
 """Keys: long, random, shown once, kept as SHA-256, compared in constant time, expiring, revocable.
 
-A key is ``odp_`` with a public number, by which it is listed and revoked, and 256 random bits. Nobody types one, so no slow hash is
-needed: SHA-256 of 256 random bits cannot be searched.
+A key is ``odp_`` with a public number, by which it is listed and revoked, and 256 random bits. Nobody types one, so no slow hash
+is needed: SHA-256 of 256 random bits cannot be searched.
 """
 
 from __future__ import annotations

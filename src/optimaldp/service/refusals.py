@@ -41,8 +41,9 @@ def error_document(
 def refusal_of(error: OptimalDPError) -> Refused:
     """An error that was raised before anything was read, as an answer."""
     if isinstance(error, InputError):
-        parts = {"field": error.field, "value": error.value, "rule": error.rule, "remedy": error.remedy}
-        return Refused(400, str(error), **parts)
+        return Refused(
+            400, str(error), field=error.field, value=error.value, rule=error.rule, remedy=error.remedy or None
+        )
     if isinstance(error, BudgetError):
         return Refused(409, str(error), field="epsilon", rule="is more than the budget covers")
     if isinstance(error, LedgerError):

@@ -123,29 +123,129 @@ _OF_DATASET = (("dataset", True),)
 
 ROUTES: tuple[ApiRoute, ...] = (
     ApiRoute("GET", "/v1/me", "me", "Who the key belongs to."),
-    ApiRoute("GET", "/v1/datasets", "datasets", "The data sets that you may see, by their descriptions.", answers={200: _list_of("datasets")}),
-    ApiRoute("POST", "/v1/preview", "preview", "How far off an answer would be. Reads no data and spends nothing.", (_ASKER, _APPROVER, _STEWARD), _fields((*ASK_KEYS, *PREVIEW_KEYS))),
-    ApiRoute("POST", "/v1/ask", "ask", "Ask a question and pay for it.", (_ASKER,), _fields(ASK_KEYS), answers={200: _RELEASE, 202: _WAITS}),
-    ApiRoute("POST", "/v1/sanitise", "sanitise", "Ask for a sanitised table and pay for it.", (_ASKER,), _fields(SANITISE_KEYS, "columns"), answers={200: _TABLE, 202: _WAITS}),
-    ApiRoute("GET", "/v1/requests", "requests", "Your requests, or those of your data sets.", query=(("dataset", False), ("status", False)), answers={200: _list_of("requests", _REQUEST)}),
-    ApiRoute("GET", "/v1/requests/{id}", "request", "One request; with its answer if it is yours.", answers={200: _REQUEST}),
-    ApiRoute("POST", "/v1/requests/{id}/approve", "approve", "Let a waiting question through.", (_APPROVER,), _object({}, closed=True), answers={200: _REQUEST}),
-    ApiRoute("POST", "/v1/requests/{id}/refuse", "refuse", "Refuse a waiting question, with the reason.", (_APPROVER,), _object({"reason": _TEXT}, "reason", closed=True), answers={200: _REQUEST}),
+    ApiRoute(
+        "GET",
+        "/v1/datasets",
+        "datasets",
+        "The data sets that you may see, by their descriptions.",
+        answers={200: _list_of("datasets")},
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/preview",
+        "preview",
+        "How far off an answer would be. Reads no data and spends nothing.",
+        (_ASKER, _APPROVER, _STEWARD),
+        _fields((*ASK_KEYS, *PREVIEW_KEYS)),
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/ask",
+        "ask",
+        "Ask a question and pay for it.",
+        (_ASKER,),
+        _fields(ASK_KEYS),
+        answers={200: _RELEASE, 202: _WAITS},
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/sanitise",
+        "sanitise",
+        "Ask for a sanitised table and pay for it.",
+        (_ASKER,),
+        _fields(SANITISE_KEYS, "columns"),
+        answers={200: _TABLE, 202: _WAITS},
+    ),
+    ApiRoute(
+        "GET",
+        "/v1/requests",
+        "requests",
+        "Your requests, or those of your data sets.",
+        query=(("dataset", False), ("status", False)),
+        answers={200: _list_of("requests", _REQUEST)},
+    ),
+    ApiRoute(
+        "GET", "/v1/requests/{id}", "request", "One request; with its answer if it is yours.", answers={200: _REQUEST}
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/requests/{id}/approve",
+        "approve",
+        "Let a waiting question through.",
+        (_APPROVER,),
+        _object({}, closed=True),
+        answers={200: _REQUEST},
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/requests/{id}/refuse",
+        "refuse",
+        "Refuse a waiting question, with the reason.",
+        (_APPROVER,),
+        _object({"reason": _TEXT}, "reason", closed=True),
+        answers={200: _REQUEST},
+    ),
     ApiRoute("GET", "/v1/remaining", "remaining", "What is left of your budget.", query=_OF_DATASET),
-    ApiRoute("GET", "/v1/history", "history", "What you asked; for a steward and an auditor what everybody asked.", (_ASKER, _STEWARD, _AUDITOR), query=_OF_DATASET),
-    ApiRoute("GET", "/v1/entries", "entries", "Every entry of the ledger with its hash.", (_STEWARD, _AUDITOR), query=_OF_DATASET, answers={200: _list_of("entries")}),
-    ApiRoute("GET", "/v1/log", "log", "Who did what, and how it went.", (_STEWARD, _AUDITOR), query=(("after", False),), answers={200: _list_of("log")}),
+    ApiRoute(
+        "GET",
+        "/v1/history",
+        "history",
+        "What you asked; for a steward and an auditor what everybody asked.",
+        (_ASKER, _STEWARD, _AUDITOR),
+        query=_OF_DATASET,
+    ),
+    ApiRoute(
+        "GET",
+        "/v1/entries",
+        "entries",
+        "Every entry of the ledger with its hash.",
+        (_STEWARD, _AUDITOR),
+        query=_OF_DATASET,
+        answers={200: _list_of("entries")},
+    ),
+    ApiRoute(
+        "GET",
+        "/v1/log",
+        "log",
+        "Who did what, and how it went.",
+        (_STEWARD, _AUDITOR),
+        query=(("after", False),),
+        answers={200: _list_of("log")},
+    ),
     ApiRoute("POST", "/v1/verify", "verify", "Have the referee examine a published release again.", body=_OBJECT),
     ApiRoute("GET", "/v1/askers", "askers", "Who may ask what.", (_STEWARD,), answers={200: _list_of("askers")}),
     ApiRoute("PUT", "/v1/askers/{name}", "put_asker", "Let somebody ask, within a budget.", (_STEWARD,), _ASKER_BODY),
     ApiRoute("DELETE", "/v1/askers/{name}", "drop_asker", "Take the right to ask away.", (_STEWARD,)),
-    ApiRoute("GET", "/v1/keys", "keys", "The keys that were made, without the keys themselves.", (_STEWARD,), answers={200: _list_of("keys")}),
-    ApiRoute("POST", "/v1/keys", "create_key", "Make a key for an asker; it is shown this once.", (_STEWARD,), _KEY_BODY, answers={201: _NEW_KEY}),
+    ApiRoute(
+        "GET",
+        "/v1/keys",
+        "keys",
+        "The keys that were made, without the keys themselves.",
+        (_STEWARD,),
+        answers={200: _list_of("keys")},
+    ),
+    ApiRoute(
+        "POST",
+        "/v1/keys",
+        "create_key",
+        "Make a key for an asker; it is shown this once.",
+        (_STEWARD,),
+        _KEY_BODY,
+        answers={201: _NEW_KEY},
+    ),
     ApiRoute("DELETE", "/v1/keys/{id}", "revoke_key", "Revoke a key.", (_STEWARD,)),
     ApiRoute("GET", "/v1/openapi.json", "openapi", "This description.", None),
     ApiRoute("GET", "/health", "health", "Whether the service works.", None, answers={200: _OBJECT, 503: _OBJECT}),
-    ApiRoute("GET", "/metrics", "metrics", "Counters for Prometheus.", (_STEWARD, _AUDITOR), answers={200: _TEXT}, media="text/plain"),
-)  # fmt: skip
+    ApiRoute(
+        "GET",
+        "/metrics",
+        "metrics",
+        "Counters for Prometheus.",
+        (_STEWARD, _AUDITOR),
+        answers={200: _TEXT},
+        media="text/plain",
+    ),
+)
 
 _ERRORS = {
     400: "A field breaks a rule, or a key was sent in the URL.",
@@ -161,7 +261,7 @@ _ERRORS = {
     503: "The data set or the ledger cannot be reached; one fixed sentence.",
 }
 _PARTS = ("message", "field", "value", "rule", "remedy")
-_ERROR = _object({"error": _object({"message": _TEXT, **{name: _MAYBE_TEXT for name in _PARTS[1:]}}, *_PARTS)}, "error")
+_ERROR = _object({"error": _object({"message": _TEXT, **dict.fromkeys(_PARTS[1:], _MAYBE_TEXT)}, *_PARTS)}, "error")
 
 
 def openapi_document() -> Schema:

@@ -60,7 +60,7 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
         said = {"file": config.file, "ledger": config.ledger, "workers": number}
         os.environ[_STARTED_WITH] = json.dumps(said)
         made = uvicorn.Config("optimaldp.service.server:application", factory=True, workers=number, **options)
-        Multiprocess(made, target=uvicorn.Server(made).run, sockets=[listening]).run()
+        Multiprocess(made, [listening]).run()
 
 
 def application() -> Starlette:
@@ -176,7 +176,7 @@ def _write_keys(config: Configuration) -> Path:
 
     store = ServiceStore(config.ledger)
     try:
-        for old in store.keys():
+        for old in store.all_keys():
             store.revoke_key(old.id)
         key = {one: create_key(config, one, days=7, store=store) for one in (*_ASKERS, _APPROVER, _STEWARD, _AUDITOR)}
     finally:

@@ -110,7 +110,7 @@ class ServiceStore:
     def key(self, number: str) -> KeyRecord | None:
         return next(iter(self._keys(self._table("keys").c.id == number)), None)
 
-    def keys(self) -> list[KeyRecord]:
+    def all_keys(self) -> list[KeyRecord]:
         return self._keys(True)
 
     def revoke_key(self, number: str) -> bool:

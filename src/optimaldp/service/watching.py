@@ -37,7 +37,7 @@ def log_to_stderr() -> None:
 
 
 class Counters:
-    """Calls by route and status, and what became of questions, for Prometheus; of all processes together where there are several."""
+    """Calls by route and status, for Prometheus; of all processes together where there are several."""
 
     def __init__(self) -> None:
         with requiring("prometheus_client"):

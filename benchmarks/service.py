@@ -271,7 +271,7 @@ async def fault_storm(
                 made.servers += kill_one(first, "server", chance)
             else:
                 made.clerks += kill_one(first, "clerk", chance)
-            await asyncio.sleep(chance.uniform(0.05, 1.0))
+            await asyncio.sleep(chance.uniform(0.2, 2.0))
         going = False
         await asyncio.wait(askers, timeout=240)
         for task in askers:
@@ -348,7 +348,7 @@ def _ledgers(url: str) -> dict[str, str]:
 
 def _load(folder: Path, database: Any, asks: int) -> dict[str, Any]:
     url = database.new_database("load")
-    config = write_configuration(folder, url, answer_after=1.0, clerks=2)
+    config = write_configuration(folder, url, answer_after=2.0, clerks=1)
     keys, given = make_keys(config), Given()
     before = bare_rate(f"{database.new_database('bare')}?ledger=bare", 400)
     with serving(config) as (address, _):
@@ -375,7 +375,7 @@ def _load(folder: Path, database: Any, asks: int) -> dict[str, Any]:
 
 def _faults(folder: Path, database: Any, kills: int, seconds: float) -> dict[str, Any]:
     url = database.new_database("faults")
-    config = write_configuration(folder, url, answer_after=1.0, clerks=1)
+    config = write_configuration(folder, url, answer_after=2.0, clerks=1)
     keys, given = make_keys(config), Given()
     with serving(config) as (address, first):
         done = asyncio.run(fault_storm(address, first, keys, database, kills, seconds, given))

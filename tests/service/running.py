@@ -128,7 +128,9 @@ class Caller:
 
     def spent(self, dataset: str = "hospital") -> str:
         """What everybody spent, as the auditor sees it."""
-        return str(self.get("otto", "/v1/remaining", params={"dataset": dataset}).json()["remaining"]["spent"]["epsilon"])
+        return str(
+            self.get("otto", "/v1/remaining", params={"dataset": dataset}).json()["remaining"]["spent"]["epsilon"]
+        )
 
 
 @contextlib.contextmanager

@@ -35,14 +35,9 @@ class Behalf:
     shares: bool = False
     """Whether answers that others paid for, without an approver, are given to her at no cost."""
 
-    @property
-    def period(self) -> str | None:
-        """The month that her budget is for; ``None`` if it is for all time."""
-        return None if self.per is None else now()[: len("2026-11")]
-
 
 class AskersLedger(Ledger):
-    """The ledger of a data set on behalf of one asker.
+    """The ledger of a data set on behalf of one asker, for one question: its moment decides the month, and is the spend's time.
 
     **Guarantee.** What this asker spends, in whatever process, keeps her budget (of this month, if it is per month) and the data
     set's together. Every spend names her, and the approver if there is one. The history and what remains are hers alone.
@@ -54,6 +49,12 @@ class AskersLedger(Ledger):
         self._log = whole._log
         self.location, self.opening = whole.location, whole.opening
         self.behalf = behalf
+        self._moment = now()
+
+    @property
+    def period(self) -> str | None:
+        """The month that her budget is for; ``None`` if it is for all time."""
+        return None if self.behalf.per is None else self._moment[: len("2026-11")]
 
     def remaining(self, *, part: NamedPart | None = None, group: NamedGroup | None = None) -> Remaining:
         """What is left of her own budget; of the data set's, where she shares it."""
@@ -84,7 +85,7 @@ class AskersLedger(Ledger):
         try:
             self._own_account(chain, own).require(costs)
         except BudgetError as error:
-            period = "" if self.behalf.period is None else f" for {self.behalf.period}"
+            period = "" if self.period is None else f" for {self.period}"
             sentence = str(error).removesuffix(_NOTHING)
             whose = f"the budget of {self.behalf.asker}{period} does not cover it: {sentence}"
             raise BudgetError(whose, needs=error.needs, spent=error.spent, budget=own, entries=error.entries) from None
@@ -96,7 +97,7 @@ class AskersLedger(Ledger):
             raise BudgetError(f"{whose}; ask the steward", needs=error.needs) from None
 
     def _own_account(self, chain: EntryChain, budget: Budget) -> Account:
-        account, period = Account(replace(self.opening, budget=budget, groups=())), self.behalf.period
+        account, period = Account(replace(self.opening, budget=budget, groups=())), self.period
         for spend in chain.spends_of.get(self.behalf.asker, []):
             if period is None or spend.time.startswith(period):
                 account.enter(spend)
@@ -112,5 +113,5 @@ class AskersLedger(Ledger):
 
     def _spend(self, charge: Charge) -> Spend:
         behalf = self.behalf
-        spend = super()._spend(charge)
-        return replace(spend, asker=behalf.asker, approver=behalf.approver, request=behalf.request, version=FOURTH)
+        spend = replace(super()._spend(charge), time=self._moment, version=FOURTH)
+        return replace(spend, asker=behalf.asker, approver=behalf.approver, request=behalf.request)

@@ -245,7 +245,7 @@ def spend_makers(spends: Sequence[Spend]) -> list[MakeEntry]:
     def maker(offset: int, spend: Spend) -> MakeEntry:
         def make(sequence: int, previous: str) -> Entry:
             together = sequence - offset if len(spends) > 1 else None
-            return replace(spend, sequence=sequence, previous=previous, time=now(), together=together)
+            return replace(spend, sequence=sequence, previous=previous, time=spend.time or now(), together=together)
 
         return make
 

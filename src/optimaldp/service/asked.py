@@ -38,9 +38,8 @@ def refuse_others(said: Mapping[str, Any], known: tuple[str, ...]) -> None:
             raise InputError(key[:80], value, "is not a field of this call", remedy)
 
 
-def read_ask(said: Mapping[str, Any], *, preview: bool = False) -> tuple[Ask, dict[str, Any]]:
-    """A question, and beside it what only a preview takes."""
-    refuse_others(said, (*ASK_KEYS, *PREVIEW_KEYS) if preview else ASK_KEYS)
+def read_ask(said: Mapping[str, Any]) -> tuple[Ask, dict[str, Any]]:
+    """A question, and beside it what only a preview takes; the desk has refused every other key."""
     _need(said, "question", "epsilon")
     options = {name: said[name] for name in PREVIEW_KEYS if said.get(name) is not None}
     for name, kind in (("margins", list), ("level_sizes", dict)):
@@ -53,7 +52,6 @@ def read_sanitise(said: Mapping[str, Any]) -> tuple[Asked, bool]:
     """A sanitised table that is asked for, and whether bins are written by their names."""
     from optimaldp.sanitising.planning import Asked
 
-    refuse_others(said, SANITISE_KEYS)
     _need(said, "columns", "epsilon")
     columns, labels = said["columns"], said.get("labels", False)
     if not isinstance(columns, list) or not columns or not all(isinstance(one, str) for one in columns):

@@ -102,9 +102,12 @@ class Clerk:
         from optimaldp.asking.previewing import preview_ask, preview_of
         from optimaldp.asking.releasing import order_of
 
-        ask, options = read_ask(body["ask"], preview=True)
+        ask, options = read_ask(body["ask"])
         opened, book = self._opened(body["dataset"]), self._ledger(body["dataset"])
-        request = order_of(ask, opened, book).request
+        order = order_of(ask, opened, book)
+        request = order.request
+        if order.plan.options is not None:  # as the description lists them
+            request = replace(request, question=request.question.with_options(order.plan.options))
         shown = preview_of(request, **options) if ask.levels is None else preview_ask(request.ask, **options)
         waits = _must_wait(body["rule"], request.level, _kinds(request.question))
         return ANSWERED, shown.to_document() | {"dataset": body["dataset"], "waits": waits}

@@ -19,7 +19,9 @@ from optimaldp.ledger import Ledger, Remaining
 from optimaldp.ledger.askers import AskersLedger, Behalf
 from optimaldp.ledger.composition.rules import read_rule
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.service.asked import ASK_KEYS, PREVIEW_KEYS, SANITISE_KEYS, refuse_others
 from optimaldp.service.configuration import (
+    SANITISE,
     AskerRules,
     Configuration,
     Dataset,
@@ -172,13 +174,13 @@ class Desk:
 
     def _remaining(self, asker: str | None, dataset: Dataset, grant: Grant) -> Document:
         whole = self._ledgers[dataset.name]
-        behalf = Behalf(asker or "", grant.budget(dataset.budget), grant.per)
-        own = AskersLedger(whole, behalf).remaining()
+        book = AskersLedger(whole, Behalf(asker or "", grant.budget(dataset.budget), grant.per))
+        own = book.remaining()
         return {
             "dataset": dataset.name,
             "remaining": own.to_document(),
             "per": grant.per,
-            "period": behalf.period,
+            "period": book.period,
             "shared": grant.epsilon is None,
             "usable": _usable(own, whole.remaining()),
         }
@@ -250,6 +252,7 @@ class Desk:
         """Take in a question: what the clerk is told, or the request that was sent with the same idempotency key before."""
         said = dict(body)
         dataset = self._dataset(person, said.pop("dataset", None), Role.ASKER)
+        refuse_others(said, SANITISE_KEYS if kind == SANITISE else ASK_KEYS)
         if idempotency is not None and not 0 < len(idempotency) <= _LONGEST_IDEMPOTENCY:
             rule = f"is longer than {_LONGEST_IDEMPOTENCY} characters"
             raise InputError("Idempotency-Key", idempotency, rule, "send a random text of 32 characters")
@@ -314,6 +317,7 @@ class Desk:
         """What the clerk is told to preview: public, so that everybody who sees the data set may."""
         said = dict(body)
         dataset = self._dataset(person, said.pop("dataset", None), Role.ASKER, Role.APPROVER, Role.STEWARD)
+        refuse_others(said, (*ASK_KEYS, *PREVIEW_KEYS))
         rule = self._rule(self._rules(person.name), dataset) if person.has(Role.ASKER) else None
         return json_text({"dataset": dataset.name, "ask": said, "rule": rule})
 

@@ -19,6 +19,7 @@ import json
 import os
 import random
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -85,22 +87,58 @@ def make_keys(config: Path) -> dict[str, str]:
         store.close()
 
 
-@contextlib.contextmanager
-def serving(config: Path) -> Iterator[tuple[str, int]]:
-    """The address of the service, and its first process."""
-    command = [sys.executable, "-c", _PROGRAM, "serve", "--config", str(config), "--workers", str(PROCESSES)]
-    with (config.parent / "service.log").open("ab") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().split()[-1], process.pid
-    finally:
-        process.send_signal(signal.SIGTERM)
+class Service:
+    """The service as a supervisor keeps it: started again, on the same port, where all of it has ended."""
+
+    def __init__(self, config: Path) -> None:
+        self._config, self._port, self.restarts = config, free_port(), -1
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def ensure(self) -> None:
+        """Start it where it does not run, and wait until it listens."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        command = [sys.executable, "-c", _PROGRAM, "serve", "--config", str(self._config)]
+        options = ["--workers", str(PROCESSES), "--port", str(self._port)]
+        with (self._config.parent / "service.log").open("ab") as log:
+            self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log, text=True)
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+        self.restarts += 1
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(30)
-        process.kill()
-        process.wait()
-        process.stdout.close()
+            self._process.wait(30)
+        for pid in [self.pid, *children(self.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@contextlib.contextmanager
+def serving(config: Path) -> Iterator[Service]:
+    """The service, until the end of the block."""
+    service = Service(config)
+    try:
+        service.ensure()
+        yield service
+    finally:
+        service.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 # Asking.
@@ -247,13 +285,13 @@ class Kills:
 
 
 async def fault_storm(
-    url: str, first: int, keys: dict[str, str], database: Any, kills: int, seconds: float, given: Given
+    service: Service, keys: dict[str, str], database: Any, kills: int, seconds: float, given: Given
 ) -> Kills:
     """Everybody asks, and all the while something is killed."""
     chance, made, end = random.Random(31), Kills(), time.monotonic() + seconds
     going = True
 
-    async with connected(url, keys) as curators:
+    async with connected(service.url, keys) as curators:
 
         async def one_asker(name: str, own: random.Random) -> None:
             while going:
@@ -262,15 +300,16 @@ async def fault_storm(
 
         askers = [asyncio.create_task(one_asker(name, random.Random(name))) for name in list(curators)[:24]]
         while made.total < kills and time.monotonic() < end:
+            await asyncio.to_thread(service.ensure)
             draw = chance.random()
             if draw < 0.04:
                 await asyncio.to_thread(database.kill)
                 await asyncio.to_thread(database.start)
                 made.databases += 1
             elif draw < 0.16:
-                made.servers += kill_one(first, "server", chance)
+                made.servers += kill_one(service.pid, "server", chance)
             else:
-                made.clerks += kill_one(first, "clerk", chance)
+                made.clerks += kill_one(service.pid, "clerk", chance)
             await asyncio.sleep(chance.uniform(0.2, 2.0))
         going = False
         await asyncio.wait(askers, timeout=240)
@@ -327,11 +366,10 @@ def examined(ledgers: dict[str, str], given: Given) -> Examined:
 
 def run(asks: int, kills: int, seconds: float) -> dict[str, Any]:
     """Load, then faults, on one PostgreSQL; everything that was measured."""
-    from postgres_server import postgres_server, why_missing
-
-    if (reason := why_missing()) is not None:
+    servers = import_module("postgres_server")  # of the tests
+    if (reason := servers.why_missing()) is not None:
         return {"skipped": reason}
-    with postgres_server() as database, tempfile.TemporaryDirectory() as made:
+    with servers.postgres_server() as database, tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         result: dict[str, Any] = {}
         if asks:
@@ -351,10 +389,10 @@ def _load(folder: Path, database: Any, asks: int) -> dict[str, Any]:
     config = write_configuration(folder, url, answer_after=2.0, clerks=1)
     keys, given = make_keys(config), Given()
     before = bare_rate(f"{database.new_database('bare')}?ledger=bare", 400)
-    with serving(config) as (address, _):
+    with serving(config) as service:
         warm = Given()
-        asyncio.run(load(address, dict(list(keys.items())[: 2 * PROCESSES]), 1, warm))
-        taken = asyncio.run(load(address, keys, asks, given))
+        asyncio.run(load(service.url, dict(list(keys.items())[: 2 * PROCESSES]), 1, warm))
+        taken = asyncio.run(load(service.url, keys, asks, given))
     found = examined(_ledgers(url), Given(given.answers + warm.answers))
     rate, times = len(given.answers) / taken, sorted(given.seconds)
     return {
@@ -377,11 +415,12 @@ def _faults(folder: Path, database: Any, kills: int, seconds: float) -> dict[str
     url = database.new_database("faults")
     config = write_configuration(folder, url, answer_after=2.0, clerks=1)
     keys, given = make_keys(config), Given()
-    with serving(config) as (address, first):
-        done = asyncio.run(fault_storm(address, first, keys, database, kills, seconds, given))
+    with serving(config) as service:
+        done = asyncio.run(fault_storm(service, keys, database, kills, seconds, given))
     found = examined(_ledgers(url), given)
     killed = {"clerks": done.clerks, "servers": done.servers, "databases": done.databases, "total": done.total}
-    outcome = {"answered": len(given.answers), "refused": given.refused, "failed": dict(given.failed)}
+    outcome: dict[str, Any] = {"answered": len(given.answers), "refused": given.refused, "failed": dict(given.failed)}
+    outcome["service_started_again"] = service.restarts
     return {"killed": killed, **outcome, **_shown(found)}
 
 

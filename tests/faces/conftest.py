@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "studio"))  # how the studio's pages are looked at
+# How the studio's pages are looked at, and how a page of the documentation is followed.
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("studio", "walks")]
 
 
 @pytest.fixture(scope="module")

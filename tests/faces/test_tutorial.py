@@ -149,6 +149,7 @@ def test_compose_and_dockerfile_fit_together() -> None:
     assert (ROOT / mounted[0] / Path(curator["command"][2]).name).is_file()
 
 
+@pytest.mark.slow
 @needs_postgres
 def test_what_compose_starts_answers(tmp_path: Path, database: PostgresServer) -> None:
     import optimaldp as odp

@@ -14,7 +14,9 @@ from optimaldp.service.routes import FORM_SCHEMAS, ROUTES, openapi_document
 
 
 def test_every_route_that_answers_is_described(service: Caller) -> None:
-    served = {(method, one.path) for one in create_app(service.curator.config).routes for method in one.methods - {"HEAD"}}  # type: ignore[attr-defined]
+    served = {
+        (method, one.path) for one in create_app(service.curator.config).routes for method in one.methods - {"HEAD"}
+    }  # type: ignore[attr-defined]
     described = {(m.upper(), path) for path, methods in openapi_document()["paths"].items() for m in methods}
     assert served == described == {(one.method, one.path) for one in ROUTES}
     assert service.client.get("/v1/openapi.json").json() == openapi_document()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,14 +56,22 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
         "ssl_keyfile": config.private_key,
     }
     if number == 1:
+        _end_in_order()
         server = uvicorn.Server(uvicorn.Config(create_app(config, pages=page_routes()), **options))
-        server.run(sockets=[listening])
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
         return
     with _shared_counters():
         said = {"file": config.file, "ledger": config.ledger, "workers": number}
         os.environ[_STARTED_WITH] = json.dumps(said)
         made = uvicorn.Config("optimaldp.service.server:application", factory=True, workers=number, **options)
         Multiprocess(made, [listening]).run()
+
+
+def _end_in_order() -> None:
+    """Being told to stop is an order that was carried out: what is kept for this run alone is removed, and the exit code is 0."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def application() -> Starlette:

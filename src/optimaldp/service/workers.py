@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from optimaldp.asking.corridor import Clock
+from optimaldp.service.watching import log
 from optimaldp.studio.pool import Worker, WorkerLostError
 
 _MODULE = "optimaldp.service.clerk"
+WORK_SHARE = 0.9
+"""Work may take that part of the time until its answer; the rest is for stopping it and for keeping what became of it."""
 _WARM_SECONDS = 120.0
 _RETRY_SECONDS = 2.0
 _PATIENCE_SECONDS = 300.0  # how long a question waits for others
@@ -47,13 +51,16 @@ class Workers:
         return await self._call(await self._free(), name, body, seconds)
 
     async def run_by(self, clock: Clock, name: str, body: str) -> tuple[int, str]:
-        """A call that is answered when *clock* says: the work is cut off then. Whoever had to wait has a whole interval."""
+        """A call that is answered when *clock* says: the work is cut off shortly before, so that both come at the same time.
+
+        Whoever had to wait for others has a whole interval.
+        """
         try:
             worker = self._ready.get_nowait()
         except asyncio.QueueEmpty:
             worker = await self._free()
             clock.turn_came()
-        return await self._call(worker, name, body, clock.left())
+        return await self._call(worker, name, body, WORK_SHARE * clock.left())
 
     async def _free(self) -> Worker:
         try:
@@ -101,6 +108,7 @@ class Workers:
             if status == 200:
                 self._ready.put_nowait(worker)
                 return
+            log("clerk", level=logging.ERROR, status=status)
             with contextlib.suppress(ProcessLookupError):
                 await worker.stop()
             await asyncio.sleep(_RETRY_SECONDS)

@@ -49,7 +49,7 @@ SETTINGS: dict[str, Any] = {
         "cleo": {"datasets": {"clinic": {"epsilon": 1}}},
     },
     "approvers": {"dora": {}, "ben": {}, "carl": {"datasets": ["clinic"]}},
-    "stewards": {"sue": {}},
+    "stewards": {"sue": {}, "stan": {"datasets": ["clinic"]}},
     "auditors": {"otto": {}},
 }
 SHARE = {"dataset": "hospital", "question": "share(smokes) >= 0.2", "epsilon": "0.25"}

@@ -13,7 +13,7 @@ from optimaldp.errors import InputError, LedgerError, TableError
 from optimaldp.ledger import Budget
 from optimaldp.privacy import Epsilon
 from optimaldp.service.configuration import Role, configuration_of, read_configuration
-from optimaldp.service.desk import Desk
+from optimaldp.service.desk import CuratorDesk
 
 DOCUMENTED = """
 [service]
@@ -100,19 +100,19 @@ def test_sources_are_validated_when_they_are_registered(tmp_path: Path, before: 
     described = tmp_path / "hospital.datapackage.json"
     described.write_text(described.read_text().replace(before, after))
     with pytest.raises(TableError, match=words):
-        Desk(configuration_of(SETTINGS, tmp_path))
+        CuratorDesk(configuration_of(SETTINGS, tmp_path))
 
 
 def test_a_table_without_a_description_is_refused(tmp_path: Path) -> None:
     write_data(tmp_path)
     more = {"datasets": {"hospital": {"description": "patients.csv"}}}
     with pytest.raises(InputError, match="is not named like a description"):
-        Desk(configuration_of(merged(SETTINGS, more), tmp_path))
+        CuratorDesk(configuration_of(merged(SETTINGS, more), tmp_path))
 
 
 def test_another_budget_than_the_ledger_remembers_is_refused(tmp_path: Path) -> None:
     write_data(tmp_path)
-    Desk(configuration_of(SETTINGS, tmp_path)).close()
+    CuratorDesk(configuration_of(SETTINGS, tmp_path)).close()
     more = {"datasets": {"hospital": {"budget": {"epsilon": 30}}}}
     with pytest.raises(LedgerError, match="was opened with budget"):
-        Desk(configuration_of(merged(SETTINGS, more), tmp_path))
+        CuratorDesk(configuration_of(merged(SETTINGS, more), tmp_path))

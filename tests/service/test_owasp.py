@@ -55,6 +55,24 @@ def test_object_level_authorisation_of_requests(service: Caller) -> None:
     assert service.get("ann", f"/v1/requests/{number}").json()["status"] == "waiting"
 
 
+def test_object_level_authorisation_of_stewards(service: Caller) -> None:
+    """A steward of one data set neither sees nor changes what belongs to another."""
+    keys = {one["name"]: one["id"] for one in service.get("sue", "/v1/keys").json()["keys"]}
+    assert {"ann", "cleo", "otto", "stan"} <= set(keys)
+    assert [one["name"] for one in service.get("stan", "/v1/askers").json()["askers"]] == ["cleo"]
+    assert [one["name"] for one in service.get("stan", "/v1/keys").json()["keys"]] == ["cleo"]
+    for name in ("ann", "otto", "sue"):
+        assert service.call("stan", "DELETE", f"/v1/keys/{keys[name]}").status_code == 404
+        assert service.get(name, "/v1/me").status_code == 200
+    grant = {"datasets": {"hospital": {"epsilon": "0.1", "shared": True}}}
+    assert service.call("stan", "PUT", "/v1/askers/dave", json=grant).status_code == 404
+    assert service.post("stan", "/v1/keys", {"name": "ann"}).status_code == 404
+    assert service.get("stan", "/v1/history", params={"dataset": "hospital"}).status_code == 404
+    assert service.call("sue", "PUT", "/v1/askers/dave", json=grant).status_code == 200
+    assert service.call("stan", "PUT", "/v1/askers/dave", json={"datasets": {}}).status_code == 404
+    assert service.call("stan", "DELETE", "/v1/askers/dave").status_code == 404
+
+
 def test_object_level_authorisation_of_histories(service: Caller) -> None:
     service.ask("ann")
     service.ask("ben", question="share(smokes) >= 0.4")
@@ -319,7 +337,7 @@ def test_an_unforeseen_error_keeps_its_words(service: Caller, monkeypatch: pytes
 
     app = create_app(service.curator.config)
     with TestClient(app, raise_server_exceptions=False) as client:
-        monkeypatch.setattr("optimaldp.service.desk.Desk.me", broken)
+        monkeypatch.setattr("optimaldp.service.desk.CuratorDesk.me", broken)
         made = client.get("/v1/me", headers=service.curator.headers("ann"))
     assert made.status_code == 500
     assert "secret" not in made.text

@@ -228,3 +228,32 @@ def test_health_needs_no_key_and_metrics_do(service: Caller) -> None:
     assert service.client.get("/metrics").status_code == 401
     assert service.get("ann", "/metrics").status_code == 403
     assert 'optimaldp_calls_total{route="/health",status="200"} 1.0' in service.get("sue", "/metrics").text
+
+
+def test_a_rule_of_composition_that_refuses_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {"rule": "optimal", "epsilon": "0.1", "delta": "0"}
+    made = curator(tmp_path, datasets={"hospital": {"composition": rule}})
+    with inline(made, monkeypatch) as service:
+        refused = service.ask("ben")
+        assert refused.status_code == 409
+        assert "composes spends of at most epsilon 0.1" in refused.json()["error"]["message"]
+        assert str(tmp_path) not in refused.text
+        assert service.ask("ben", epsilon="0.1").status_code == 200
+
+
+def test_a_budget_per_month_is_fresh_each_month_within_the_total(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = curator(tmp_path, askers={"ben": {"datasets": {"hospital": {"epsilon": 2, "per": "month"}}}, "ann": None})
+    with inline(made, monkeypatch) as service:
+        for month, statuses in (("2026-01", [200, 409]), ("2026-02", [200, 409])):
+            monkeypatch.setattr("optimaldp.ledger.askers.now", lambda month=month: f"{month}-09T00:00:00.000+00:00")
+            levels = ("1.5", "0.75")
+            asked = [service.ask("ben", epsilon=one, question=f"share(smokes) >= 0.{month[-1]}") for one in levels]
+            assert [one.status_code for one in asked] == statuses
+            left = service.get("ben", "/v1/remaining", params={"dataset": "hospital"}).json()
+            assert (left["per"], left["period"], left["remaining"]["epsilon"]) == ("month", month, "0.5")
+            assert f"the budget of ben for {month} does not cover it" in asked[1].json()["error"]["message"]
+        refused = service.ask("ben", epsilon="0.25")  # his month has room, the data set has none
+        assert "the budget of the data set 'hospital' does not cover" in refused.json()["error"]["message"]
+        assert service.spent() == "3"

@@ -33,8 +33,10 @@ def serve(
     """Start the curator, or with ``key`` make, list and revoke its keys."""
     from optimaldp.service.configuration import read_configuration
     from optimaldp.service.server import demo as demonstration
+    from optimaldp.service.server import require_service
     from optimaldp.service.server import serve as start
 
+    require_service()
     if demo == (config is not None):
         said = config if config is not None else "nothing"
         raise InputError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from optimaldp.errors import BudgetError
 from optimaldp.ledger.account import Account, Cost, NamedGroup, NamedPart
@@ -16,7 +16,7 @@ from optimaldp.ledger.budget import Budget, readable
 from optimaldp.ledger.chain import EntryChain, now
 from optimaldp.ledger.entry import FOURTH, Answer, Spend
 from optimaldp.ledger.history import History, Record, Remaining
-from optimaldp.ledger.ledger import Charge, Ledger
+from optimaldp.ledger.ledger import Charge, Ledger, Reservation
 
 _NOTHING = " Nothing was sampled and nothing was spent."
 
@@ -49,6 +49,8 @@ class AskersLedger(Ledger):
         self._log = whole._log
         self.location, self.opening = whole.location, whole.opening
         self.behalf = behalf
+        self.reserved = False
+        """Whether anything was spent through this view: from then on nothing that happens may be told in words."""
         self._moment = now()
 
     @property
@@ -69,6 +71,12 @@ class AskersLedger(Ledger):
         with self._log.current() as chain:
             own = chain.spends_of.get(self.behalf.asker, [])
             return History(self.opening, tuple(Record(spend, chain.answers.get(spend.sequence)) for spend in own))
+
+    def reserve_together(self, charges: Sequence[Charge], **agreed: Any) -> tuple[Reservation, ...]:
+        """Spend for several questions at once, of her budget and of the data set's."""
+        made = super().reserve_together(charges, **agreed)
+        self.reserved = True
+        return made
 
     def times_paid(self, question: str, level: object, *, part: NamedPart | None = None) -> int:
         """Whether others paid for it is not hers to know."""

@@ -28,7 +28,7 @@ from optimaldp.asking.corridor import Clock
 from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.errors import InputError, LedgerError, OptimalDPError
 from optimaldp.service.configuration import SANITISE, Configuration
-from optimaldp.service.desk import Begun, Desk, clerk_settings
+from optimaldp.service.desk import Begun, CuratorDesk, clerk_settings
 from optimaldp.service.keys import Person, holds_key
 from optimaldp.service.refusals import (
     BUSY,
@@ -56,7 +56,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True)
-class Call:
+class CheckedCall:
     """One call whose caller is known and may make it."""
 
     request: Request
@@ -88,13 +88,13 @@ class Service:
 
     def __init__(self, config: Configuration) -> None:
         self.config, self.counters = config, Counters()
-        self.desk: Desk
+        self.desk: CuratorDesk
         self.workers: Workers
         self._rates = Rates(config.rate / config.workers)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.desk = await run_in_threadpool(Desk, self.config)
+        self.desk = await run_in_threadpool(CuratorDesk, self.config)
         self.workers = Workers(clerk_settings(self.config), self.config.questions_at_once)
         self.workers.start()
         log("started", datasets=sorted(self.config.datasets))
@@ -107,7 +107,7 @@ class Service:
 
     def endpoint(self, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
         """What answers a route: the caller, her rate, her role, the body, then the call itself."""
-        work: Callable[[Call], Awaitable[Response]] = getattr(self, f"_{route.name}")
+        work: Callable[[CheckedCall], Awaitable[Response]] = getattr(self, f"_{route.name}")
 
         async def answer(request: Request) -> Response:
             request.state.route = route.path
@@ -120,7 +120,7 @@ class Service:
                 if not person.has(*route.roles):
                     raise Refused(403, f"This is for: {', '.join(route.roles)}.")
                 body = {} if route.body is None else await self._body(request)
-                return await work(Call(request, person, body))
+                return await work(CheckedCall(request, person, body))
             except Refused as error:
                 return JSONResponse(error.document, error.status, headers=error.headers)
             except LedgerError as error:
@@ -153,46 +153,46 @@ class Service:
     async def _shown(self, look: Callable[..., Any], *arguments: Any, status: int = 200) -> Response:
         return JSONResponse(await run_in_threadpool(look, *arguments), status)
 
-    async def _me(self, call: Call) -> Response:
+    async def _me(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.me, call.person)
 
-    async def _datasets(self, call: Call) -> Response:
+    async def _datasets(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.datasets, call.person)
 
-    async def _remaining(self, call: Call) -> Response:
+    async def _remaining(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.remaining, call.person, call.query("dataset"))
 
-    async def _history(self, call: Call) -> Response:
+    async def _history(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.history, call.person, call.query("dataset"))
 
-    async def _entries(self, call: Call) -> Response:
+    async def _entries(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.entries, call.person, call.query("dataset"))
 
-    async def _log(self, call: Call) -> Response:
+    async def _log(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.log, call.person, call.query("after"))
 
-    async def _requests(self, call: Call) -> Response:
+    async def _requests(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.requests, call.person, call.query("dataset"), call.query("status"))
 
-    async def _request(self, call: Call) -> Response:
+    async def _request(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.request, call.person, call.named("id"))
 
-    async def _openapi(self, _: Call) -> Response:
+    async def _openapi(self, _: CheckedCall) -> Response:
         return JSONResponse(openapi_document())
 
-    async def _health(self, _: Call) -> Response:
+    async def _health(self, _: CheckedCall) -> Response:
         well = await run_in_threadpool(self.desk.store.is_well)
         return JSONResponse({"status": "ok" if well else "the store does not answer"}, 200 if well else 503)
 
-    async def _metrics(self, _: Call) -> Response:
+    async def _metrics(self, _: CheckedCall) -> Response:
         return PlainTextResponse(self.counters.text())
 
     # Calls that compute on public things.
 
-    async def _preview(self, call: Call) -> Response:
+    async def _preview(self, call: CheckedCall) -> Response:
         return await self._public("preview", await run_in_threadpool(self.desk.preview_payload, call.person, call.body))
 
-    async def _verify(self, call: Call) -> Response:
+    async def _verify(self, call: CheckedCall) -> Response:
         return await self._public("verify", json_text({"document": call.body}))
 
     async def _public(self, name: str, payload: str) -> Response:
@@ -206,13 +206,13 @@ class Service:
 
     # Calls that spend.
 
-    async def _ask(self, call: Call) -> Response:
+    async def _ask(self, call: CheckedCall) -> Response:
         return await self._paid(call, "ask")
 
-    async def _sanitise(self, call: Call) -> Response:
+    async def _sanitise(self, call: CheckedCall) -> Response:
         return await self._paid(call, SANITISE)
 
-    async def _paid(self, call: Call, kind: str) -> Response:
+    async def _paid(self, call: CheckedCall, kind: str) -> Response:
         clock = Clock(self.config.answer_after)
         sent = call.request.headers.get("idempotency-key")
         begun = await run_in_threadpool(self.desk.begin, call.person, kind, call.body, sent)
@@ -221,7 +221,7 @@ class Service:
             return JSONResponse(document, status)
         return await self._walked(clock, kind, begun, self.desk.settle)
 
-    async def _approve(self, call: Call) -> Response:
+    async def _approve(self, call: CheckedCall) -> Response:
         _no_fields(call.body)
         clock = Clock(self.config.answer_after)
         begun = await run_in_threadpool(self.desk.approve, call.person, call.named("id"))
@@ -252,29 +252,29 @@ class Service:
             await asyncio.sleep(clock.left())
         return JSONResponse(document, status)
 
-    async def _refuse(self, call: Call) -> Response:
+    async def _refuse(self, call: CheckedCall) -> Response:
         _no_fields(call.body, "reason")
         return await self._shown(self.desk.refuse, call.person, call.named("id"), call.body.get("reason"))
 
     # Calls of a steward.
 
-    async def _askers(self, call: Call) -> Response:
+    async def _askers(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.askers, call.person)
 
-    async def _put_asker(self, call: Call) -> Response:
+    async def _put_asker(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.put_asker, call.person, call.named("name"), call.body)
 
-    async def _drop_asker(self, call: Call) -> Response:
+    async def _drop_asker(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.drop_asker, call.person, call.named("name"))
 
-    async def _keys(self, call: Call) -> Response:
+    async def _keys(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.keys, call.person)
 
-    async def _create_key(self, call: Call) -> Response:
+    async def _create_key(self, call: CheckedCall) -> Response:
         _no_fields(call.body, "name", "days")
         return await self._shown(self.desk.create_key, call.person, call.body, status=201)
 
-    async def _revoke_key(self, call: Call) -> Response:
+    async def _revoke_key(self, call: CheckedCall) -> Response:
         return await self._shown(self.desk.revoke_key, call.person, call.named("id"))
 
 

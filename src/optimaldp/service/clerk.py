@@ -10,24 +10,25 @@ after it, one fixed sentence is said.
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import BudgetError, LedgerError, OptimalDPError, TableError
+from optimaldp.ledger import Budget, Ledger, open_ledger
+from optimaldp.ledger.askers import AskersLedger, Behalf
+from optimaldp.privacy import ApproximateDP, Epsilon
 from optimaldp.service.asked import read_ask, read_sanitise
 from optimaldp.service.configuration import SANITISE
 from optimaldp.service.refusals import FAILED, UNAVAILABLE, Refused, refusal_of
 
 if TYPE_CHECKING:
     from optimaldp.asking.corridor import Order
-    from optimaldp.ledger import Ledger
-    from optimaldp.ledger.askers import AskersLedger
-    from optimaldp.privacy import ApproximateDP
     from optimaldp.tables import Source
 
 ANSWERED, WAITS = 200, 202
@@ -66,8 +67,6 @@ class Clerk:
             ledger.close()
 
     def _ledger(self, dataset: str) -> Ledger:
-        from optimaldp.ledger import open_ledger
-
         if dataset not in self._ledgers:
             self._ledgers[dataset] = open_ledger(self._datasets[dataset]["ledger"])
         return self._ledgers[dataset]
@@ -129,22 +128,14 @@ class Clerk:
             book = _without_sharing(book)
             if order.replayed(book, opened.version()) is None:
                 return WAITS, {}
-        made = self._paid(lambda: walk(opened, [order], book, bits)[0])
-        return ANSWERED, write(made)
-
-    def _paid(self, work: Callable[[], Any]) -> Any:
-        """What the corridor gives; errors after the spend become the fixed sentence."""
         try:
-            return work()
-        except BudgetError:
-            raise  # nothing was spent: the ledger raises it only before it reserves
+            return ANSWERED, write(walk(opened, [order], book, bits)[0])
+        except OptimalDPError as error:
+            raise _told(error, book) from None
         except Exception:
             raise Refused(500, FAILED) from None
 
     def _on_behalf(self, body: Body) -> AskersLedger:
-        from optimaldp.ledger import Budget
-        from optimaldp.ledger.askers import AskersLedger, Behalf
-
         said = dict(body["behalf"])
         budget = said.pop("budget")
         behalf = Behalf(budget=None if budget is None else Budget.from_document(budget), **said)
@@ -173,9 +164,17 @@ class Clerk:
         return ANSWERED, verify_document(body["document"]).to_document()
 
 
-def _without_sharing(book: AskersLedger) -> AskersLedger:
-    from optimaldp.ledger.askers import AskersLedger
+def _told(error: OptimalDPError, book: AskersLedger) -> Refused:
+    """What is said of an error in the corridor: its words while nothing is spent, one fixed sentence from then on."""
+    if book.reserved:
+        return Refused(500, FAILED)
+    ruled_out = (
+        isinstance(error, LedgerError) and not isinstance(error, BudgetError) and book.location not in str(error)
+    )
+    return Refused(409, str(error), field="epsilon") if ruled_out else refusal_of(error)
 
+
+def _without_sharing(book: AskersLedger) -> AskersLedger:
     return AskersLedger(book, replace(book.behalf, shares=False))
 
 
@@ -187,8 +186,6 @@ def _kinds(question: Any) -> frozenset[str]:
 
 def _must_wait(rule: Mapping[str, Any] | None, level: ApproximateDP, kinds: frozenset[str]) -> bool:
     """Whether somebody has to approve: by the level that was asked for and the kind of question, never by the data."""
-    from optimaldp.privacy import Epsilon
-
     if rule is None:
         return False
     above = rule["above"]
@@ -215,7 +212,9 @@ def main() -> None:
 
     def limited(settings: Mapping[str, Any]) -> Clerk:
         most = settings["memory"] * 2**20
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        with suppress(ImportError):  # where the system has such limits
+            resource = import_module("resource")
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
         return Clerk(settings)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the service, which lets questions finish

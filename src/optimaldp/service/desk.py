@@ -51,7 +51,7 @@ class Begun:
     payload: str
 
 
-class Desk:
+class CuratorDesk:
     """Everything that is decided without reading a table. Threads may share it."""
 
     def __init__(self, config: Configuration) -> None:
@@ -403,10 +403,12 @@ class Desk:
 
     # What a steward does.
 
-    def askers(self, _: Person) -> Document:
+    def askers(self, person: Person) -> Document:
+        hers = self._sees(person, Role.STEWARD)
         shown = [
             one.to_document() | {"declared": "file" if one.name in self.config.askers else "service"}
             for one in self._all_askers().values()
+            if hers >= set(one.datasets)
         ]
         return {"askers": sorted(shown, key=lambda one: str(one["name"]))}
 
@@ -446,8 +448,14 @@ class Desk:
         for name in datasets:
             self._dataset(person, name, Role.STEWARD)
 
-    def keys(self, _: Person) -> Document:
-        return {"keys": [one.to_document() for one in self.store.all_keys()]}
+    def keys(self, person: Person) -> Document:
+        return {"keys": [one.to_document() for one in self.store.all_keys() if self._may_revoke(person, one.name)]}
+
+    def _may_revoke(self, person: Person, name: str) -> bool:
+        """Whether the name belongs to a steward: of some data sets to her only whoever asks no others."""
+        hers = self._sees(person, Role.STEWARD)
+        only_asks = not any(name in self.config.names(role) for role in Role if role is not Role.ASKER)
+        return hers == set(self.config.datasets) or (only_asks and hers >= set(self._rules(name).datasets))
 
     def create_key(self, person: Person, body: Mapping[str, Any]) -> Document:
         """A key for an asker; keys of other roles are made on the machine itself, so that no key makes its own like."""
@@ -467,8 +475,10 @@ class Desk:
         return {"id": made.id, "name": name, "key": key, "expires": made.expires}
 
     def revoke_key(self, person: Person, number: str) -> Document:
-        if not self.store.revoke_key(number):
+        known = self.store.key(number)
+        if known is None or not self._may_revoke(person, known.name):
             raise unknown("key")
+        self.store.revoke_key(number)
         self.store.note(person.name, f"revoke key {number}", "done")
         return {"id": number, "revoked": True}
 

@@ -27,17 +27,18 @@ KEYS_FILE = "demo-keys.json"
 
 def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int | None = None) -> None:
     """Serve until stopped; questions under way are answered first. Prints *announced* and the address when it listens."""
-    try:
-        import uvicorn
-        from uvicorn.supervisors import Multiprocess
+    require_service()
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
 
-        from optimaldp.service.app import create_app
-        from optimaldp.service.desk import Desk
-        from optimaldp.service.pages import page_routes
-        from optimaldp.service.watching import log_to_stderr
-    except ImportError as error:
-        raise MissingExtraError(error.name or "uvicorn", "service") from None
-    Desk(config).close()  # what is wrong with data sets, ledgers or the store is said here, before anything listens
+    from optimaldp.service.app import create_app
+    from optimaldp.service.desk import CuratorDesk
+    from optimaldp.service.pages import page_routes
+    from optimaldp.service.watching import log_to_stderr
+
+    CuratorDesk(
+        config
+    ).close()  # what is wrong with data sets, ledgers or the store is said here, before anything listens
     log_to_stderr()
     number = workers or config.workers
     listening = listen(config)
@@ -66,6 +67,17 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
         os.environ[_STARTED_WITH] = json.dumps(said)
         made = uvicorn.Config("optimaldp.service.server:application", factory=True, workers=number, **options)
         Multiprocess(made, [listening]).run()
+
+
+def require_service() -> None:
+    """Name the extra if one of its packages is missing: some of them belong to other extras too."""
+    try:
+        import prometheus_client  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(error.name or "uvicorn", "service") from None
 
 
 def _end_in_order() -> None:

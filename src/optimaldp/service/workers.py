@@ -39,6 +39,7 @@ class Workers:
         self._settings, self._number = settings, number
         self._ready: asyncio.Queue[Worker] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._public = asyncio.Semaphore(max(1, number - 1))
         self._closing = False
 
     def start(self) -> None:
@@ -47,8 +48,9 @@ class Workers:
             self._later(self._hire())
 
     async def run(self, name: str, body: str, *, seconds: float) -> tuple[int, str]:
-        """A call on public things: it may take so many seconds."""
-        return await self._call(await self._free(), name, body, seconds)
+        """A call on public things, which may take so many seconds; a clerk stays free for questions, if there are several."""
+        async with self._public:
+            return await self._call(await self._free(), name, body, seconds)
 
     async def run_by(self, clock: Clock, name: str, body: str) -> tuple[int, str]:
         """A call that is answered when *clock* says: the work is cut off shortly before, so that both come at the same time.

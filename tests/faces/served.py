@@ -34,7 +34,7 @@ def copied(folder: Path, **service: object) -> Path:
             shutil.copy(one, folder)
     path = folder / "curator.toml"
     lines = path.read_text().splitlines()
-    settings = {"port": 0, "answer_after": 1.0, "rate": 100_000, **service}
+    settings = {"port": 0, "answer_after": 3.0, "rate": 100_000, **service}
     kept = [line for line in lines if line.split("=")[0].strip() not in settings]
     at = kept.index("[service]") + 1
     written = [

@@ -35,6 +35,7 @@ from optimaldp.errors import (
 OLD = "majority(smokes = true)"
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_a_table_is_asked_like_ones_own(curator: Served) -> None:
     with odp.connect(curator.url, curator.keys["ann"]) as connection:
         assert [one["name"] for one in connection.datasets()] == ["hospital"]
@@ -56,6 +57,7 @@ def test_a_table_is_asked_like_ones_own(curator: Served) -> None:
         assert "0.25" in str(history)
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_what_waits_is_decided_by_an_approver(curator: Served) -> None:
     with (
         odp.connect(curator.url, curator.keys["ben"]) as asker,
@@ -83,6 +85,7 @@ def test_what_waits_is_decided_by_an_approver(curator: Served) -> None:
             asker.request(let_through.id).approve()
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_the_asynchronous_twin_does_the_same(curator: Served) -> None:
     async def session() -> None:
         async with (

@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn", reason="the service extra is not installed")
 from browser_views import VIEWS, focused, needs_chromium, picture, too_wide
 from served import Served
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]  # answers come at their fixed time
 
 
 @contextmanager

@@ -183,9 +183,9 @@ def _call(body: dict[str, Any]) -> Any:
     """An ask whose whole document is kept: the number of its request is what the ledger is searched for."""
     import secrets
 
-    from optimaldp.client import Call
+    from optimaldp.client import SentCall
 
-    return Call("ask", lambda document: document, body, ticket=secrets.token_urlsafe(24))
+    return SentCall("ask", lambda document: document, body, ticket=secrets.token_urlsafe(24))
 
 
 @contextlib.asynccontextmanager
@@ -212,9 +212,9 @@ async def load(url: str, keys: dict[str, str], asks: int, given: Given) -> float
 
 
 def _datasets() -> Any:
-    from optimaldp.client import Call
+    from optimaldp.client import SentCall
 
-    return Call("datasets", lambda document: document)
+    return SentCall("datasets", lambda document: document)
 
 
 # The bare ledger.

@@ -49,7 +49,7 @@ _INSTRUCTIONS = (
 # Whom the tools ask.
 
 
-class Desk(ABC):
+class AssistantDesk(ABC):
     """Where questions of an assistant go."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Desk(ABC):
 
 
 @dataclass(frozen=True)
-class OwnTable(Desk):
+class OwnTable(AssistantDesk):
     """A table on this machine that was opened with a ledger."""
 
     table: OpenTable
@@ -93,7 +93,7 @@ class OwnTable(Desk):
 
 
 @dataclass(frozen=True)
-class RemoteDesk(Desk):
+class RemoteDesk(AssistantDesk):
     """A data set of a curator's service."""
 
     curator: Curator
@@ -181,7 +181,7 @@ class Tool:
         return self.run(given)
 
 
-def tools_of(desk: Desk) -> list[Tool]:
+def tools_of(desk: AssistantDesk) -> list[Tool]:
     """What an assistant can call at this desk."""
     asked = {name: _option(name) for name in OPTIONS}
     needs = tuple(name for name in OPTIONS if FIELDS[name].default is MISSING)
@@ -240,7 +240,7 @@ def _whole(value: Any) -> int | None:
 # The server.
 
 
-def server_of(desk: Desk) -> Server[Any]:
+def server_of(desk: AssistantDesk) -> Server[Any]:
     """The MCP server whose tools ask this desk."""
     with requiring("mcp"):
         from mcp import types
@@ -280,11 +280,12 @@ def called(tools: Mapping[str, Tool], name: str, said: Mapping[str, Any]) -> tup
         return True, f"an unforeseen {type(error).__name__} stopped the work; its words are withheld"
 
 
-def serve(desk: Desk) -> None:
+def serve(desk: AssistantDesk) -> None:
     """Serve one assistant on standard input and output until it hangs up."""
     server = server_of(desk)
+    with requiring("mcp"):
+        from mcp.server.stdio import stdio_server
     import anyio
-    from mcp.server.stdio import stdio_server
 
     async def run() -> None:
         async with stdio_server() as (read, write):

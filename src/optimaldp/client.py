@@ -1,6 +1,6 @@
 """Ask the tables of a curator: the same words as for a table of one's own, sent over HTTP with a key.
 
-Every call is written once, as a :class:`Call`: what is sent, and how the answer is read. :class:`Curator` sends calls and
+Every call is written once, as a :class:`SentCall`: what is sent, and how the answer is read. :class:`Curator` sends calls and
 waits, :class:`AsyncCurator` awaits them. The one home of httpx.
 """
 
@@ -24,8 +24,8 @@ from optimaldp.errors import (
     BudgetError,
     InputError,
     LedgerError,
+    NotApprovedError,
     OptimalDPError,
-    RefusedError,
     ServiceError,
     StillWaitingError,
 )
@@ -112,7 +112,7 @@ def _key(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Call(Generic[Value]):
+class SentCall(Generic[Value]):
     """One request to the service."""
 
     path: str
@@ -142,15 +142,15 @@ def _itself(document: Document) -> Document:
     return document
 
 
-def _datasets() -> Call[list[Document]]:
-    return Call("datasets", lambda document: list(document["datasets"]))
+def _datasets() -> SentCall[list[Document]]:
+    return SentCall("datasets", lambda document: list(document["datasets"]))
 
 
 def _preview(
     dataset: str, question: Question | str, more: Mapping[str, Any], options: Mapping[str, Any]
-) -> Call[Preview]:
+) -> SentCall[Preview]:
     said = {name: value for name, value in more.items() if value is not None}
-    return Call("preview", _read_preview, {"dataset": dataset, **written(Ask(question, **options)), **said})
+    return SentCall("preview", _read_preview, {"dataset": dataset, **written(Ask(question, **options)), **said})
 
 
 def _read_preview(document: Document) -> Preview:
@@ -160,34 +160,34 @@ def _read_preview(document: Document) -> Preview:
     return Preview.from_document(shown | {"notes": [*document["notes"], *waits]})
 
 
-def _ask(dataset: str, question: Question | str, options: Mapping[str, Any]) -> Call[Document]:
+def _ask(dataset: str, question: Question | str, options: Mapping[str, Any]) -> SentCall[Document]:
     if not isinstance(question, (Question, str)):
         raise InputError("question", question, "is not one question", "ask a curator one question at a time")
     body = {"dataset": dataset, **written(Ask(question, **options))}
-    return Call("ask", _itself, body, ticket=secrets.token_urlsafe(24))
+    return SentCall("ask", _itself, body, ticket=secrets.token_urlsafe(24))
 
 
-def _remaining(dataset: str) -> Call[Remaining]:
-    return Call(
+def _remaining(dataset: str) -> SentCall[Remaining]:
+    return SentCall(
         "remaining", lambda document: Remaining.from_document(document["remaining"]), query={"dataset": dataset}
     )
 
 
-def _history(dataset: str) -> Call[Document]:
-    return Call("history", _itself, query={"dataset": dataset})
+def _history(dataset: str) -> SentCall[Document]:
+    return SentCall("history", _itself, query={"dataset": dataset})
 
 
-def _requests(dataset: str | None, status: str | None) -> Call[list[Document]]:
+def _requests(dataset: str | None, status: str | None) -> SentCall[list[Document]]:
     query = {name: value for name, value in (("dataset", dataset), ("status", status)) if value is not None}
-    return Call("requests", lambda document: list(document["requests"]), query=query)
+    return SentCall("requests", lambda document: list(document["requests"]), query=query)
 
 
-def _request(number: str) -> Call[Document]:
-    return Call(f"requests/{quote(number, safe='')}", _itself)
+def _request(number: str) -> SentCall[Document]:
+    return SentCall(f"requests/{quote(number, safe='')}", _itself)
 
 
-def _decide(number: str, decision: str, body: Mapping[str, Any]) -> Call[Document]:
-    return Call(f"requests/{quote(number, safe='')}/{decision}", _itself, body)
+def _decide(number: str, decision: str, body: Mapping[str, Any]) -> SentCall[Document]:
+    return SentCall(f"requests/{quote(number, safe='')}/{decision}", _itself, body)
 
 
 def written(ask: Ask) -> Document:
@@ -255,7 +255,7 @@ def _settled(document: Document) -> Release:
     if document["status"] == REFUSED:
         reason = document.get("reason")
         words = f" {reason}" if reason else ""
-        raise RefusedError(f"The approver refused the question.{words} {_NOTHING_SPENT}.")
+        raise NotApprovedError(f"The approver refused the question.{words} {_NOTHING_SPENT}.")
     raise ServiceError(str(document.get("reason") or "No answer was given. What was reserved stays spent."))
 
 
@@ -312,7 +312,7 @@ class WaitingRequest(_Request):
     def wait(self, timeout: float | None = None, *, every: float = 0.5) -> Release:
         """Wait for the decision and give the answer.
 
-        Raises :class:`~optimaldp.errors.RefusedError` where the approver refused it, and
+        Raises :class:`~optimaldp.errors.NotApprovedError` where the approver refused it, and
         :class:`~optimaldp.errors.StillWaitingError` after *timeout* seconds.
         """
         end = None if timeout is None else time.monotonic() + timeout
@@ -458,7 +458,7 @@ class _Connection:
         }
         self._failures = httpx.TransportError
 
-    def _read(self, call: Call[Value], reply: httpx.Response) -> Value:
+    def _read(self, call: SentCall[Value], reply: httpx.Response) -> Value:
         try:
             document = reply.json()
         except ValueError:
@@ -474,7 +474,8 @@ class Curator(_Connection):
 
     def __init__(self, url: str, key: str, timeout: float = 120) -> None:
         super().__init__(url, key, timeout)
-        import httpx
+        with requiring("httpx"):
+            import httpx
 
         self._http = httpx.Client(**self._made)
 
@@ -494,7 +495,7 @@ class Curator(_Connection):
         """One request by its number."""
         return WaitingRequest(self, self.send(_request(number)))
 
-    def send(self, call: Call[Value]) -> Value:
+    def send(self, call: SentCall[Value]) -> Value:
         """Send a call and read its answer. A broken connection is tried again where that cannot do anything twice."""
         for attempt in range(_RETRIES + 1):
             try:
@@ -521,7 +522,8 @@ class AsyncCurator(_Connection):
 
     def __init__(self, url: str, key: str, timeout: float = 120) -> None:
         super().__init__(url, key, timeout)
-        import httpx
+        with requiring("httpx"):
+            import httpx
 
         self._http = httpx.AsyncClient(**self._made)
 
@@ -541,7 +543,7 @@ class AsyncCurator(_Connection):
         """One request by its number."""
         return AsyncWaitingRequest(self, await self.send(_request(number)))
 
-    async def send(self, call: Call[Value]) -> Value:
+    async def send(self, call: SentCall[Value]) -> Value:
         """Send a call and read its answer, as :meth:`Curator.send` does."""
         for attempt in range(_RETRIES + 1):
             try:

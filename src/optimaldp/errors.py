@@ -150,7 +150,7 @@ class AccessError(ServiceError):
     """A key that is missing, wrong, expired or revoked, or that does not allow this."""
 
 
-class RefusedError(ServiceError):
+class NotApprovedError(ServiceError):
     """An approver refused the question. Nothing was sampled and nothing was spent."""
 
 

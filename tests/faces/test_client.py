@@ -27,7 +27,7 @@ from optimaldp.errors import (
     BudgetError,
     InputError,
     LedgerError,
-    RefusedError,
+    NotApprovedError,
     ServiceError,
     StillWaitingError,
 )
@@ -77,7 +77,7 @@ def test_what_waits_is_decided_by_an_approver(curator: Served) -> None:
         waiting[let_through.id].approve()
         waiting[refused.id].refuse("Ask for less.")
         assert let_through.wait().answer in ("yes", "no")
-        with pytest.raises(RefusedError, match="Ask for less"):
+        with pytest.raises(NotApprovedError, match="Ask for less"):
             refused.wait()
         with pytest.raises(LedgerError):
             waiting[refused.id].approve()

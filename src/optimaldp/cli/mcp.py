@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.cli.options import OF_FILE, asking
 from optimaldp.errors import InputError
 
 KEY_VARIABLE = "OPTIMALDP_KEY"
 
 
 @app.command()
+@asking(*OF_FILE)
 def mcp(
     *,
     url: Annotated[str | None, typer.Option(help="The address of a curator's service.")] = None,
@@ -29,6 +31,7 @@ def mcp(
     ledger: Annotated[str | None, typer.Option(help="The ledger that pays.")] = None,
     budget: Annotated[str | None, typer.Option(help="Epsilon of a new ledger, if it does not exist yet.")] = None,
     budget_delta: Annotated[str, typer.Option(help="Delta of a new ledger.")] = "0",
+    asked: dict[str, Any],
 ) -> None:
     """Serve the Model Context Protocol on standard input and output: schema, preview, ask, remaining."""
     if (url is None) == (data is None):
@@ -38,7 +41,7 @@ def mcp(
     if url is not None:
         _serve_remote(url, dataset, _key(key_file))
     else:
-        _serve_own(str(data), ledger, budget, budget_delta)
+        _serve_own(str(data), ledger, budget, budget_delta, asked)
 
 
 def _serve_remote(url: str, dataset: str | None, key: str) -> None:
@@ -49,13 +52,13 @@ def _serve_remote(url: str, dataset: str | None, key: str) -> None:
         serve(RemoteDesk(curator, only_dataset(curator, dataset)))
 
 
-def _serve_own(data: str, ledger: str | None, budget: str | None, budget_delta: str) -> None:
+def _serve_own(data: str, ledger: str | None, budget: str | None, budget_delta: str, reading: dict[str, Any]) -> None:
     from optimaldp.asking.session import open_table
     from optimaldp.assistant import OwnTable, serve
     from optimaldp.ledger import Budget
 
     limit = None if budget is None else Budget(epsilon=budget, delta=budget_delta)
-    with open_table(data, ledger=ledger, budget=limit) as table:
+    with open_table(data, ledger=ledger, budget=limit, **reading) as table:
         serve(OwnTable(table))
 
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.report import Row, at_most, best_time
-from optimaldp.asking.previewing import preview
+from optimaldp.asking.previewing import preview, release_many
 from optimaldp.asking.request import read_release_level
-from optimaldp.asking.simulate import release_many
-from optimaldp.certify.questions import certify, draw
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.certify.core.referee import certify, draw
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.report import Row, at_most, best_time
 from optimaldp.errors import MissingExtraError
 from optimaldp.histograms import private_histogram, sparse_noise
-from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold
+from optimaldp.histograms.remaps.projection import empirical_bayes, threshold
 
 _PEOPLE = 10_000
 _CELLS = (10**4, 10**5, 10**6)

@@ -12,9 +12,9 @@ from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
+from optimaldp.certify.core.referee import certify, draw
 from optimaldp.histograms import private_histogram
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits

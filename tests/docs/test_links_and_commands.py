@@ -76,16 +76,22 @@ def _check(call: str) -> None:
     # Where the shell puts what is printed is not the program's.
     words = list(itertools.takewhile(lambda word: not re.match(r"\d?>|&", word), shlex.split(call)[1:]))
     while hasattr(command, "commands"):
-        if command.invoke_without_command and command.params and words[0].startswith("-"):
-            with command.make_context("optimaldp", words) as context:  # a group that is a command itself: serve
-                words = [*context._protected_args, *context.args]
-            if not words:
-                return
+        words = _behind_options(command, words)
+        if command.invoke_without_command and not words:
+            return
         assert words, f"{call}: a command is missing"
         assert words[0] in command.commands, f"{call}: there is no command {words[0]}"
         command = command.commands[words.pop(0)]
     with command.make_context("optimaldp", words):
         pass
+
+
+def _behind_options(group: Any, words: list[str]) -> list[str]:
+    """The words behind the options of a group of commands itself: ``serve --config F key list``."""
+    takes_value = {name: not one.is_flag for one in group.params for name in getattr(one, "opts", ())}
+    while words and words[0] in takes_value:
+        words = words[2 if takes_value[words[0]] else 1 :]
+    return words
 
 
 CALLS = sorted({(_name(page), call) for page in PAGES for call in command_lines(page.read_text())})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from running import SHARE, Caller, curator, inline
 
+from optimaldp.errors import LedgerError, TableError
 from optimaldp.service.refusals import FAILED, UNAVAILABLE
 from optimaldp.service.routes import ROUTES
 
@@ -166,11 +167,21 @@ def test_a_table_that_went_away_is_one_sentence_and_costs_nothing(tmp_path: Path
     assert service.spent() == "0"
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("the 17th row says 'secret'"),
+        TableError("levels", "secret", "holds more than 64 levels"),
+        LedgerError("the disk is full of secret rows"),
+        MemoryError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
 def test_whatever_goes_wrong_after_the_spend_is_one_sentence_and_the_spend_stays(
-    service: Caller, monkeypatch: pytest.MonkeyPatch
+    service: Caller, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def broken(*_: Any) -> Any:
-        raise ValueError("the 17th row says 'secret'")
+        raise error
 
     monkeypatch.setattr("optimaldp.asking.releasing.count_checked", broken)
     made = service.ask("ann")

@@ -23,7 +23,7 @@ from optimaldp.errors import LedgerError
 from optimaldp.ledger import verify_ledger
 from optimaldp.service.keys import create_key, new_key
 from optimaldp.service.refusals import FAILED
-from optimaldp.service.store import MIGRATIONS, ServiceStore
+from optimaldp.service.store import MIGRATIONS, RequestRecord, ServiceStore, TakenError
 
 needs_postgres = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 ROOM = 6.0  # seconds of a question: enough on a machine that does other things too
@@ -161,6 +161,14 @@ def test_the_store_is_migrated_once_and_a_later_one_is_refused(
     store = ServiceStore(place)
     _, record = new_key("ann")
     store.add_key(record)
+    store.add_request(RequestRecord("1", "ask", "ann", "hospital", "{}", "waiting", record.created, idempotency="k"))
+    with pytest.raises(TakenError):
+        store.add_request(
+            RequestRecord("2", "ask", "ann", "hospital", "{}", "running", record.created, idempotency="k")
+        )
+    with ThreadPoolExecutor(4) as threads:  # of several approvers one lets it through
+        moved = list(threads.map(lambda _: store.move_request("1", "waiting", status="running"), range(8)))
+    assert sorted(moved) == [False] * 7 + [True]
     store.close()
     monkeypatch.setattr(
         "optimaldp.service.store.MIGRATIONS",

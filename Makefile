@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers docs site studio trace proofs proofs-check clean setup
+.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers bench-service docs site studio trace proofs proofs-check clean setup
 
 setup: $(STAMP)
 
@@ -106,6 +106,10 @@ bench: $(STAMP)
 bench-peers: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers,sanitise]"
 	$(BIN)/python -m benchmarks.peers
+
+# The curator under load and under faults (kill -9 of workers and of the database), on a PostgreSQL of its own; some ten minutes.
+bench-service: $(STAMP)
+	$(BIN)/python -m benchmarks.service
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

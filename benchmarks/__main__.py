@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.report import Row
 
-_NOT_BENCHMARKS = {"__init__", "__main__", "quantile_program", "report"}
+_NOT_BENCHMARKS = {"__init__", "__main__", "quantile_program", "report", "service"}
 
 
 def names() -> list[str]:

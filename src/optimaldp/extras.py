@@ -17,6 +17,8 @@ EXTRAS = {
     "matplotlib": "plots",
     "starlette": "studio",
     "uvicorn": "studio",
+    "httpx": "service",
+    "mcp": "service",
     "ibis": "ibis",
     "pyspark": "spark",
     "sqlalchemy": "postgres",

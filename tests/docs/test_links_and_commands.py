@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -72,7 +73,8 @@ def _check(call: str) -> None:
     from optimaldp.cli import app, commands  # noqa: F401  (registers the commands)
 
     command: Any = get_command(app)
-    words = shlex.split(call)[1:]
+    # Where the shell puts what is printed is not the program's.
+    words = list(itertools.takewhile(lambda word: not re.match(r"\d?>|&", word), shlex.split(call)[1:]))
     while hasattr(command, "commands"):
         words = _behind_options(command, words)
         if command.invoke_without_command and not words:
@@ -110,6 +112,8 @@ def test_the_readme_shows_commands() -> None:
         "optimaldp realese --data x.csv",
         "optimaldp preview --question 'majority(a)' --epsilon",
         "optimaldp preview --nonsense 1",
+        "optimaldp serve --nonsense 1",
+        "optimaldp serve --config x.toml kye create ann",
     ],
 )
 def test_wrong_commands_are_found(call: str) -> None:

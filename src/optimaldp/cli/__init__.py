@@ -26,6 +26,7 @@ COMMANDS = (
     "histogram",
     "leakage",
     "ledger",
+    "mcp",
     "papers",
     "preview",
     "release",

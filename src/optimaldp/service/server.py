@@ -33,6 +33,7 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
 
     from optimaldp.service.app import create_app
     from optimaldp.service.desk import CuratorDesk
+    from optimaldp.service.pages import page_routes
     from optimaldp.service.watching import log_to_stderr
 
     CuratorDesk(
@@ -57,7 +58,7 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
     }
     if number == 1:
         _end_in_order()
-        server = uvicorn.Server(uvicorn.Config(create_app(config), **options))
+        server = uvicorn.Server(uvicorn.Config(create_app(config, pages=page_routes()), **options))
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
         return
@@ -90,12 +91,13 @@ def application() -> Starlette:
     from dataclasses import replace
 
     from optimaldp.service.app import create_app
+    from optimaldp.service.pages import page_routes
     from optimaldp.service.watching import log_to_stderr
 
     said = json.loads(os.environ[_STARTED_WITH])
     log_to_stderr()
     config = read_configuration(said["file"], ledger=said["ledger"])
-    return create_app(replace(config, workers=said["workers"]))
+    return create_app(replace(config, workers=said["workers"]), pages=page_routes())
 
 
 @contextmanager

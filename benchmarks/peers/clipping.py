@@ -1,7 +1,7 @@
 """Two-step experts: a private upper end first, then integer Laplace noise on the clipped sum. One record is replaced.
 
-Two ways to the upper end, each with 84 settings (a quantile and a share of epsilon), of which the best one *on the very table* counts,
-which no expert could know:
+Two ways to the upper end, each with 168 settings (a quantile, a share of epsilon, a coarse or a fine ladder of edges), of which the
+best one *on the very table* counts, which no expert could know:
 
 * the exponential mechanism over a public ladder of edges, scored by the distance in rank from the wanted quantile;
 * AboveThreshold with exponential noise (Durfee, "Unbounded differentially private quantile and maximum estimation", NeurIPS 2023):
@@ -76,25 +76,31 @@ def threshold_edge(counts: Floats, people: int, setting: Setting, epsilon: float
 
 def least_loss(
     values: npt.NDArray[np.int64], top: float, epsilon: float, loss: Loss, *, draws: int
-) -> dict[str, tuple[float, Setting]]:
-    """For each way to the upper end: the least expected loss of all settings, and the setting; and the plain expert's."""
-    people, random = len(values), np.random.default_rng(3)
-    found: dict[str, tuple[float, Setting]] = {}
-    for name, factor in (("exponential", math.sqrt(2)), ("AboveThreshold", 1.2)):
-        edges = ladder(top, factor)
-        counts = below(values, edges)
-        noise = random.exponential(size=draws), random.exponential(size=(draws, len(edges)))
-        second = {share: np.array([loss(float(edge), (1 - share) * epsilon) for edge in edges]) for share in SHARES}
+) -> dict[str, float]:
+    """For each way to the upper end: the least expected loss of all settings; and the loss of the plain expert."""
+    exponential = [loss_by_setting(values, top, factor, epsilon, loss) for factor in (math.sqrt(2), 1.2)]
+    threshold = [loss_by_setting(values, top, factor, epsilon, loss, draws=draws) for factor in (1.2, 1.05)]
+    return {
+        "plain": exponential[0][PLAIN],
+        "exponential": min(min(found.values()) for found in exponential),
+        "AboveThreshold": min(min(found.values()) for found in threshold),
+    }
 
-        def expected(setting: Setting) -> float:
-            if name == "exponential":  # noqa: B023
-                law = exponential_edge(counts, people, setting, epsilon)  # noqa: B023
-            else:
-                law = threshold_edge(counts, people, setting, epsilon, noise)  # noqa: B023
-            return float(law @ second[setting.share])  # noqa: B023
 
-        best = min(settings(), key=expected)
-        found[name] = (expected(best), best)
-        if name == "exponential":
-            found["plain"] = (expected(PLAIN), PLAIN)
+def loss_by_setting(
+    values: npt.NDArray[np.int64], top: float, factor: float, epsilon: float, loss: Loss, *, draws: int = 0
+) -> dict[Setting, float]:
+    """The expected loss of every setting on one ladder: by the exponential mechanism, or by *draws* of AboveThreshold."""
+    edges, people, random = ladder(top, factor), len(values), np.random.default_rng(3)
+    counts = below(values, edges)
+    noise = random.exponential(size=draws), random.exponential(size=(draws, len(edges)))
+    found = {}
+    for setting in settings():
+        law = (
+            threshold_edge(counts, people, setting, epsilon, noise)
+            if draws
+            else exponential_edge(counts, people, setting, epsilon)
+        )
+        left = (1 - setting.share) * epsilon
+        found[setting] = float(sum(chance * loss(float(edge), left) for chance, edge in zip(law, edges) if chance > 1e-12))
     return found

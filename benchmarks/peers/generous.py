@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from benchmarks.peers.record import Comparison, Estimate, checked
 STUDY = "A total with a generous range: mean error per person"
 LAPLACE = "Laplace noise on the given range"
 PLAIN = "0.99 quantile, then Laplace, ε/2 each"
-EXPONENTIAL = "exponential quantile, then Laplace, best of 84 settings on this table"
-THRESHOLD = "AboveThreshold, then Laplace, best of 84 settings on this table"
+EXPONENTIAL = "exponential quantile, then Laplace, best of 168 settings on this table"
+THRESHOLD = "AboveThreshold, then Laplace, best of 168 settings on this table"
 
 _EDGE_SHARE, _START = 0.3, 2.5
 
@@ -64,15 +64,19 @@ def _compared(task: str, values: data.Integers, top: int, epsilon: float, sizes:
     people, total = len(values), int(values.sum())
     ours = _checked(values, top, epsilon, sizes.releases)
 
+    @cache
+    def lost(edge: float) -> float:
+        return total - float(np.minimum(values, edge).sum())
+
     def loss(edge: float, left: float) -> float:
-        return shifted_laplace_size(edge / left, total - float(np.minimum(values, edge).sum()))
+        return shifted_laplace_size(edge / left, lost(edge))
 
     found = least_loss(values, float(top), epsilon, loss, draws=sizes.draws)
     for peer, value in (
         (LAPLACE, loss(float(top), epsilon)),
-        (PLAIN, found["plain"][0]),
-        (EXPONENTIAL, found["exponential"][0]),
-        (THRESHOLD, found["AboveThreshold"][0]),
+        (PLAIN, found["plain"]),
+        (EXPONENTIAL, found["exponential"]),
+        (THRESHOLD, found["AboveThreshold"]),
     ):
         yield Comparison(STUDY, task, peer, ours, Estimate(value / people))
 

@@ -42,7 +42,7 @@ class Sizes:
     large: int
 
 
-FULL = Sizes(releases=150, draws=1000, large=20_000)
+FULL = Sizes(releases=120, draws=500, large=20_000)
 SAMPLE = Sizes(releases=2, draws=3, large=200)
 
 
@@ -78,14 +78,14 @@ class Column:
 
 def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
     ages = Column(data.ages(), 18, 100, 1)
-    incomes = Column(np.minimum(data.lognormal(sizes.large), 39_999), 0, 40_000, 100)
+    incomes = Column(np.minimum(data.lognormal(sizes.large), 39_999), 0, 40_000, 10)
     quartiles, deciles = (0.25, 0.5, 0.75), tuple(k / 10 for k in range(1, 10))
     for epsilon in (0.1, 1.0):
         yield from _compared("quartiles of 944 ages", ages, quartiles, epsilon, sizes, (JOINT, SEARCH))
         yield from _compared("deciles of 944 ages", ages, deciles, epsilon, sizes, (JOINT, SEARCH))
-    many = f"{sizes.large:,} lognormal incomes, 400 bins"
-    yield from _compared(f"quartiles of {many}", incomes, quartiles, 1.0, sizes, (SEARCH, SLICES))
-    yield from _compared(f"deciles of {many}", incomes, deciles, 1.0, sizes, (SEARCH, SLICES))
+    many = f"{sizes.large:,} lognormal incomes, 4,000 bins"
+    yield from _compared(f"quartiles of {many}", incomes, quartiles, 0.5, sizes, (SEARCH, SLICES))
+    yield from _compared(f"deciles of {many}", incomes, deciles, 0.5, sizes, (SEARCH, SLICES))
 
 
 def _compared(

@@ -1,7 +1,7 @@
 """Run every benchmark, or those named: ``python -m benchmarks [--sample] [name ...]``.
 
-Each of them is a module with ``rows(sizes)`` and two sizes: ``FULL``, which measures, and ``SAMPLE``, which takes a second and only
-shows that everything still runs.
+Each of them is a module with ``rows(sizes)`` and two sizes: ``FULL``, which measures, and ``SAMPLE``, which takes a second
+and only shows that everything still runs.
 """
 
 from __future__ import annotations

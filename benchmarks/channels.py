@@ -31,7 +31,6 @@ from optimaldp.channels import (
 )
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """How many answers, how large the channels are, and the seconds granted to a peer that is far slower."""

@@ -75,7 +75,9 @@ def _large_grid(problem: Problem) -> Iterator[Row]:
     sources = np.flatnonzero(graphs.boundary(problem.graph, problem.preferences))
     found: list[Design] = []
     found.append(solve(problem))  # compiles
-    turns = [(_spent(lambda: found.append(solve(problem))), _spent(lambda: _search(weights, sources))) for _ in range(4)]
+    turns = [
+        (_spent(lambda: found.append(solve(problem))), _spent(lambda: _search(weights, sources))) for _ in range(4)
+    ]
     ours, theirs = (min(turn) for turn in zip(*turns))
     arcs = 2 * problem.graph.edge_count
     claim = found[-1].certificate

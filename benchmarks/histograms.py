@@ -28,7 +28,6 @@ _EPSILONS = (0.5, 1.0, 2.0)
 _SIGMAS = 6  # a correct sampler exceeds its limit with probability 1e-9
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """How many bins are compared, by how many draws; how many bins are timed; people in two bins, few and many."""

@@ -109,7 +109,6 @@ def _likely(size: int, chance: float) -> npt.NDArray[np.int64]:
     return np.arange(max(0, int(low)), min(size, int(high) + 1) + 1)
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Which studies, and strict people and others of a large table."""

@@ -39,7 +39,6 @@ _NEVER_WORSE = ("permute-and-flip", "exponential mechanism")
 _NEAR_OPTIMUM = 1.25  # the largest distance to the linear program that was measured is 1.20
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Bins, people and epsilon: of tables that are listed, of even ones; how many bins are timed."""

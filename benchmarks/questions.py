@@ -16,6 +16,7 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
 
+
 @dataclass(frozen=True)
 class Sizes:
     """How many draws of a peer, how many of ours at once, and how many releases are timed together."""
@@ -83,7 +84,9 @@ def _errors_of_thresholds(peers: OpenDP, draws: int) -> Iterator[Row]:
     noisy = peers.laplace(1 / _EPSILON)
     for margin in _MARGINS:
         theirs = _frequency(lambda margin=margin: noisy(1000 + margin - 1) < 1000, draws)  # type: ignore[misc]
-        yield _compared(f"count >= t, margin {margin}", "count(x) >= 1000", margin, "OpenDP integer Laplace", theirs, draws)
+        yield _compared(
+            f"count >= t, margin {margin}", "count(x) >= 1000", margin, "OpenDP integer Laplace", theirs, draws
+        )
 
 
 def _errors_of_leads(peers: OpenDP, draws: int) -> Iterator[Row]:
@@ -93,7 +96,9 @@ def _errors_of_leads(peers: OpenDP, draws: int) -> Iterator[Row]:
         leads = (2 * margin - 1, 2 * margin, 2 - 2 * margin, 1 - 2 * margin)
         wrong = [_frequency(lambda lead=lead: (noisy(lead) > 0) != (lead > 0), draws) for lead in leads]  # type: ignore[misc]
         theirs = sum(wrong) / len(wrong)
-        yield _compared(f"compare, margin {margin}", "compare(x, 'a', 'b')", margin, "OpenDP integer Laplace", theirs, draws)
+        yield _compared(
+            f"compare, margin {margin}", "compare(x, 'a', 'b')", margin, "OpenDP integer Laplace", theirs, draws
+        )
 
 
 def _errors_of_winners(peers: OpenDP, sizes: Sizes) -> Iterator[Row]:

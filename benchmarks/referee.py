@@ -43,7 +43,6 @@ _QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Which kinds of questions, and how often each is asked in a process of its own."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-
 _IDLE = 0.025  # seconds that an idle core of the smallest machine we aim at takes to add a million numbers in Python
 
 

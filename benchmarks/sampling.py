@@ -10,6 +10,7 @@ from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.privacy.balls import Ball
 from optimaldp.sampling import SystemBits, choose, draw_many
 
+
 @dataclass(frozen=True)
 class Sizes:
     """How many draws at once."""

@@ -19,7 +19,6 @@ _DELTA = 1e-6
 _LIMIT = 1.3
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """How many cells of a table, and how many occupied ones of a table that is never listed."""

@@ -20,6 +20,7 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
 
+
 @dataclass(frozen=True)
 class Sizes:
     """How many draws of each table are timed, how many of them wait, and for how long."""

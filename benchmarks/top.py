@@ -19,6 +19,7 @@ from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.sampling import SystemBits
 
+
 @dataclass(frozen=True)
 class Sizes:
     """How many draws of the peer, and how many options a list is drawn from."""

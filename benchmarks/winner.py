@@ -24,6 +24,7 @@ from optimaldp.sampling import SystemBits
 
 Election = tuple[int, ...]
 
+
 @dataclass(frozen=True)
 class Sizes:
     """Options, people and epsilon of each study, and how many options a winner is drawn from."""

@@ -121,7 +121,9 @@ def _leakage(size: int, repeats: int) -> Iterator[Comparison]:
     for name, (ours, theirs) in pairs.items():
         task = f"{name}, {size} × {size}"
         yield Comparison(LEAKAGE, f"{task}: value", "qif", Estimate(float(ours())), Estimate(float(theirs())))
-        yield _timed(LEAKAGE, f"{task}: time", "qif", best_time(ours, repeats=repeats), best_time(theirs, repeats=repeats))
+        yield _timed(
+            LEAKAGE, f"{task}: time", "qif", best_time(ours, repeats=repeats), best_time(theirs, repeats=repeats)
+        )
 
 
 def _composition(count: int) -> Iterator[Comparison]:

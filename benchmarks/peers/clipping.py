@@ -1,12 +1,12 @@
 """Two-step experts: a private upper end first, then integer Laplace noise on the clipped sum. One record is replaced.
 
-Two ways to the upper end, each with 168 settings (a quantile, a share of epsilon, a coarse or a fine ladder of edges), of which the
-best one *on the very table* counts, which no expert could know:
+Two ways to the upper end, each with 168 settings (a quantile, a share of epsilon, a coarse or a fine ladder of edges), of
+which the best one *on the very table* counts, which no expert could know:
 
 * the exponential mechanism over a public ladder of edges, scored by the distance in rank from the wanted quantile;
-* AboveThreshold with exponential noise (Durfee, "Unbounded differentially private quantile and maximum estimation", NeurIPS 2023):
-  the first edge below which a noisy part of the people lies. A replaced record moves all of its counts in one direction, so that the
-  costs of its two noises are the whole cost.
+* AboveThreshold with exponential noise (Durfee, "Unbounded differentially private quantile and maximum estimation", NeurIPS
+  2023): the first edge below which a noisy part of the people lies. A replaced record moves all of its counts in one
+  direction, so that the costs of its two noises are the whole cost.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def exponential_edge(counts: Floats, people: int, setting: Setting, epsilon: flo
     return made
 
 
-def threshold_edge(counts: Floats, people: int, setting: Setting, epsilon: float, noise: tuple[Floats, Floats]) -> Floats:
+def threshold_edge(
+    counts: Floats, people: int, setting: Setting, epsilon: float, noise: tuple[Floats, Floats]
+) -> Floats:
     """The same by AboveThreshold, from unit exponential noise: of the threshold, and of each edge in each draw."""
     scale = 2 / (setting.share * epsilon)
     limit = (1 - setting.left_out) * people + scale * noise[0]
@@ -102,5 +104,7 @@ def loss_by_setting(
             else exponential_edge(counts, people, setting, epsilon)
         )
         left = (1 - setting.share) * epsilon
-        found[setting] = float(sum(chance * loss(float(edge), left) for chance, edge in zip(law, edges) if chance > 1e-12))
+        found[setting] = float(
+            sum(chance * loss(float(edge), left) for chance, edge in zip(law, edges) if chance > 1e-12)
+        )
     return found

@@ -23,7 +23,8 @@ _ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many runs, of which the least counts: what is above it belongs to the rest of the machine. Whether all is installed anew."""
+    """How many runs, of which the least counts: what is above it belongs to the rest of the machine. Whether all "
+    "is installed anew."""
 
     runs: int
     install: bool

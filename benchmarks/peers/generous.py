@@ -1,7 +1,7 @@
 """A total whose range is generous: the mean error per person, beside noise on the range and beside two-step experts.
 
-Ours follows from its laws (docs/numbers.md): the edge from the public ladder at 0.3 epsilon, then the staircase on the clipped sum at
-0.7 epsilon. The formula is compared with releases of the product, as a peer's formula is with its own draws.
+Ours follows from its laws (docs/numbers.md): the edge from the public ladder at 0.3 epsilon, then the staircase on the
+clipped sum at 0.7 epsilon. The formula is compared with releases of the product, as a peer's formula is with its own draws.
 """
 
 from __future__ import annotations

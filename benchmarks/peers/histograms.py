@@ -18,7 +18,6 @@ from optimaldp.histograms import optimal_error, private_histogram
 Integers = npt.NDArray[Any]
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Draws of a peer's own code, and of ours where no formula is known."""

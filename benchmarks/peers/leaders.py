@@ -1,9 +1,10 @@
 """The leading options in order: how often the list is wrong, and by how many people its worst place falls short.
 
-The joint exponential mechanism (Gillenwater, Joseph, Munoz Medina and Ribero Diaz, "A joint exponential mechanism for differentially
-private top-k", ICML 2022) scores a list by its largest shortfall at a place. How many lists have a shortfall of at most g is a product,
-so that its law of the shortfall is exact here; its faster variants (FastJoint) draw from the same law, or from one whose rare lists are
-merged. The score moves by 1 when a person comes or goes, and by 2 when a record is replaced.
+The joint exponential mechanism (Gillenwater, Joseph, Munoz Medina and Ribero Diaz, "A joint exponential mechanism for
+differentially private top-k", ICML 2022) scores a list by its largest shortfall at a place. How many lists have a shortfall
+of at most g is a product, so that its law of the shortfall is exact here; its faster variants (FastJoint) draw from the
+same law, or from one whose rare lists are merged. The score moves by 1 when a person comes or goes, and by 2 when a record
+is replaced.
 """
 
 from __future__ import annotations
@@ -72,7 +73,13 @@ def zipf(options: int) -> list[int]:
 
 
 def _compared(
-    task: str, counts: Sequence[int], size: int, epsilon: float, relation: str, ours: tuple[Estimate, Estimate], sizes: Sizes
+    task: str,
+    counts: Sequence[int],
+    size: int,
+    epsilon: float,
+    relation: str,
+    ours: tuple[Estimate, Estimate],
+    sizes: Sizes,
 ) -> Iterator[Comparison]:
     joint = joint_shortfalls(counts, size, epsilon, relation)
     exact = Estimate(1 - joint[0]), Estimate(float(joint @ np.arange(len(joint))))

@@ -1,10 +1,11 @@
 """Counts, sums and means as numbers: the mean error, each peer at the same epsilon and for the same neighbours.
 
-Ours is computed from the public laws (``noise_law``, ``number_probabilities``). What the peers do for a mean whose number of people is
-private is drawn from their formulas: a sum centred in the range and a count with half of epsilon each; the same with the split that is
-best on the very table; and Laplace noise on the two sums of distances to the ends of the range, whose sensitivities add up to one
-(Kulesza, Suresh and Wang, "Mean estimation in the add-remove model of differential privacy", 2024). Their hourglass noise is meant for
-levels above the ones that are compared here, and no formula of it was found.
+Ours is computed from the public laws (``noise_law``, ``number_probabilities``). What the peers do for a mean whose number
+of people is private is drawn from their formulas: a sum centred in the range and a count with half of epsilon each; the
+same with the split that is best on the very table; and Laplace noise on the two sums of distances to the ends of the range,
+whose sensitivities add up to one (Kulesza, Suresh and Wang, "Mean estimation in the add-remove model of differential
+privacy", 2024). Their hourglass noise is meant for levels above the ones that are compared here, and no formula of it was
+found.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ KNOWN = "A mean, number of people public: mean error"
 PRIVATE = "A mean, one person more or less: mean error"
 GROUPS = "Numbers by private group, one record replaced: mean error, averaged over groups"
 
+_AGES = (18, 100)
 _CANONICAL = "canonical noise by its formula"  # OpenDP 0.16 has it, but crashes where δ is 0
 
 Floats = npt.NDArray[np.float64]
@@ -59,7 +61,7 @@ def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
 
 
 def _columns() -> Iterator[tuple[str, data.Integers, tuple[int, int]]]:
-    yield "ages in [18, 100], n = 944", data.ages(), (18, 100)
+    yield "ages in [18, 100], n = 944", data.ages(), _AGES
     yield "visits to a doctor in [0, 100], n = 20190", data.visits(), (0, 100)
 
 
@@ -70,7 +72,7 @@ def _tables() -> Iterator[tuple[str, data.Integers, tuple[int, int], float]]:
     yield "30 people in [0, 100], mean 6.6", np.array([3] * 18 + [12] * 12), (0, 100), 0.2
     for name, values, ends in _columns():
         yield name, values, ends, 0.1
-    yield "ages in [18, 100], n = 944", data.ages(), (18, 100), 1.0
+    yield "ages in [18, 100], n = 944", data.ages(), _AGES, 1.0
 
 
 def _count(epsilon: float, sizes: Sizes) -> Iterator[Comparison]:
@@ -139,15 +141,13 @@ def _private_mean(
 ) -> Iterator[Comparison]:
     ours = Estimate(crossing_error(values, ends, epsilon))
     random = np.random.default_rng(4)
-    for peer, draw in (
-        ("centred sum and count, ε/2 each", lambda: split_mean(values, ends, epsilon, 0.5, random, sizes.formula)),
-        ("centred sum and count, best split on this table", lambda: _best_split(values, ends, epsilon, random, sizes)),
-        (
-            "Laplace noise on both distances to the ends",
-            lambda: distances_mean(values, ends, epsilon, random, sizes.formula),
-        ),
-    ):
-        yield Comparison(PRIVATE, task, peer, ours, drawn(draw().tolist()))
+    drawn_errors = {
+        "centred sum and count, ε/2 each": split_mean(values, ends, epsilon, 0.5, random, sizes.formula),
+        "centred sum and count, best split on this table": _best_split(values, ends, epsilon, random, sizes),
+        "Laplace noise on both distances to the ends": distances_mean(values, ends, epsilon, random, sizes.formula),
+    }
+    for peer, errors in drawn_errors.items():
+        yield Comparison(PRIVATE, task, peer, ours, drawn(errors.tolist()))
 
 
 def crossing_error(values: data.Integers, ends: tuple[int, int], epsilon: float) -> float:
@@ -202,18 +202,15 @@ def _groups(epsilon: float, sizes: Sizes) -> Iterator[Comparison]:
     yield Comparison(GROUPS, task, "OpenDP, noise on each count", ours, Estimate(noisy))
     ages, parties = data.ages(), np.array(data.column("anes1996.csv", "party"))
     groups = [ages[parties == name] for name in sorted(set(parties))]
-    errors = [crossing_error(group, (18, 100), epsilon / 2) for group in groups]
+    errors = [crossing_error(group, _AGES, epsilon / 2) for group in groups]
     ours, random = Estimate(sum(errors) / len(errors)), np.random.default_rng(5)
     task = f"mean age in 7 parties, ε = {epsilon:g}"
-    for peer, draw in (
-        (
-            "centred sum and count, ε/4 each",
-            lambda group: split_mean(group, (18, 100), epsilon / 2, 0.5, random, sizes.formula // 4),
-        ),
-        (
-            "Laplace noise on both distances to the ends, ε/2",
-            lambda group: distances_mean(group, (18, 100), epsilon / 2, random, sizes.formula // 4),
-        ),
-    ):
-        theirs = np.mean([draw(group) for group in groups], axis=0)
-        yield Comparison(GROUPS, task, peer, ours, drawn(theirs.tolist()))
+    draws, level = sizes.formula // 4, epsilon / 2
+    by_group = {
+        "centred sum and count, ε/4 each": [split_mean(one, _AGES, level, 0.5, random, draws) for one in groups],
+        "Laplace noise on both distances to the ends, ε/2": [
+            distances_mean(one, _AGES, level, random, draws) for one in groups
+        ],
+    }
+    for peer, listed in by_group.items():
+        yield Comparison(GROUPS, task, peer, ours, drawn(np.mean(listed, axis=0).tolist()))

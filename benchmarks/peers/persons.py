@@ -81,7 +81,8 @@ def _three_levels(parts: tuple[float, ...], people: int) -> Iterator[Comparison]
 
 
 def threshold_error(sizes: Sequence[int], number: int) -> float:
-    """Only people of the levels from *number* on are counted, with integer Laplace noise at that level; half of the others count."""
+    """Only people of the levels from *number* on are counted, with integer Laplace noise at that level; half of "
+    "the others count."""
     from scipy.stats import binom
 
     left_out, kept = sum(sizes[:number]), sum(sizes[number:])

@@ -15,7 +15,6 @@ from optimaldp.laws.quantile.spread import Spread, spread_of
 from optimaldp.privacy import level
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Draws of a peer's own code, of a slow one, and how many questions."""

@@ -16,7 +16,6 @@ from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import precision
 
 
-
 @dataclass(frozen=True)
 class Sizes:
     """Draws of a peer's own code."""
@@ -94,4 +93,6 @@ def _winner(votes: tuple[int, ...], epsilon: float, draws: int) -> Iterator[Comp
         ("OpenDP noisy max (permute-and-flip)", lambda: choose(listed) != 0),
         ("diffprivlib PermuteAndFlip", lambda: again() != 0),
     ):
-        yield Comparison(WINNER, task, peer, Estimate(ours), checked(flip, _frequency(wrong, draws), peer), str(claim.mode))
+        yield Comparison(
+            WINNER, task, peer, Estimate(ours), checked(flip, _frequency(wrong, draws), peer), str(claim.mode)
+        )

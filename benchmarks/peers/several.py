@@ -1,15 +1,16 @@
 """Several quantiles at once: how many people lie between an answer and the truth, averaged over the quantiles.
 
-Peers by their published formulas, on values that are spread evenly inside their bins (as a public jitter would), their answers brought
-back to bins, and one record replaced:
+Peers by their published formulas, on values that are spread evenly inside their bins (as a public jitter would), their
+answers brought back to bins, and one record replaced:
 
-* *JointExp* (Gillenwater, Joseph and Kulesza, "Differentially private quantiles", ICML 2021): all quantiles at once by the exponential
-  mechanism, scored by how far the numbers of people between them are from the wanted ones; the score moves by 2.
-* *AQ* (Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles", ICML 2022): the median first, then the quantiles of
-  each half, one exponential mechanism for each, epsilon divided by the depth. The two changed parts of a replaced record are charged
-  once, which is to its favour.
-* *SliceQuantiles* (Imola and others, "Differentially private quantiles with smaller error", 2025): noisy ranks by a tree, then a median
-  of a slice around each. Where slices would meet, its answer is a random number.
+* *JointExp* (Gillenwater, Joseph and Kulesza, "Differentially private quantiles", ICML 2021): all quantiles at once by the
+  exponential mechanism, scored by how far the numbers of people between them are from the wanted ones; the score moves by
+  2.
+* *AQ* (Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles", ICML 2022): the median first, then the
+  quantiles of each half, one exponential mechanism for each, epsilon divided by the depth. The two changed parts of a
+  replaced record are charged once, which is to its favour.
+* *SliceQuantiles* (Imola and others, "Differentially private quantiles with smaller error", 2025): noisy ranks by a tree,
+  then a median of a slice around each. Where slices would meet, its answer is a random number.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -207,9 +209,9 @@ def slices(
     narrowest = float(np.diff(values).min(initial=1.0)) or 1.0
     reach = math.ceil(2 / half * math.log(count * (ends[1] - ends[0]) / (narrowest * _LEFT)) - 1)
     places = [math.floor(rank * people) + noise for rank, noise in zip(ranks, _tree_noise(count, epsilon / 2, random))]
-    apart = all(second - first > 2 * reach for first, second in zip(places, places[1:]))
+    apart = all(second - first > 2 * reach for first, second in pairwise(places))
     if not apart or places[0] < reach or places[-1] > people - reach - 1:
-        return np.sort(random.uniform(*ends, size=count)).tolist()
+        return [float(answer) for answer in np.sort(random.uniform(*ends, size=count))]
     answers, border = [], ends[0]
     for place in places:
         border = exponential_quantile(values[place - reach : place + reach + 1], (border, ends[1]), 0.5, half, random)

@@ -2,7 +2,7 @@
 
 Each library runs in an environment of its own, made under ``build/peers`` (their pins exclude each other), on the same file of
 codes. One that cannot be installed or does not finish is named in the report with the reason. ``SYNTHESIS_EPSILONS``,
-``SYNTHESISsizes.draws`` and ``SYNTHESIS_SECONDS`` make the study longer.
+``SYNTHESIS_DRAWS`` and ``SYNTHESIS_SECONDS`` make the study longer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Sizes:
 
 FULL = Sizes(
     epsilons=tuple(map(float, os.environ.get("SYNTHESIS_EPSILONS", "1").split(","))),
-    draws=max(1, int(os.environ.get("SYNTHESISsizes.draws", "3"))),
+    draws=max(1, int(os.environ.get("SYNTHESIS_DRAWS", "3"))),
     seconds=float(os.environ.get("SYNTHESIS_SECONDS", "150")),
     columns=7,
     install=True,
@@ -64,7 +64,9 @@ def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
     codes, domain = read_codes(sizes.columns)
     PLACE.mkdir(parents=True, exist_ok=True)
     path = _write(codes, domain)
-    ours = {(name, epsilon): _ours(codes, domain, name, epsilon, sizes.draws) for name in OURS for epsilon in sizes.epsilons}
+    ours = {
+        (name, epsilon): _ours(codes, domain, name, epsilon, sizes.draws) for name in OURS for epsilon in sizes.epsilons
+    }
     for library in _NAMES:
         python = environment(library) if sizes.install else "not installed for a sample"
         for algorithm in ("MST", "AIM"):
@@ -186,7 +188,10 @@ def _theirs(
         path_of_draw.unlink(missing_ok=True)
     why = ""
     try:
-        run([str(python), "-W", "ignore", str(_PROGRAMS / f"{library}_rows.py"), str(description)], seconds=sizes.seconds)
+        run(
+            [str(python), "-W", "ignore", str(_PROGRAMS / f"{library}_rows.py"), str(description)],
+            seconds=sizes.seconds,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         why = f"does not run here: {reason(error)}"
     # What was drawn before the time was over counts.

@@ -46,7 +46,7 @@ class Sizes:
 
 
 FULL = Sizes(answers=1000, ring=10_001, channel=1000, capacity=200, path=64, people=10_000, patience=15.0)
-SAMPLE = Sizes(answers=36, ring=101, channel=20, capacity=10, path=8, people=20, patience=2.0)
+SAMPLE = Sizes(answers=16, ring=101, channel=20, capacity=10, path=8, people=20, patience=2.0)
 
 
 _SHORT = 3.0  # seconds

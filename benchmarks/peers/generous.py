@@ -40,7 +40,7 @@ class Sizes:
     tables: int
 
 
-FULL = Sizes(releases=15, draws=500, tables=6)
+FULL = Sizes(releases=8, draws=500, tables=6)
 SAMPLE = Sizes(releases=2, draws=10, tables=1)
 
 

@@ -25,7 +25,7 @@ class Sizes:
     draws: int
 
 
-FULL = Sizes(draws=3000)
+FULL = Sizes(draws=1500)
 SAMPLE = Sizes(draws=60)
 _LARGE = 1000  # people in each bin: no noise reaches 0
 # In no order: which bin comes first decides how a left-over person is rounded, and must not tell which bins are large.

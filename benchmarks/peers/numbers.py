@@ -35,16 +35,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Draws of a peer's own code, and of a formula; how many splits of epsilon are tried; whether Tumult Core is installed."""
+    """Draws of a peer's code and of a formula; splits of epsilon; tables of private means; whether Tumult Core is installed."""
 
     draws: int
     formula: int
     splits: int
+    tables: int
     install: bool
 
 
-FULL = Sizes(draws=2000, formula=200_000, splits=19, install=True)
-SAMPLE = Sizes(draws=50, formula=200, splits=3, install=False)
+FULL = Sizes(draws=2000, formula=200_000, splits=19, tables=7, install=True)
+SAMPLE = Sizes(draws=50, formula=200, splits=3, tables=2, install=False)
 
 
 def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
@@ -55,7 +56,7 @@ def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
         yield from _sum(epsilon, sizes.draws)
     for name, values, ends in _columns():
         yield from _known_mean(name, values, ends, 1.0, sizes.draws)
-    for name, values, ends, epsilon in _tables():
+    for name, values, ends, epsilon in list(_tables())[: sizes.tables]:
         yield from _private_mean(f"{name}, ε = {epsilon:g}", values, ends, epsilon, sizes)
     yield from _groups(1.0, sizes)
 

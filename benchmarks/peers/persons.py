@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -147,9 +148,14 @@ def every_table(story: Story, strict_yes: int, margin: int) -> float:
     return _ours(story, strict_yes, margin, LevelSizes.every_table)
 
 
+@cache
+def _asked(story: Story) -> LevelSizes:
+    """Once for each story: the law for the typical table is searched for, and found the same every time."""
+    return LevelSizes(story.needed, (_STRICT, _OTHERS), (story.strict, story.persons - story.strict))
+
+
 def _ours(story: Story, strict_yes: int, margin: int, aim: Callable[[LevelSizes, Counts], Floats]) -> float:
-    asked = LevelSizes(story.needed, (_STRICT, _OTHERS), (story.strict, story.persons - story.strict))
-    return float(aim(asked, np.array([[strict_yes, story.others(strict_yes, margin)]]))[0])
+    return float(aim(_asked(story), np.array([[strict_yes, story.others(strict_yes, margin)]]))[0])
 
 
 def strictest(story: Story, strict_yes: int, margin: int) -> float:

@@ -44,7 +44,7 @@ class Sizes:
     large: int
 
 
-FULL = Sizes(releases=120, draws=500, large=20_000)
+FULL = Sizes(releases=100, draws=400, large=20_000)
 SAMPLE = Sizes(releases=2, draws=3, large=200)
 
 

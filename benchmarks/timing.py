@@ -34,6 +34,7 @@ FULL = Sizes(draws=300, waited=50, after=0.02)
 SAMPLE = Sizes(draws=5, waited=2, after=0.001)
 
 _MANY = 10**6
+_MOST_SECONDS = 15.0  # for one row: a histogram with everybody in one bin takes seconds
 _PAIRS: dict[str, tuple[str, dict[int, int], dict[int, int]]] = {
     "count, margin 1 and 10^6": ("count(x) >= 1000", {0: 1000, 1: 2 * _MANY}, {0: 1000 + _MANY, 1: _MANY}),
     "winner of 5, tie and far": (
@@ -81,14 +82,23 @@ def _waited(drawn: Any, table: Table, source: SystemBits, after: float) -> Any:
 
 def _times(work: Callable[[Table], Any], tables: list[Table], draws: int) -> tuple[list[float], list[float]]:
     taken: tuple[list[float], list[float]] = ([], [])
-    for table in tables:
-        work(table)
+    draws = max(2, min(draws, int(_MOST_SECONDS / _once(work, tables))))
     for number in range(2 * draws):
         which = number % 2
         start = time.perf_counter()
         work(tables[which])
         taken[which].append(time.perf_counter() - start)
     return taken
+
+
+def _once(work: Callable[[Table], Any], tables: list[Table]) -> float:
+    """Seconds of one draw of each table, after one that warms up."""
+    for table in tables:
+        work(table)
+    start = time.perf_counter()
+    for table in tables:
+        work(table)
+    return time.perf_counter() - start
 
 
 def auc(first: list[float], second: list[float]) -> float:

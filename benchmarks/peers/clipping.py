@@ -7,6 +7,8 @@ which the best one *on the very table* counts, which no expert could know:
 * AboveThreshold with exponential noise (Durfee, "Unbounded differentially private quantile and maximum estimation", NeurIPS
   2023): the first edge below which a noisy part of the people lies. A replaced record moves all of its counts in one
   direction, so that the costs of its two noises are the whole cost.
+
+The least of many losses that are known from draws is a little too small: that, too, is to the peers' favour.
 """
 
 from __future__ import annotations

@@ -37,15 +37,17 @@ _LEFT = 0.05  # SliceQuantiles' probability that some slice has no good median
 
 @dataclass(frozen=True)
 class Sizes:
-    """Releases of ours, draws of a peer's formula, and how many people of a large table."""
+    """Releases of ours and draws of a peer's formula, of the survey and of a large table; how many people that one has."""
 
     releases: int
     draws: int
+    large_releases: int
+    large_draws: int
     large: int
 
 
-FULL = Sizes(releases=100, draws=400, large=20_000)
-SAMPLE = Sizes(releases=2, draws=3, large=200)
+FULL = Sizes(releases=200, draws=1000, large_releases=60, large_draws=200, large=20_000)
+SAMPLE = Sizes(releases=2, draws=3, large_releases=2, large_draws=3, large=200)
 
 
 @dataclass(frozen=True)
@@ -82,18 +84,19 @@ def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
     ages = Column(data.ages(), 18, 100, 1)
     incomes = Column(np.minimum(data.lognormal(sizes.large), 39_999), 0, 40_000, 10)
     quartiles, deciles = (0.25, 0.5, 0.75), tuple(k / 10 for k in range(1, 10))
+    few, large = (sizes.releases, sizes.draws), (sizes.large_releases, sizes.large_draws)
     for epsilon in (0.1, 1.0):
-        yield from _compared("quartiles of 944 ages", ages, quartiles, epsilon, sizes, (JOINT, SEARCH))
-        yield from _compared("deciles of 944 ages", ages, deciles, epsilon, sizes, (JOINT, SEARCH))
+        yield from _compared("quartiles of 944 ages", ages, quartiles, epsilon, few, (JOINT, SEARCH))
+        yield from _compared("deciles of 944 ages", ages, deciles, epsilon, few, (JOINT, SEARCH))
     many = f"{sizes.large:,} lognormal incomes, 4,000 bins"
-    yield from _compared(f"quartiles of {many}", incomes, quartiles, 0.5, sizes, (SEARCH, SLICES))
-    yield from _compared(f"deciles of {many}", incomes, deciles, 0.5, sizes, (SEARCH, SLICES))
+    yield from _compared(f"quartiles of {many}", incomes, quartiles, 0.5, large, (SEARCH, SLICES))
+    yield from _compared(f"deciles of {many}", incomes, deciles, 0.5, large, (SEARCH, SLICES))
 
 
 def _compared(
-    name: str, column: Column, ranks: tuple[float, ...], epsilon: float, sizes: Sizes, peers: tuple[str, ...]
+    name: str, column: Column, ranks: tuple[float, ...], epsilon: float, times: tuple[int, int], peers: tuple[str, ...]
 ) -> Iterator[Comparison]:
-    ours = drawn(_released(column, ranks, epsilon, sizes.releases))
+    ours = drawn(_released(column, ranks, epsilon, times[0]))
     random, spread = np.random.default_rng(6), column.spread
     ends = float(column.low), float(column.high)
     draws: dict[str, Callable[[], Sequence[float]]] = {SEARCH: lambda: recursive(spread, ends, ranks, epsilon, random)}
@@ -101,7 +104,7 @@ def _compared(
         draws[JOINT] = JointLaw(spread, ends, ranks, epsilon).drawer(random)
     draws[SLICES] = lambda: slices(spread, ends, ranks, epsilon, random)
     for peer in peers:
-        off = [column.people_off(draws[peer](), ranks) for _ in range(sizes.draws)]
+        off = [column.people_off(draws[peer](), ranks) for _ in range(times[1])]
         yield Comparison(STUDY, f"{name}, ε = {epsilon:g}", peer, ours, drawn(off))
 
 

@@ -180,7 +180,8 @@ CLAIMS = (
     Claim(
         several.STUDY,
         True,
-        "Quartiles of 944 ages at ε = 0.1: fewer people off than by JointExp and by recursive medians (AQ); quartiles and deciles of "
+        "Quartiles of 944 ages at ε = 0.1: fewer people off than by JointExp and by recursive medians (AQ); "
+        "quartiles and deciles of "
         "20,000 incomes: fewer than by AQ and SliceQuantiles.",
         _better,
         lambda row: "quartiles of 944 ages, ε = 0.1" in row["task"] or "lognormal" in row["task"],

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchmarks.report import Row, at_most, best_time, within
-from optimaldp.distances.mean import MeanBound
-from optimaldp.laws.signed import sides_at
+from optimaldp.distances.linear import MeanBound
+from optimaldp.laws.votes import sides_at
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 

@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 
 from benchmarks.quantile_program import average_over_tables, least_error
 from benchmarks.report import Row, at_most, best_time, within
-from optimaldp.certify.quantile import second_reading
-from optimaldp.certify.quantile.examine import examine, forget_code
+from optimaldp.certify.quantile import examine, forget_code, second_reading
 from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.accuracy import QuantileAccuracy, accuracy_with_rivals, even_accuracy, summarise
-from optimaldp.laws.quantile.rivals import rank_noise_groups
-from optimaldp.laws.quantile.spread import Spread, spread_of
+from optimaldp.laws.quantile_accuracy import QuantileAccuracy, accuracy_with_rivals, even_accuracy, summarise
+from optimaldp.laws.quantile_rivals import Spread, rank_noise_groups, spread_of
 from optimaldp.privacy import level
 from optimaldp.sampling import SystemBits
 

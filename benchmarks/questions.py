@@ -10,8 +10,8 @@ from typing import Any
 import optimaldp as odp
 from benchmarks.report import Row, best_time, within
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.certify.core.referee import certify, draw
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits

@@ -81,8 +81,8 @@ def _examine(name: str) -> None:
     import optimaldp.histograms.release
     import optimaldp.laws.quantile  # noqa: F401
     from optimaldp.asking.request import read_release_level
-    from optimaldp.certify.questions import examine_release
-    from optimaldp.laws.setting import Setting
+    from optimaldp.certify.core.referee import examine_release
+    from optimaldp.laws.law import Setting
     from optimaldp.privacy import Epsilon, Neighbours
     from optimaldp.questions import parse
 

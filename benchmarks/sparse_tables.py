@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.errors import MissingExtraError
 from optimaldp.histograms import private_histogram, sparse_noise
-from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold
+from optimaldp.histograms.remaps.projection import empirical_bayes, threshold
 
 _PEOPLE = 10_000
 _DELTA = 1e-6

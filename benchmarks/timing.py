@@ -14,8 +14,8 @@ from typing import Any
 from benchmarks.report import Row
 from optimaldp.asking.corridor import Clock
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.certify.core.referee import certify, draw
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits

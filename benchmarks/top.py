@@ -12,9 +12,8 @@ from typing import Any
 
 from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.distances.ranking import true_ranking
-from optimaldp.laws.top import TopLaw
-from optimaldp.laws.winner import winner_claim
-from optimaldp.laws.winner.distribution import enclosed_probabilities
+from optimaldp.laws.options import TopLaw
+from optimaldp.laws.winner import enclosed_probabilities, winner_claim
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.sampling import SystemBits

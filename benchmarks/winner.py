@@ -15,9 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 from benchmarks.report import Row, at_most, best_time, within
-from optimaldp.laws.winner import draw_winner, winner_claim
-from optimaldp.laws.winner.distribution import ball_power, enclosed_probabilities
-from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import (
+    ball_power,
+    draw_winner,
+    enclosed_probabilities,
+    permute_and_flip_probabilities,
+    winner_claim,
+)
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import precision
 from optimaldp.sampling import SystemBits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimaldp.certify.findings import Finding
+from optimaldp.certify.core.examined import Finding
 
 
 def refusal(finding: Finding) -> str:

@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import product
 
 from optimaldp.distances.linear import LinearCondition
-from optimaldp.laws.keys import KeysLaw
 from optimaldp.laws.number_noise import noise_law_for
+from optimaldp.laws.options import KeysLaw
 from optimaldp.laws.personal import FAIR, everybody_sides
-from optimaldp.laws.quantile import quantile_probabilities
+from optimaldp.laws.quantile_accuracy import quantile_probabilities
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.questions import number_probabilities
 

@@ -13,8 +13,8 @@ from benchmarks.peers import libraries
 from benchmarks.peers.clipping import least_loss
 from benchmarks.peers.noise import laplace_tail
 from benchmarks.peers.record import Comparison, Estimate, checked
-from optimaldp.distances.mean import MeanBound
-from optimaldp.laws.signed import sides_at
+from optimaldp.distances.linear import MeanBound
+from optimaldp.laws.votes import sides_at
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 

@@ -10,8 +10,8 @@ from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate, checked, drawn
 from benchmarks.quantiles import real_questions
 from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.accuracy import QuantileAccuracy, accuracy_with_rivals
-from optimaldp.laws.quantile.spread import Spread, spread_of
+from optimaldp.laws.quantile_accuracy import QuantileAccuracy, accuracy_with_rivals
+from optimaldp.laws.quantile_rivals import Spread, spread_of
 from optimaldp.privacy import level
 
 

@@ -9,9 +9,7 @@ import optimaldp as odp
 from benchmarks.peers import libraries
 from benchmarks.peers.noise import laplace_tail, two_for_one
 from benchmarks.peers.record import Comparison, Estimate, checked
-from optimaldp.laws.winner import winner_claim
-from optimaldp.laws.winner.distribution import ball_power, enclosed_probabilities
-from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import ball_power, enclosed_probabilities, permute_and_flip_probabilities, winner_claim
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import precision
 

@@ -13,9 +13,9 @@ from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate
 from benchmarks.report import best_time
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
+from optimaldp.certify.core.referee import certify, draw
 from optimaldp.histograms import private_histogram
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
@@ -40,8 +40,8 @@ _OURS = """
 import optimaldp
 from optimaldp.questions import parse
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.certify.core.referee import certify, draw
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.sampling import SystemBits
 mechanism = parse("majority(x)").mechanism(Setting(read_release_level(1), Neighbours.SUBSTITUTION, 1001))

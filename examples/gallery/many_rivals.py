@@ -12,8 +12,7 @@ from math import exp
 from pathlib import Path
 
 import optimaldp as odp
-from optimaldp.laws.winner.distribution import ball_power
-from optimaldp.laws.winner.permute_and_flip import win_probability
+from optimaldp.laws.winner import ball_power, win_probability
 from optimaldp.plots.style import figure, legend, look_of, save_for_screens
 from optimaldp.privacy import Epsilon, Neighbours
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from optimaldp import ledger as ledger
     from optimaldp import questions as questions
     from optimaldp import theory as theory
-    from optimaldp.asking.choosing_epsilon import epsilon_for as epsilon_for
     from optimaldp.asking.preview_result import Preview as Preview
+    from optimaldp.asking.previewing import epsilon_for as epsilon_for
     from optimaldp.asking.previewing import preview as preview
+    from optimaldp.asking.previewing import release_many as release_many
     from optimaldp.asking.releasing import release as release
     from optimaldp.asking.result import Release as Release
     from optimaldp.asking.session import open_table
-    from optimaldp.asking.simulate import release_many as release_many
     from optimaldp.asking.verifying import verify as verify
     from optimaldp.designing import Design as Design
     from optimaldp.designing import baselines as baselines
@@ -111,9 +111,9 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "open": ("optimaldp.asking.session", "open_table"),
     "describe": ("optimaldp.tables.describing", "describe"),
     "release": ("optimaldp.asking.releasing", "release"),
-    "release_many": ("optimaldp.asking.simulate", "release_many"),
+    "release_many": ("optimaldp.asking.previewing", "release_many"),
     "preview": ("optimaldp.asking.previewing", "preview"),
-    "epsilon_for": ("optimaldp.asking.choosing_epsilon", "epsilon_for"),
+    "epsilon_for": ("optimaldp.asking.previewing", "epsilon_for"),
     "keys": ("optimaldp.questions.kinds.keys", "keys"),
     "mean": ("optimaldp.questions.kinds.mean", "mean"),
     "ratio": ("optimaldp.questions.kinds.ratio", "ratio"),

@@ -11,7 +11,7 @@ import pytest
 import optimaldp as odp
 from optimaldp.asking import corridor, releasing
 from optimaldp.errors import InputError, QuestionError, ReleaseError, TableError
-from optimaldp.tables.arrow_feed import DatasetFeed
+from optimaldp.tables.frames import DatasetFeed
 
 TABLE = pyarrow.table({"smokes": ["yes", "no"] * 20})
 

@@ -14,7 +14,7 @@ from command_line import run_cli
 
 import optimaldp as odp
 from optimaldp.errors import InputError
-from optimaldp.laws.many_groups import GroupLevel
+from optimaldp.laws.options import GroupLevel
 
 PEOPLE = 60
 TABLE = pyarrow.table(

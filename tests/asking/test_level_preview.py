@@ -11,14 +11,14 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.asking.ask import Ask
-from optimaldp.asking.level_tables import level_tables
+from optimaldp.asking.level_previewing import level_tables
 from optimaldp.designing.level_prior import prior_optimum
 from optimaldp.distances.linear import share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.public_error import expected_error
+from optimaldp.laws.law import Aim, Table
 from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.personal import chosen_law, everybody_sides
-from optimaldp.laws.setting import Aim, Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 

@@ -15,9 +15,9 @@ import pytest
 import optimaldp as odp
 from optimaldp.asking import corridor, releasing
 from optimaldp.asking.request import Request, setting_inside
-from optimaldp.certify import promise as promises
+from optimaldp.certify.core import referee as promises
 from optimaldp.errors import NotCertifiedError, QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, approximate
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sanitising import planning

@@ -13,7 +13,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.asking import statements
-from optimaldp.laws.setting import Table
+from optimaldp.laws.law import Table
 from optimaldp.tables import Counted, open_source
 
 TABLE = pa.table(

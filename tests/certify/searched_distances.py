@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from optimaldp.certify.findings import Finding
-from optimaldp.certify.votes.meaning import Table
-from optimaldp.certify.votes.top import neighbours_of, tables
+from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.leaders import neighbours_of, tables
+from optimaldp.certify.votes import Row as Table
 from optimaldp.privacy import Neighbours
 
 Truth = Callable[[Table], bool]

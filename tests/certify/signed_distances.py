@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from optimaldp.certify.exponentials import Exponentials, close
-from optimaldp.certify.findings import Finding, same
-from optimaldp.certify.votes.meaning import Inequality, Table
-from optimaldp.certify.votes.top import neighbours_of, tables
+from optimaldp.certify.core.closeness import Exponentials, close
+from optimaldp.certify.core.examined import Finding, same
+from optimaldp.certify.leaders import neighbours_of, tables
+from optimaldp.certify.votes import Inequality
+from optimaldp.certify.votes import Row as Table
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number

@@ -10,7 +10,7 @@ from golden import vectors
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from optimaldp.certify.closeness import least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.core.closeness import least_ratio, ratio_within, within_gaussian
 from optimaldp.certify.graphs.pairs import check_pair
 from optimaldp.certify.graphs.privacy import keeps
 from optimaldp.privacy import Epsilon, all_of, directed, level

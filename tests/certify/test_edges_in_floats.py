@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_sides import mechanism_of
 
-from optimaldp.certify.closeness import enclosure, least_ratio
+from optimaldp.certify.core.closeness import enclosure, least_ratio
 from optimaldp.certify.graphs.edge_loop import (
     CERTAIN,
     CERTAIN_IN_TWO,

@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.noise import certify_noise, check_noise, check_recipe, check_sparse_recipe
-from optimaldp.certify.noise import recipe as recipes
-from optimaldp.certify.noise import sparse as sparse_recipes
-from optimaldp.certify.noise.rows import certify_rows, draw_row
+from optimaldp.certify import noise as recipes
+from optimaldp.certify import noise as sparse_recipes
+from optimaldp.certify.noise import (
+    certify_noise,
+    certify_rows,
+    check_noise,
+    check_recipe,
+    check_sparse_recipe,
+    draw_row,
+)
 from optimaldp.errors import CertificateError, NotCertifiedError
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.sampling import SystemBits

@@ -13,22 +13,15 @@ import signed_distances as signed_referee
 from searched_distances import examine_distance
 from signed_distances import examine_signed_distance, examine_signed_law
 
-from optimaldp.certify.votes import (
-    count_of,
-    examine_balanced,
-    examine_top,
-    examine_weighted,
-    mean_of,
-    share_of,
-)
-from optimaldp.certify.votes import everybody as balanced_referee
-from optimaldp.certify.votes import weighted as weighted_referee
-from optimaldp.certify.votes.top import neighbours_of, tables
+from optimaldp.certify import votes as balanced_referee
+from optimaldp.certify import votes as weighted_referee
+from optimaldp.certify.leaders import examine_top, neighbours_of, tables
+from optimaldp.certify.votes import count_of, examine_balanced, examine_weighted, mean_of, share_of
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
+from optimaldp.laws.law import Aim
+from optimaldp.laws.options import TopLaw
 from optimaldp.laws.personal import threshold_sides
-from optimaldp.laws.setting import Aim
-from optimaldp.laws.signed import Sides, sides_at
-from optimaldp.laws.top import TopLaw
+from optimaldp.laws.votes import Sides, sides_at
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball
 

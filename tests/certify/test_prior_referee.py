@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.questions import examine_release
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.laws.grid_law import GridLaw, Multiplier
-from optimaldp.laws.law import Law
+from optimaldp.laws.law import Aim, Law, Setting, Table
 from optimaldp.laws.prior import read_prior
-from optimaldp.laws.setting import Aim, Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import majority
 from optimaldp.questions.base import as_question
-from optimaldp.questions.prior_votes import PriorVotes
+from optimaldp.questions.personal import PriorVotes
 from optimaldp.sampling import BitSource
 
 

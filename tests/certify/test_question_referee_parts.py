@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.questions.folding import check_fold
-from optimaldp.certify.questions.groups import require_groups_together
-from optimaldp.certify.questions.laws_compared import close, is_distribution, stand_in
-from optimaldp.certify.questions.tables import small_tables, watched_cells
+from optimaldp.certify.core.drawing import close, is_distribution, stand_in
+from optimaldp.certify.core.meanings import check_fold, small_tables, watched_cells
+from optimaldp.certify.keys import require_groups_together
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision

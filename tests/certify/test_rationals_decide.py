@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from small_lines import HALF, ONE, QUARTER, THIRD, ZERO, graph_of, line_of
 
-from optimaldp.certify.closeness import _MOST_BITS, _gaussian_pair, least_ratio
+from optimaldp.certify.core.closeness import _MOST_BITS, _gaussian_pair, least_ratio
 from optimaldp.certify.graphs.pairs import check_pair, promised_above
 from optimaldp.certify.graphs.privacy import (
     check_exactly,
@@ -160,7 +160,9 @@ def test_long_rows_are_checked_by_enclosures_with_the_same_verdict(answers, monk
 def test_gaussian_quantiles_that_agree_too_long_count_as_broken(monkeypatch):
     """2 Phi^-1(p) = mu for a mu known to few bits only: with so few, neither side is certain."""
     calls = []
-    monkeypatch.setattr("optimaldp.certify.closeness.normal_quantile", lambda p: calls.append(p) or ball(p) - ball(p))
+    monkeypatch.setattr(
+        "optimaldp.certify.core.closeness.normal_quantile", lambda p: calls.append(p) or ball(p) - ball(p)
+    )
     assert not _gaussian_pair(Fraction(2, 3), THIRD, Fraction(1, 2**30000))
     bits = 128
     steps = 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.certify.numbers import (
     RefusedError,
     check_family,
@@ -17,11 +18,10 @@ from optimaldp.certify.numbers import (
     examine_number,
     four_inequalities,
 )
-from optimaldp.certify.questions import examine_release
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.crossing import CrossingEnds, CrossingLaw, Family, LadderLaw, Sums
+from optimaldp.laws.law import Setting
 from optimaldp.laws.number_noise import NoiseLaw
-from optimaldp.laws.setting import Setting
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
 from optimaldp.questions.number_mechanisms import CrossedNumber, NoisyNumber, TwoSteps

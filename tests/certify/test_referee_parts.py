@@ -7,15 +7,17 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.certify.closeness import (
+from optimaldp.certify.core.closeness import (
+    Exponentials,
     _gaussian_pair,
+    close,
     enclosure,
     least_ratio,
     normal_quantile,
+    positive_part,
     ratio_within,
 )
-from optimaldp.certify.exponentials import Exponentials, close, positive_part
-from optimaldp.certify.findings import Certified, Finding, mint, same
+from optimaldp.certify.core.examined import Certified, Finding, mint, same
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, precision

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.certify.findings import Finding
-from optimaldp.certify.votes import examine_top
+from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.leaders import examine_top
 from optimaldp.distances.ranking import true_ranking
-from optimaldp.laws import top
-from optimaldp.laws.top import TopLaw
+from optimaldp.laws import options as top
+from optimaldp.laws.options import TopLaw
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball
 

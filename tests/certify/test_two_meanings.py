@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.questions.meanings import MEANINGS, cells_of_groups, public_group
-from optimaldp.certify.questions.second_calculation import SecondCalculation
-from optimaldp.laws.setting import Setting
+from optimaldp.certify.core.meanings import MEANINGS, cells_of_groups, public_group
+from optimaldp.certify.core.referee import SecondCalculation
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import parse
 

@@ -10,23 +10,37 @@ from typing import Any
 import pytest
 from refusals import refusal
 
-from optimaldp.certify.questions.referee import examine_prior
-from optimaldp.certify.votes import count_of, examine_balanced, examine_weighted, mean_of, share_of, weighted
-from optimaldp.certify.votes import everybody as balanced
-from optimaldp.certify.votes.everybody import _error, _placed, _rises, _stretched, agrees_balanced
-from optimaldp.certify.votes.meaning import Inequality
-from optimaldp.certify.votes.top import _leaders, examine_leading, examine_top
-from optimaldp.certify.votes.weighted import _one_person_at_most_one, _weights, agrees_weighted, probes
+from optimaldp.certify import votes as balanced
+from optimaldp.certify import votes as weighted
+from optimaldp.certify.core.referee import examine_prior
+from optimaldp.certify.leaders import _leaders, examine_leading, examine_top
+from optimaldp.certify.votes import (
+    Inequality,
+    _error,
+    _one_person_at_most_one,
+    _placed,
+    _rises,
+    _stretched,
+    _weights,
+    agrees_balanced,
+    agrees_weighted,
+    count_of,
+    examine_balanced,
+    examine_weighted,
+    mean_of,
+    share_of,
+)
+from optimaldp.certify.votes import weighted_probes as probes
 from optimaldp.distances.linear import count_condition
 from optimaldp.laws.grid_law import GridLaw, Multiplier
+from optimaldp.laws.law import Aim, Setting
+from optimaldp.laws.options import TopLaw
 from optimaldp.laws.personal import threshold_sides
 from optimaldp.laws.prior import read_prior
-from optimaldp.laws.setting import Aim, Setting
-from optimaldp.laws.top import TopLaw
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions import majority, parse
-from optimaldp.questions.prior_votes import PriorVotes
+from optimaldp.questions.personal import PriorVotes
 
 READ = Epsilon.read
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from small_lines import HALF, ONE, QUARTER, THIRD, ZERO, graph_of, line_of
 
-from optimaldp.certify.closeness import within_gaussian
+from optimaldp.certify.core.closeness import within_gaussian
 from optimaldp.certify.graphs.given import (
     GivenRows,
     _differ,

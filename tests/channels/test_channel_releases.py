@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimaldp.certify.questions.laws_compared import ScriptedBits
+from optimaldp.certify.core.drawing import ScriptedBits
 from optimaldp.channels import AnswerGraph, Channel, extremal_channel, optimal_mechanism
 from optimaldp.errors import BudgetError, ChannelError, LedgerError, NotCertifiedError
 from optimaldp.ledger import Budget, open_ledger

@@ -10,7 +10,7 @@ import pytest
 from mixed_problems import MixedOracle, contradiction, random_problem, random_row
 
 import optimaldp as odp
-from optimaldp.certify.closeness import within_gaussian
+from optimaldp.certify.core.closeness import within_gaussian
 from optimaldp.designing import Status, design, event_program, solve
 from optimaldp.designing.boundaries import touching_value
 from optimaldp.designing.curved import CurvedProgram

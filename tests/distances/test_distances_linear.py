@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 from universe import Table, add_remove_flips, added_or_removed, disagreements, replaced, substitution_flips, tables
 
-from optimaldp.distances.linear import count_condition, share_condition
-from optimaldp.distances.mean import MeanBound, sparse_counts
+from optimaldp.distances.linear import MeanBound, count_condition, share_condition, sparse_counts
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
 

@@ -12,11 +12,12 @@ from itertools import product
 import pytest
 from universe import Table, add_remove_flips, disagreements, replaced, substitution_flips, tables
 
-from optimaldp.distances import covering
-from optimaldp.distances.covering import Covering, Kind
+from optimaldp.distances import several as covering
 from optimaldp.distances.linear import count_condition, share_condition
 from optimaldp.distances.several import (
     Clause,
+    Covering,
+    Kind,
     all_hold,
     any_holds,
     cell_names,

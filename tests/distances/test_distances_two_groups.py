@@ -11,13 +11,14 @@ from fractions import Fraction
 import pytest
 from universe import Table, add_remove_flips, disagreements, replaced, search, substitution_flips, tables
 
-from optimaldp.distances.public_groups import (
+from optimaldp.distances.two_groups import (
     GroupDifference,
+    flips_of_share_difference,
     heights,
     public_mean_difference,
     public_share_difference,
+    share_difference_holds,
 )
-from optimaldp.distances.two_groups import flips_of_share_difference, share_difference_holds
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from optimaldp.distances.ladder import real_moves, whole_moves
 from optimaldp.distances.linear import LinearCondition
-from optimaldp.distances.public_groups import heights, public_mean_difference
+from optimaldp.distances.ranking import real_moves, whole_moves
 from optimaldp.distances.several import Clause, flips_of_all
+from optimaldp.distances.two_groups import heights, public_mean_difference
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
 

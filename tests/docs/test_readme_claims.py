@@ -16,9 +16,8 @@ from optimaldp.histograms import optimal_error
 from optimaldp.histograms.error import many_bins_error
 from optimaldp.laws.level_accuracy import level_sizes
 from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
-from optimaldp.laws.winner.distribution import ball_power
-from optimaldp.laws.winner.permute_and_flip import win_probability
+from optimaldp.laws.quantile_accuracy import accuracy_with_rivals
+from optimaldp.laws.winner import ball_power, win_probability
 from optimaldp.privacy import Epsilon, Neighbours, level
 
 README = (ROOT / "README.md").read_text()

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.cli.bars import bar_lines
+from optimaldp.cli.options import bar_lines
 from optimaldp.results import html_bars
 
 ODD = "<b>&x"

@@ -10,8 +10,7 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.histograms.remaps.choosing import choose_remap
-from optimaldp.histograms.remaps.risk import _without_noise, estimated_risk
+from optimaldp.histograms.remaps.choosing import _without_noise, choose_remap, estimated_risk
 
 PEOPLE = 10_000
 

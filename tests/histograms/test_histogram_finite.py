@@ -11,7 +11,7 @@ from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.certify.questions.referee import examine_release
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import (
     compare_remaps,
@@ -27,11 +27,11 @@ from optimaldp.histograms import (
     remap_error,
     two_bin_optimum,
 )
-from optimaldp.histograms.finite.proof import _repaired_prices, _repaired_values, _solve, reduced_costs
+from optimaldp.histograms.finite.optimum import _repaired_prices, _repaired_values, _solve, reduced_costs
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.histograms.public_error import least_possible
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions.text import parse
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import ball_map, dirichlet, histogram_noise, multinomial, project, read_prior, round_share
 from optimaldp.histograms.lattice import histograms
-from optimaldp.histograms.remaps.ball import distance_to_edge
 from optimaldp.histograms.remaps.bayes import bayes_remap, posterior_marginals
-from optimaldp.histograms.remaps.naming import apply_remap, read_remap
+from optimaldp.histograms.remaps.choosing import apply_remap, read_remap
+from optimaldp.histograms.remaps.projection import distance_to_edge
 from optimaldp.privacy import Epsilon
 
 

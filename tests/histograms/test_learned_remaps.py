@@ -19,7 +19,7 @@ from optimaldp.histograms.remaps.cell_law import (
     most_likely_law,
 )
 from optimaldp.histograms.remaps.choosing import choose_remap
-from optimaldp.histograms.remaps.sparse import empirical_bayes, threshold, threshold_for, top_fill
+from optimaldp.histograms.remaps.projection import empirical_bayes, threshold, threshold_for, top_fill
 
 weights = st.lists(st.floats(0, 1), min_size=1, max_size=40).filter(lambda row: sum(row) > 0.01)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.certify.noise.recipe import NoiseVerdict
+from optimaldp.certify.noise import NoiseVerdict
 from optimaldp.errors import NotCertifiedError
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.noise import sparse

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.laws.chain import Chain
+from optimaldp.laws.votes import Chain
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number

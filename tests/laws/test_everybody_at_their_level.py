@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from optimaldp.asking.ask import Ask
-from optimaldp.certify.questions.laws_compared import close, is_distribution
+from optimaldp.certify.core.drawing import close, is_distribution
 from optimaldp.errors import QuestionError
-from optimaldp.histograms.keeping import keep_chance
-from optimaldp.laws.setting import AimLike, Table
+from optimaldp.histograms.release import keep_chance
+from optimaldp.laws.law import AimLike, Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions.mechanism import QuestionMechanism

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import optimaldp as odp
-from optimaldp.certify.votes.everybody import examine_fair, examine_hedge
+from optimaldp.certify.votes import examine_fair, examine_hedge
 from optimaldp.distances.linear import LinearCondition, count_condition
 from optimaldp.laws import personal
+from optimaldp.laws.law import Aim
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.laws.personal import FAIR, LevelLaw, chosen_law, everybody_sides
-from optimaldp.laws.setting import Aim
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from optimaldp.distances.linear import share_condition
-from optimaldp.laws import reading
+from optimaldp.laws import law as reading
+from optimaldp.laws import quantile_accuracy as quantiles
+from optimaldp.laws import winner as distribution
+from optimaldp.laws.law import Aim
 from optimaldp.laws.personal import chosen_law, everybody_sides, yes_probability_from
-from optimaldp.laws.quantile import probabilities as quantiles
-from optimaldp.laws.quantile import quantile_law, quantile_probabilities
-from optimaldp.laws.setting import Aim
-from optimaldp.laws.winner import distribution, winner_claim, winner_probabilities
+from optimaldp.laws.quantile import quantile_law
+from optimaldp.laws.quantile_accuracy import quantile_probabilities
+from optimaldp.laws.winner import winner_claim, winner_probabilities
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.balls import Ball, precision
 

@@ -8,13 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
-from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.linear import LinearCondition, MeanBound, count_condition, share_condition
 from optimaldp.distances.ranking import moves_to, true_ranking
 from optimaldp.errors import QuestionError
-from optimaldp.laws import weighted_votes
+from optimaldp.laws import votes as weighted_votes
+from optimaldp.laws import winner as distribution
+from optimaldp.laws.law import Aim
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis
 from optimaldp.laws.log_number import LogNumber
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.laws.personal import (
     LevelCounts,
     Step,
@@ -26,13 +28,9 @@ from optimaldp.laws.personal import (
     yes_probability_from,
 )
 from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.accuracy import accuracy_with_rivals
-from optimaldp.laws.setting import Aim
-from optimaldp.laws.signed import sides_at
-from optimaldp.laws.top import TopLaw, TopMode
-from optimaldp.laws.weighted_votes import weighted_winner
-from optimaldp.laws.winner import distribution, winner_probabilities
-from optimaldp.laws.winner.flattening import flatten
+from optimaldp.laws.quantile_accuracy import accuracy_with_rivals
+from optimaldp.laws.votes import sides_at, weighted_winner
+from optimaldp.laws.winner import flatten, winner_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, precision
 

@@ -14,23 +14,20 @@ import numpy as np
 import pytest
 
 from optimaldp.distances.linear import count_condition, share_condition
+from optimaldp.laws import quantile_accuracy as of_quantiles
+from optimaldp.laws import quantile_rivals as rivals
+from optimaldp.laws import winner as distribution
+from optimaldp.laws import winner as permute_and_flip
+from optimaldp.laws.law import Aim, exact_or_decimal
 from optimaldp.laws.level_accuracy import LevelSizes
-from optimaldp.laws.many_groups import _shared_delta
+from optimaldp.laws.options import TopLaw, TopMode, _shared_delta
 from optimaldp.laws.personal import merged_rows, threshold_sides
-from optimaldp.laws.quantile import probabilities as of_quantiles
-from optimaldp.laws.quantile import quantile_law, rivals
-from optimaldp.laws.quantile.accuracy import summarise
-from optimaldp.laws.quantile.law import QuantileLaw
-from optimaldp.laws.quantile.modes import QuantileMode
-from optimaldp.laws.quantile.scales import BallScale
-from optimaldp.laws.quantile.spread import Spread, spread_of
-from optimaldp.laws.quantile.sums import Window
-from optimaldp.laws.reading import exact_or_decimal
-from optimaldp.laws.setting import Aim
-from optimaldp.laws.top import TopLaw, TopMode
-from optimaldp.laws.weighted_votes import count_exponent
-from optimaldp.laws.winner import distribution, permute_and_flip, winner_probabilities
-from optimaldp.laws.winner.modes import winner_claim
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
+from optimaldp.laws.quantile_accuracy import summarise
+from optimaldp.laws.quantile_rivals import Spread, spread_of
+from optimaldp.laws.rank_scales import BallScale, Window
+from optimaldp.laws.votes import count_exponent
+from optimaldp.laws.winner import winner_claim, winner_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball, context, precision
 from optimaldp.sampling import SystemBits

@@ -12,8 +12,8 @@ from universe import Table, added_or_removed, replaced, tables
 
 from optimaldp.distances.ranking import Ranking, moves_to, true_ranking
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws import top
-from optimaldp.laws.top import TopLaw, TopMode
+from optimaldp.laws import options as top
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.sampling import SystemBits

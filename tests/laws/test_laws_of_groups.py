@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError
-from optimaldp.laws.keys import KeysLaw
-from optimaldp.laws.many_groups import half_of, level_of_each_group, level_of_each_key
+from optimaldp.laws.options import KeysLaw, half_of, level_of_each_group, level_of_each_key
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.sampling import SystemBits

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
-from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.linear import LinearCondition, MeanBound, count_condition, share_condition
 from optimaldp.errors import LevelError
+from optimaldp.laws.law import Aim, read_aim
 from optimaldp.laws.log_number import LogNumber
 from optimaldp.laws.personal import (
     LevelCounts,
@@ -23,9 +23,7 @@ from optimaldp.laws.personal import (
     threshold_sides,
     yes_probability_from,
 )
-from optimaldp.laws.setting import Aim, read_aim
-from optimaldp.laws.signed import Sides, draw_yes, sides_at, stretched
-from optimaldp.laws.weighted_votes import weighted_winner
+from optimaldp.laws.votes import Sides, draw_yes, sides_at, stretched, weighted_winner
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.sampling import BitSource

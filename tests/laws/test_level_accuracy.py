@@ -13,9 +13,9 @@ import pytest
 from optimaldp.designing.level_prior import prior_optimum
 from optimaldp.distances.linear import count_condition
 from optimaldp.errors import ProblemError
+from optimaldp.laws.law import Aim
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.personal import threshold_sides
-from optimaldp.laws.setting import Aim
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import precision
 

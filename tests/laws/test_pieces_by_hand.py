@@ -10,24 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimaldp.distances.linear import count_condition, share_condition
-from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.linear import MeanBound, count_condition, share_condition
 from optimaldp.errors import QuestionError
-from optimaldp.laws import level_accuracy, top
-from optimaldp.laws.chain import Chain
-from optimaldp.laws.law import Law, law_of
+from optimaldp.laws import level_accuracy
+from optimaldp.laws import options as top
+from optimaldp.laws.law import Aim, Law, law_of, read_aim
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.many_groups import half_of, level_of_each_key
+from optimaldp.laws.options import TopLaw, TopMode, half_of, level_of_each_key
 from optimaldp.laws.personal import balanced_error, mean_sides, one_level_error, threshold_sides, yes_probability_from
-from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.cuts import rank_cuts
-from optimaldp.laws.quantile.law import QuantileLaw
-from optimaldp.laws.quantile.several import JointQuartiles
-from optimaldp.laws.setting import Aim, read_aim
-from optimaldp.laws.signed import sides_at, sides_of_exponent
-from optimaldp.laws.top import TopLaw, TopMode
-from optimaldp.laws.weighted_votes import draw_weighted_winner, share_exponent
+from optimaldp.laws.quantile import QuantileLaw, quantile_law
+from optimaldp.laws.rank_scales import rank_cuts
+from optimaldp.laws.several_quantiles import JointQuartiles
+from optimaldp.laws.votes import Chain, draw_weighted_winner, share_exponent, sides_at, sides_of_exponent
 from optimaldp.privacy import Epsilon, Neighbours, approximate, level
 from optimaldp.privacy.balls import Ball, ball
 

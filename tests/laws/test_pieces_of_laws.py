@@ -13,17 +13,14 @@ from scipy import stats
 
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws import level_accuracy
-from optimaldp.laws.chain import Chain
 from optimaldp.laws.grid_law import GridLaw, Multiplier
-from optimaldp.laws.keys import KeysLaw
-from optimaldp.laws.law import Law, certain, law_of
+from optimaldp.laws.law import Aim, Law, Setting, Table, certain, exact_or_decimal, law_of, read_aim
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis, level_sizes
 from optimaldp.laws.log_number import ZERO, LogNumber
-from optimaldp.laws.quantile.scales import BallScale, RationalScale, rational_root
-from optimaldp.laws.quantile.several import JointQuartiles, RepeatedQuantiles, several_quantiles
-from optimaldp.laws.reading import exact_or_decimal
-from optimaldp.laws.setting import Aim, Setting, Table, read_aim
-from optimaldp.laws.signed import sides_at, stretched
+from optimaldp.laws.options import KeysLaw
+from optimaldp.laws.rank_scales import BallScale, RationalScale, rational_root
+from optimaldp.laws.several_quantiles import JointQuartiles, RepeatedQuantiles, several_quantiles
+from optimaldp.laws.votes import Chain, sides_at, stretched
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, Rational, fraction, precision
 

@@ -11,10 +11,11 @@ import pytest
 from scipy import stats
 
 from optimaldp.laws import level_accuracy
+from optimaldp.laws import quantile_rivals as rivals
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis
-from optimaldp.laws.quantile import quantile_law, rivals
-from optimaldp.laws.quantile.accuracy import QuantileAccuracy, accuracy_with_rivals, even_accuracy, summarise
-from optimaldp.laws.quantile.spread import Spread, even_cells, spread_of
+from optimaldp.laws.quantile import quantile_law
+from optimaldp.laws.quantile_accuracy import QuantileAccuracy, accuracy_with_rivals, even_accuracy, summarise
+from optimaldp.laws.quantile_rivals import Spread, even_cells, spread_of
 from optimaldp.privacy import level
 
 HALF = Fraction(1, 2)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.laws.grid_law import GridLaw, Multiplier
+from optimaldp.laws.law import Aim, read_aim
 from optimaldp.laws.prior import Prior, read_prior
-from optimaldp.laws.setting import Aim, read_aim
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from quantile_oracle import cells as cells_of
 from quantile_oracle import cut_heights, distances, tables, true_bin
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.quantile import quantile_law, rivals
-from optimaldp.laws.quantile.accuracy import accuracy_with_rivals, even_accuracy, summarise
-from optimaldp.laws.quantile.spread import even_cells, spread_of
+from optimaldp.laws import quantile_rivals as rivals
+from optimaldp.laws.quantile import quantile_law
+from optimaldp.laws.quantile_accuracy import accuracy_with_rivals, even_accuracy, summarise
+from optimaldp.laws.quantile_rivals import even_cells, spread_of
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.epsilon import Epsilon

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law, several_quantiles
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
+from optimaldp.laws.several_quantiles import several_quantiles
 from optimaldp.privacy import level
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sampling import SystemBits, enumerate_bits

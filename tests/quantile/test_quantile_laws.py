@@ -21,8 +21,9 @@ from quantile_oracle import (
 )
 
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law, quantile_probabilities
-from optimaldp.laws.quantile.sums import DiscountedSums, Window, unit_weights
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
+from optimaldp.laws.quantile_accuracy import quantile_probabilities
+from optimaldp.laws.rank_scales import DiscountedSums, Window, unit_weights
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon

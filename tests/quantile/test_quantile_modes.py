@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.laws.quantile import QuantileMode, choose_mode
-from optimaldp.laws.quantile.modes import flip_plus_rule
+from optimaldp.laws.quantile import QuantileMode, choose_mode, flip_plus_rule
 from optimaldp.privacy.epsilon import Epsilon
 
 

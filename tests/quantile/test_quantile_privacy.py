@@ -12,10 +12,9 @@ from itertools import combinations_with_replacement, pairwise, product
 import pytest
 from quantile_oracle import Counts, cells, excess, neighbours, tables
 
-from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, QuantileMode, quantile_law
-from optimaldp.laws.quantile.cuts import Cuts
-from optimaldp.laws.quantile.scales import RationalScale
-from optimaldp.laws.quantile.sums import whole_window
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
+from optimaldp.laws.rank_scales import Cuts, RationalScale, whole_window
+from optimaldp.laws.several_quantiles import JointQuartiles
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import Ball, fraction, precision
 from optimaldp.privacy.epsilon import Epsilon

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from universe import added_or_removed, replaced, tables
 
 import optimaldp as odp
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours, approximate
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.questions import parse

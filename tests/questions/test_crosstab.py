@@ -13,10 +13,10 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.questions.referee import examine_release
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.margins import fitted_to_margins, percentages
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions.kinds.crosstab import Crosstab
 from optimaldp.questions.text import parse

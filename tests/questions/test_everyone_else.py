@@ -11,10 +11,10 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.questions import examine_release
-from optimaldp.certify.questions import noise as referee
+from optimaldp.certify import histogram_draws as referee
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.ledger import open_ledger
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
@@ -199,6 +199,6 @@ def test_the_text_is_the_question() -> None:
         assert str(parse(text)) == text
     assert parse(CLOSED) == odp.histogram("vote", ["a", "b"], everyone_else=False)
     drawn = parse(CLOSED).mechanism(Setting(level(1), Neighbours.SUBSTITUTION, 20))
-    from optimaldp.laws.setting import Table
+    from optimaldp.laws.law import Table
 
     assert sum(drawn.draw(Table({0: 9, 1: 8, 2: 3}), SystemBits()).values()) == 20

@@ -8,7 +8,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.histograms.noise import HistogramNoise
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.questions.noise import examine_rows
+from optimaldp.certify.histogram_draws import examine_rows
 from optimaldp.errors import HistogramError, OptimalDPError, QuestionError
 from optimaldp.histograms import finite_optimum
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions.text import parse
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.questions.meanings import MEANINGS
+from optimaldp.certify.core.meanings import MEANINGS
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
 

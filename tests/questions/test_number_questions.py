@@ -13,7 +13,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import noise_law, number_probabilities, parse
 

@@ -9,12 +9,12 @@ import pytest
 
 import optimaldp
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
+from optimaldp.questions.accuracy import _rank_rivals as _rivals
 from optimaldp.questions.accuracy import of_winner
-from optimaldp.questions.rank_accuracy import _rivals
-from optimaldp.questions.rivals import noise_on_excess, winner_counts
+from optimaldp.questions.electing import noise_on_excess, winner_counts
 from optimaldp.tables.tally import Bins, Steps
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import accuracy, parse
+from optimaldp.questions.accuracy import _around
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.literals import read_edge, read_option
-from optimaldp.questions.rank_accuracy import _around
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 

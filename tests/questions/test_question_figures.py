@@ -13,10 +13,10 @@ from optimaldp.errors import QuestionError
 from optimaldp.histograms.error import many_bins_error
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.public_error import expected_error
-from optimaldp.laws.setting import Aim, Setting, Table, read_aim
+from optimaldp.laws.law import Aim, Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
-from optimaldp.questions.rank_accuracy import _off, _spread, _true_bin
+from optimaldp.questions.accuracy import _off, _spread, _true_bin
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 

@@ -10,7 +10,7 @@ import pytest
 
 from optimaldp.errors import QuestionError
 from optimaldp.questions import literals, parse
-from optimaldp.questions.binning import BinNames, read_binning
+from optimaldp.questions.columns import BinNames, read_binning
 
 
 def test_the_end_of_a_quoted_piece() -> None:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import Ball
-from optimaldp.questions import parse, rivals
-from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, least_margin
-from optimaldp.questions.rank_accuracy import _spread, _true_bin
+from optimaldp.questions import electing as rivals
+from optimaldp.questions import parse
+from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, _spread, _true_bin, least_margin
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 MARGINS = (1, 2, 3, 8)

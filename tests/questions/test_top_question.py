@@ -10,10 +10,10 @@ import pytest
 from universe import Table, add_remove_flips, disagreements, substitution_flips, tables
 
 import optimaldp as odp
-from optimaldp.certify.votes.top import examine_leading
+from optimaldp.certify.leaders import examine_leading
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting
-from optimaldp.laws.top import TopLaw, TopMode
+from optimaldp.laws.law import Setting
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import parse

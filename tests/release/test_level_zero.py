@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.questions import certify
-from optimaldp.laws.setting import Aim, Setting, Table
+from optimaldp.certify.core.referee import certify
+from optimaldp.laws.law import Aim, Setting, Table
 from optimaldp.privacy import Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.questions import parse

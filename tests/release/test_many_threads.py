@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.questions import certify
+from optimaldp.certify.core.referee import certify
 from optimaldp.errors import BudgetError
 from optimaldp.privacy import balls
 from optimaldp.privacy.balls import precision

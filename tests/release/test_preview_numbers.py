@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 import optimaldp as odp
-from optimaldp.asking.choosing_epsilon import epsilon_for
-from optimaldp.asking.previewing import preview
+from optimaldp.asking.previewing import epsilon_for, preview
 from optimaldp.cli import main
 from optimaldp.errors import InputError, LevelError, QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
 

@@ -11,11 +11,12 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.findings import Certified, Finding
-from optimaldp.certify.questions import draw, referee
+from optimaldp.certify.core import referee
+from optimaldp.certify.core.examined import Certified, Finding
+from optimaldp.certify.core.referee import draw
 from optimaldp.cli import main
 from optimaldp.errors import BudgetError, LevelError, NotCertifiedError, QuestionError, TableError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.ledger import Budget, open_ledger
 from optimaldp.privacy import Neighbours, approximate
 from optimaldp.sampling import SystemBits

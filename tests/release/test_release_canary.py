@@ -17,7 +17,7 @@ import pytest
 import optimaldp as odp
 from optimaldp.cli import main
 from optimaldp.errors import NotCertifiedError, OptimalDPError, ReleaseError
-from optimaldp.laws.setting import Table
+from optimaldp.laws.law import Table
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.mechanism import AtDistance
 from optimaldp.tables.tally import Counted

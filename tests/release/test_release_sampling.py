@@ -8,9 +8,9 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.asking.ask import Ask
-from optimaldp.certify.questions import certify, draw
+from optimaldp.certify.core.referee import certify, draw
 from optimaldp.errors import MechanismError, QuestionError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.sampling import SystemBits
 
 

@@ -11,8 +11,8 @@ from optimaldp.errors import MissingExtraError, QuestionError
 from optimaldp.histograms import optimal_error
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.questions.columns import read_columns
-from optimaldp.sanitising import marginals as fitting
-from optimaldp.sanitising.splitting import all_pairs, read_marginals, split_epsilon
+from optimaldp.sanitising import planning as fitting
+from optimaldp.sanitising.planning import all_pairs, read_marginals, split_epsilon
 
 COLUMNS = {"a": ["x", "y"], "b": ["u", "v", "w"], "c": [0, 1, 2, 3]}
 

@@ -11,7 +11,7 @@ import pytest
 import optimaldp as odp
 from optimaldp.errors import QuestionError
 from optimaldp.privacy.epsilon import ZERO, Epsilon
-from optimaldp.sanitising.splitting import split_beside
+from optimaldp.sanitising.planning import split_beside
 
 PEOPLE = 5000
 _RANDOM = np.random.default_rng(8)

@@ -8,7 +8,7 @@ import json
 import pytest
 from command_line import run_cli
 
-from optimaldp.cli.bars import bar_lines
+from optimaldp.cli.options import bar_lines
 
 VOTE, AGE = "expected_vote: ['Clinton', 'Dole']", "age: bins=[18, 30, 45, 65, 100]"
 DATA = "examples/data/anes1996.csv"

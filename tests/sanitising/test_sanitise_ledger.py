@@ -10,7 +10,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import BudgetError, TableError
-from optimaldp.histograms.keeping import keep_chance, thinned
+from optimaldp.histograms.release import keep_chance, thinned
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.sanitising import releasing
 
@@ -81,13 +81,13 @@ def test_changed_data_is_another_table(book, tmp_path):
 
 
 def test_a_table_too_large_to_be_kept_is_announced_before_it_is_paid(book, monkeypatch):
-    monkeypatch.setattr("optimaldp.sanitising.replaying.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("optimaldp.sanitising.statements.MOST_CHARACTERS", 10)
     monkeypatch.setattr(type(book), "reserve_together", lambda *_, **__: (_ for _ in ()).throw(RuntimeError("paid")))
     columns = {"sex": ["m", "f"], "own": [str(i) for i in range(50)]}
     with pytest.warns(UserWarning, match="too large to be kept"), pytest.raises(odp.errors.ReleaseError):
         odp.sanitise(TABLE, columns, epsilon=1, ledger=book)
     monkeypatch.undo()
-    monkeypatch.setattr("optimaldp.sanitising.replaying.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("optimaldp.sanitising.statements.MOST_CHARACTERS", 10)
     with pytest.warns(UserWarning, match="too large"):
         odp.sanitise(TABLE, columns, epsilon=1, ledger=book)
     with pytest.warns(UserWarning, match="too large"):

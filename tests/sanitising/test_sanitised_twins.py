@@ -10,7 +10,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import NotCertifiedError
-from optimaldp.histograms.keeping import thinned
+from optimaldp.histograms.release import thinned
 from optimaldp.sanitising import drawing, planning, releasing
 
 COLUMNS = {"sex": ["m", "f"], "smokes": ["yes", "no"], "ward": ["a", "b", "c"]}

@@ -34,11 +34,11 @@ from optimaldp.tables import (
     Source,
     Steps,
     Tally,
-    arrow_feed,
     count_people,
     open_source,
     readings,
 )
+from optimaldp.tables import frames as arrow_feed
 from optimaldp.tables.sql import DUCKDB, Value
 
 F = Fraction

@@ -25,11 +25,10 @@ from optimaldp.tables import (
     grammar,
     plan_counting,
 )
-from optimaldp.tables.binning import MOST_BINS
-from optimaldp.tables.binning import check as check_steps
-from optimaldp.tables.csv_files import CsvFiles, open_csv
-from optimaldp.tables.csv_lines import cut
+from optimaldp.tables.csv_files import CsvFiles, cut, open_csv
 from optimaldp.tables.opening import open_source
+from optimaldp.tables.readings import MOST_BINS
+from optimaldp.tables.readings import check as check_steps
 from optimaldp.tables.sql import DUCKDB
 from optimaldp.tables.terms import MANY
 

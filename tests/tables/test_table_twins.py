@@ -23,7 +23,6 @@ from optimaldp.tables import (
     Options,
     People,
     Tally,
-    binning,
     count_people,
     counting,
     csv_files,
@@ -31,6 +30,7 @@ from optimaldp.tables import (
     reducing,
     sql,
 )
+from optimaldp.tables import readings as binning
 from optimaldp.tables.csv_files import CsvFiles
 from optimaldp.tables.plans import CountingPlan
 from optimaldp.tables.readings import Numbered, Predicate

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.winner import brackets, certificate
-from optimaldp.certify.winner import shapes as winner_shapes
-from optimaldp.certify.winner.certificate import _Numbers, certify
-from optimaldp.certify.winner.proofs import _between, _hypotheses, lattice_proof
-from optimaldp.certify.winner.shapes import LARGEST_SHARE, ONE, plain
+from optimaldp.certify import winner as brackets
+from optimaldp.certify import winner as certificate
+from optimaldp.certify import winner as winner_shapes
+from optimaldp.certify.winner import LARGEST_SHARE, ONE, _between, _hypotheses, _Numbers, certify, lattice_proof, plain
 from optimaldp.errors import CertificateError
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball, precision

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from optimaldp.certify.winner.brackets import read_table
+from optimaldp.certify.winner import read_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "winner.md"
 MODULES = [
-    "optimaldp.laws.winner.lattice",
-    "optimaldp.laws.winner.modes",
-    "optimaldp.laws.winner.distribution",
-    "optimaldp.certify.winner.proofs",
-    "optimaldp.certify.winner.certificate",
+    "optimaldp.laws.winner",
+    "optimaldp.laws.winner",
+    "optimaldp.laws.winner",
+    "optimaldp.certify.winner",
+    "optimaldp.certify.winner",
     "optimaldp.sampling.batch",
 ]
 

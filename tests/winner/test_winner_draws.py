@@ -10,9 +10,8 @@ from elections import permute_and_flip
 from enumerated import measured
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.winner import draw_winner, winner_probabilities
-from optimaldp.laws.winner import permute_and_flip as flipping
-from optimaldp.laws.winner.distribution import ball_power
+from optimaldp.laws import winner as flipping
+from optimaldp.laws.winner import ball_power, draw_winner, winner_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import ball
 from optimaldp.sampling import SystemBits

@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws.winner.continuum import continuum_probabilities
-from optimaldp.laws.winner.distribution import ball_power
-from optimaldp.laws.winner.lattice import lattice_probabilities
-from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import (
+    ball_power,
+    continuum_probabilities,
+    lattice_probabilities,
+    permute_and_flip_probabilities,
+)
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import winner_probabilities

@@ -19,11 +19,16 @@ from elections import (
     worst_ratio,
 )
 
-from optimaldp.laws.winner import WinnerMode, winner_claim
-from optimaldp.laws.winner.distribution import ball_power
-from optimaldp.laws.winner.flattening import _Flattening, flatten
-from optimaldp.laws.winner.lattice import WholeVotes, lattice_probabilities
-from optimaldp.laws.winner.permute_and_flip import permute_and_flip_probabilities
+from optimaldp.laws.winner import (
+    WholeVotes,
+    WinnerMode,
+    _Flattening,
+    ball_power,
+    flatten,
+    lattice_probabilities,
+    permute_and_flip_probabilities,
+    winner_claim,
+)
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import winner_probabilities

@@ -9,13 +9,23 @@ from types import SimpleNamespace
 
 import pytest
 
-from optimaldp.certify.winner import shapes as winner_shapes
-from optimaldp.certify.winner.brackets import RANGES, find_brackets, read_table
-from optimaldp.certify.winner.certificate import _Numbers, certify
-from optimaldp.certify.winner.proofs import continuum_proof, hypotheses_hold, inside_bracket, lattice_proof
-from optimaldp.certify.winner.shapes import ONE, compiled, plain
+from optimaldp.certify import winner as winner_shapes
+from optimaldp.certify.winner import (
+    ONE,
+    RANGES,
+    _Numbers,
+    certify,
+    compiled,
+    continuum_proof,
+    find_brackets,
+    hypotheses_hold,
+    inside_bracket,
+    lattice_proof,
+    plain,
+    read_table,
+)
 from optimaldp.errors import CertificateError
-from optimaldp.laws.winner.lattice import lattice_probabilities
+from optimaldp.laws.winner import lattice_probabilities
 from optimaldp.privacy import Epsilon
 
 HALF = Fraction(1, 2)

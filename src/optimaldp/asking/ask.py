@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from optimaldp.asking.request import Groups, Request
-    from optimaldp.laws.setting import AimLike
+    from optimaldp.laws.law import AimLike
     from optimaldp.ledger import Ledger
     from optimaldp.privacy import Epsilon, Neighbours
     from optimaldp.questions.base import Question
@@ -341,7 +341,7 @@ class Ask:
     def request(self) -> Request:
         """What was written, read and checked as far as that is possible without a table."""
         from optimaldp.asking.request import Request, read_release_level
-        from optimaldp.laws.setting import read_aim
+        from optimaldp.laws.law import read_aim
         from optimaldp.privacy import Neighbours
         from optimaldp.questions.base import as_question
 

@@ -22,7 +22,7 @@ from optimaldp.asking.published import request_of
 from optimaldp.asking.verifying import settings_of
 from optimaldp.channels import Channel, database_bound, individual_bound
 from optimaldp.errors import InputError, NoMarginError
-from optimaldp.laws.setting import Setting, Table, read_aim
+from optimaldp.laws.law import Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.questions.base import as_question

@@ -1,26 +1,72 @@
-"""How often will the answer be right? By margin, next to other mechanisms, before any data is read and without spending.
-
-The margin is public because it is hypothetical: "if 13 or more people would have to answer differently, it says the truth with
-95 percent". The margin of the actual table is private, and nothing here looks at a table.
-"""
+"""Simulation with made-up counts: never about a real table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import Ask, takes_options
 from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import epsilon_means
+from optimaldp.certify.core.referee import certify
 from optimaldp.errors import InputError, NoMarginError, QuestionError
-from optimaldp.laws.setting import Setting
-from optimaldp.privacy import Epsilon, Neighbours
-from optimaldp.privacy.balls import Ball
+from optimaldp.laws.law import Setting, Table
+from optimaldp.privacy import Epsilon, Neighbours, read_number, read_probability
+from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import NumberPreview, Question
+from optimaldp.sampling.batch import draw_many
 from optimaldp.tables.tally import KeyTally
+
+if TYPE_CHECKING:
+    from optimaldp.asking.ask import LevelLike
+
+
+def release_many(
+    question: Question | str,
+    counts: Sequence[int],
+    *,
+    draws: int,
+    epsilon: LevelLike,
+    delta: LevelLike = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+) -> dict[str, int]:
+    """NOT a release: simulate *draws* answers for hypothetical *counts*, and say how often each came.
+
+    For studies of accuracy with made-up counts, one for each cell of the question's tally. Many answers about one real table
+    spend the budget many times, so no table is accepted here.
+
+    >>> sum(release_many("majority(x)", [60, 40], draws=100, epsilon=1).values())
+    100
+    """
+    request = Ask(question, epsilon, delta, neighbours=neighbours).request()
+    asked, tally = request.question, request.question.tally
+    if (
+        isinstance(tally, KeyTally)
+        or asked.answers is None
+        or len(asked.answers) > 10_000
+        or "histogram" in str(asked)[:9]
+    ):
+        remedy = "simulate it with optimaldp.histograms"
+        raise QuestionError("question", str(asked), "has no short list of answers", remedy)
+    asked.read_counts(counts)
+    table = Table({cell: int(people) for cell, people in enumerate(counts) if people})
+    setting = Setting(request.level, request.neighbours, table.people)
+    law = certify(asked.mechanism(setting)).mechanism.law(table)
+    drawn = draw_many(lambda: [ball(p) for p in law.probabilities()], draws)
+    return {name: int((drawn == position).sum()) for position, name in enumerate(asked.answers)}
+
+
+# How often will the answer be right? By margin, next to other mechanisms, before any data is read and without spending.
+#
+# The margin is public because it is hypothetical: "if 13 or more people would have to answer differently, it says the
+# truth with
+# 95 percent". The margin of the actual table is private, and nothing here looks at a table.
+
 
 _MARGIN_ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
 
@@ -194,3 +240,82 @@ def _margins(reliable: Sequence[tuple[str, int | None]], persons: int | None) ->
         return tuple(range(1, last + 1))
     growing = (round(last ** (i / (_MARGIN_ROWS - 1))) for i in range(_MARGIN_ROWS))
     return tuple(sorted(set(growing)))
+
+
+# The least epsilon with which an answer is as reliable as somebody wants it: public arithmetic, no table is read.
+
+
+def epsilon_for(
+    question: Question | str,
+    *,
+    accuracy: object = Fraction(95, 100),
+    n: int | None = None,
+    margin: object = Fraction(1, 100),
+    delta: LevelLike = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+    within: object = None,
+    confidence: object = Fraction(95, 100),
+) -> float:
+    """The least epsilon that makes the answer right with probability *accuracy* when the margin is at least that share of *n*.
+
+    Rounded up to three digits. "Which epsilon makes me 95 % sure when the margin is at least 1 % of n?"
+
+    Of a number: the least epsilon with which it is *within* this distance of the truth with probability *confidence*; for a share
+    or mean, *n* is how many people have a value.
+
+    >>> epsilon_for("majority(smokes = 'yes')", n=1000), epsilon_for("count(smokes = 'yes')", within=6)
+    (0.242, 0.457)
+    """
+    if within is not None:
+        return _epsilon_within(question, within, confidence, n, delta, neighbours)
+    persons = read_people(n)
+    wanted = 1 - read_probability(accuracy, name="accuracy")
+    flips = max(1, math.floor(read_probability(margin, name="margin") * persons))
+
+    def good(epsilon: Fraction) -> bool:
+        request = Ask(question, epsilon, delta, neighbours=neighbours).request()
+        refuse_options(request.question)
+        return bool(request.question.accuracy(hypothetical_setting(request, persons)).error(flips) <= ball(wanted))
+
+    return _least(good, InputError("accuracy", accuracy, "cannot be reached at this margin", "ask for less"))
+
+
+def _epsilon_within(
+    question: Question | str,
+    within: object,
+    confidence: object,
+    n: int | None,
+    delta: LevelLike,
+    neighbours: str | Neighbours,
+) -> float:
+    distance = read_number(within, name="within")
+    chance, persons = read_probability(confidence, name="confidence"), None if n is None else read_people(n)
+    if distance < 0 or not 0 < chance < 1:
+        raise InputError(
+            "within", within, "is not a distance with a confidence below 1", "write within=6, confidence=0.95"
+        )
+
+    def good(epsilon: Fraction) -> bool:
+        request = Ask(question, epsilon, delta, neighbours=neighbours).request()
+        return request.question.half_width(hypothetical_setting(request, persons), chance, persons) <= distance
+
+    return _least(good, InputError("within", within, "cannot be reached", "ask for less"))
+
+
+def _least(good: Callable[[Fraction], bool], failure: InputError) -> float:
+    """The least epsilon that is good enough, rounded up to three digits."""
+    low, high = Fraction(0), Fraction(1, 1000)
+    while not good(high):
+        low, high = high, 2 * high
+        if high > 200:
+            raise failure
+    while high - low > high / 2000:
+        middle = (low + high) / 2
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return _up_to_three_digits(high)
+
+
+def _up_to_three_digits(number: Fraction) -> float:
+    places = 2 - math.floor(math.log10(float(number)))
+    scale = Fraction(10) ** places
+    return float(math.ceil(number * scale) / scale)

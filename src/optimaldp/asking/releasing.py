@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from optimaldp.asking.ask import Ask, ReleaseOptions, takes_options
-from optimaldp.asking.cautions import warn_of_reading
 from optimaldp.asking.corridor import (
     Clock,
     Losses,
@@ -21,12 +20,12 @@ from optimaldp.asking.corridor import (
 )
 from optimaldp.asking.request import Groups, Request, setting_inside
 from optimaldp.asking.result import About, Release
-from optimaldp.asking.statements import AboutPrepared, meaning_of_answer
-from optimaldp.certify.findings import Certified
-from optimaldp.certify.promise import Promise, require_draws, require_promise
-from optimaldp.certify.questions import certify, draw, require_groups_together
+from optimaldp.asking.statements import AboutPrepared, meaning_of_answer, warn_of_reading
+from optimaldp.certify.core.examined import Certified
+from optimaldp.certify.core.referee import Promise, certify, draw, require_draws, require_promise
+from optimaldp.certify.keys import require_groups_together
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Table
+from optimaldp.laws.law import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.questions.base import Question

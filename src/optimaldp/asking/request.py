@@ -8,9 +8,9 @@ from typing import Any
 
 from optimaldp.asking.ask import FIELDS, READING_FIELDS, Ask
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws.many_groups import level_of_each_group
+from optimaldp.laws.law import Aim, AnyAim, Setting
+from optimaldp.laws.options import level_of_each_group
 from optimaldp.laws.prior import Prior
-from optimaldp.laws.setting import Aim, AnyAim, Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
 from optimaldp.privacy.numbers import fraction_text

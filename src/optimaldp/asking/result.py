@@ -215,7 +215,7 @@ class Release(Result):
 
         What :func:`optimaldp.histograms.private_histogram` gives, for a table, a ledger and a unit. *group* names one of several.
         """
-        from optimaldp.questions.histogram_details import restored_histogram
+        from optimaldp.questions.noisy_counts import restored_histogram
 
         details = self.statement.get("histogram")
         if group is None:

@@ -19,10 +19,11 @@ from optimaldp.asking.published import (
 )
 from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import Release
-from optimaldp.certify.questions import examine_release, require_groups_together
+from optimaldp.certify.core.referee import examine_release
+from optimaldp.certify.keys import require_groups_together
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.results import Result
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, pairwise
 from typing import Any, Protocol
 
-from optimaldp.certify.findings import Finding
+from optimaldp.certify.core.examined import Finding
 from optimaldp.errors import NotCertifiedError, OptimalDPError
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, context, precision

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.channel_files import samples_from
+from optimaldp.cli.channel import samples_from
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.files import read_json
+from optimaldp.cli.options import read_json
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.bars import print_bars
-from optimaldp.cli.files import read_json
+from optimaldp.cli.options import print_bars, read_json
 from optimaldp.errors import HistogramError
 
 if TYPE_CHECKING:

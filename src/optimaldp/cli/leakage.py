@@ -8,7 +8,7 @@ import sys
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.channel_files import FAMILIES, channel_from, graph_from
+from optimaldp.cli.channel import FAMILIES, channel_from, graph_from
 
 
 @app.command()

@@ -45,7 +45,7 @@ def preview_command(
         if as_json or not sys.stdout.isatty():
             typer.echo(json.dumps(priced, indent=2, ensure_ascii=False))
         else:
-            from optimaldp.cli.plan_prices import show_prices
+            from optimaldp.cli.release import show_prices
 
             show_prices(priced)
         return
@@ -86,8 +86,8 @@ def preview_command(
 
 def _print_cautions(requests: list[Any], data: str, n: int | None) -> None:
     """What a careful colleague would say before this is asked: from names, types and public numbers alone."""
-    from optimaldp.asking.cautions import cautions
     from optimaldp.asking.releasing import open_asked
+    from optimaldp.asking.statements import cautions
 
     schema = open_asked(data, [request.ask for request in requests]).schema
     for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optimaldp.cli import app
-from optimaldp.cli.bars import print_bars
-from optimaldp.cli.options import EpsilonOption, LedgerFile, MaybeData, asking
+from optimaldp.cli.options import EpsilonOption, LedgerFile, MaybeData, asking, print_bars
 from optimaldp.errors import InputError
 
 ColumnTexts = Annotated[
@@ -120,7 +119,7 @@ def sanitise_command(
 def _estimate(columns: list[str], epsilon: str, neighbours: str | None, marginals: str | None, n: str | None) -> None:
     from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate
-    from optimaldp.sanitising.splitting import read_marginals
+    from optimaldp.sanitising.planning import read_marginals
 
     tables = None if marginals is None else read_marginals(marginals, read_columns(columns))
     made = estimate(columns, epsilon=epsilon, n=_whole(n), neighbours=neighbours or "substitution", marginals=tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from optimaldp.certify.closeness import enclosure, ratio_within, within_gaussian
+from optimaldp.certify.core.closeness import enclosure, ratio_within, within_gaussian
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.rows import Row

@@ -11,9 +11,8 @@ from optimaldp.histograms.error import (
     optimal_error,
     small_epsilon_error,
 )
-from optimaldp.histograms.finite.normalised_geometric import NormalisedGeometric, normalised_geometric
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum, program_size
-from optimaldp.histograms.finite.two_bins import two_bin_optimum
+from optimaldp.histograms.finite.two_bins import NormalisedGeometric, normalised_geometric, two_bin_optimum
 from optimaldp.histograms.independent import IndependentPrior, independent, least_error, poisson
 from optimaldp.histograms.lattice import (
     ball_size,
@@ -32,7 +31,7 @@ from optimaldp.histograms.priors import dirichlet, multinomial, read_prior
 from optimaldp.histograms.public_error import expected_error
 from optimaldp.histograms.release import HistogramRelease, private_histogram
 from optimaldp.histograms.remaps import ball_map, project, round_share
-from optimaldp.histograms.remaps.expected import RemapComparison, RemapError, compare_remaps, remap_error
+from optimaldp.histograms.remaps.choosing import RemapComparison, RemapError, compare_remaps, remap_error
 
 __all__ = [
     "FiniteOptimum",

@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any
 
+import numpy.typing as npt
+
 from optimaldp.errors import HistogramError, LevelError
 from optimaldp.privacy.balls import Ball, context, precision
 from optimaldp.privacy.epsilon import Epsilon
@@ -80,3 +82,10 @@ def epsilon_of(theta_value: Fraction) -> Epsilon:
     if not 0 < theta_value < 1:
         raise HistogramError("theta", str(theta_value), "does not lie strictly between 0 and 1")
     return Epsilon(Fraction(0), 1 / theta_value)
+
+
+# The arrays of counts, weights and probabilities that histograms are worked out with.
+
+
+Array = npt.NDArray[Any]
+"""Numbers of one kind, floats or whole ones. Import it for readers of types only: it loads numpy."""

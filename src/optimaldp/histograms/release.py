@@ -1,10 +1,15 @@
-"""One private histogram: counts in, one sampled histogram out, and nothing else that was computed from the counts."""
+"""People with levels of their own in a table of counts: each is kept with a probability, exactly.
+
+A person with level ``e_i`` below the table's epsilon is kept with probability ``p = (e^(e_i) - 1) / (e^epsilon - 1)``. Whoever is
+not kept is counted with everybody else (under add-remove: not at all). What the table then says about one person is a mixture,
+and the ratio of its probabilities is at most ``1 + p (e^epsilon - 1) = e^(e_i)``.
+"""
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +23,60 @@ from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
 from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.public_error import attained, least_possible
 from optimaldp.histograms.remaps.bayes import check_bayes_size
-from optimaldp.histograms.remaps.naming import apply_remap, read_remap
+from optimaldp.histograms.remaps.choosing import apply_remap, read_remap
+from optimaldp.privacy.balls import Ball
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result, html_bars
-from optimaldp.sampling import BitSource
+from optimaldp.sampling import BitSource, draw_many
+
+Kept = Callable[..., dict[int, int]]
+
+
+def keep_chance(own: Epsilon, epsilon: Epsilon) -> Ball:
+    """The probability of being kept, at the current precision."""
+    return (own.exp() - 1) / (epsilon.exp() - 1)
+
+
+def thinned(
+    by_level: Sequence[tuple[Epsilon, Mapping[int, int]]],
+    epsilon: Epsilon,
+    *,
+    everybody_else: int | None,
+    source: BitSource | None = None,
+) -> dict[int, int]:
+    """The cells of the people who are kept; the others in the cell *everybody_else*, or nowhere if that is ``None``."""
+    cells: dict[int, int] = {}
+    for own, counts in by_level:
+        kept = counts if own >= epsilon else _kept(counts, own, epsilon, source)
+        for cell, people in kept.items():
+            cells[cell] = cells.get(cell, 0) + people
+        left_out = sum(counts.values()) - sum(kept.values())
+        if everybody_else is not None and left_out:
+            cells[everybody_else] = cells.get(everybody_else, 0) + left_out
+    return cells
+
+
+def _kept(counts: Mapping[int, int], own: Epsilon, epsilon: Epsilon, source: BitSource | None) -> dict[int, int]:
+    import numpy as np
+
+    if own.is_zero:
+        return {}
+
+    def chances() -> list[Ball]:
+        chance = keep_chance(own, epsilon)
+        return [chance, 1 - chance]
+
+    # A cell without people would be given a neighbour's sum below.
+    counts = {cell: people for cell, people in counts.items() if people}
+    people = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+    stays = draw_many(chances, int(people.sum()), source=source) == 0
+    sums = np.add.reduceat(stays, np.concatenate(([0], np.cumsum(people)[:-1]))) if len(people) else people
+    return {cell: int(kept) for cell, kept in zip(counts, sums.tolist()) if kept}
+
+
+# One private histogram: counts in, one sampled histogram out, and nothing else that was computed from the counts.
+
 
 _SHOWN = 8  # counts in a one-line repr
 _REMAP_WORDS = {

@@ -97,8 +97,8 @@ def question_measurement(
     """
     from optimaldp.asking.ask import Ask
     from optimaldp.asking.corridor import withhold_details
-    from optimaldp.certify.questions import certify
-    from optimaldp.laws.setting import Setting, Table
+    from optimaldp.certify.core.referee import certify
+    from optimaldp.laws.law import Setting, Table
 
     library = _library()
     request = Ask(question, epsilon, delta, neighbours=neighbours).request()

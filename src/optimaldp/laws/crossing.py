@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import Any
 
 from optimaldp.errors import LevelError
-from optimaldp.laws.quantile.scales import BallScale, RationalScale, Scale
+from optimaldp.laws.rank_scales import BallScale, RationalScale, Scale
 from optimaldp.privacy import ApproximateDP, Epsilon
 from optimaldp.privacy.balls import Ball, ball, context, fraction
 from optimaldp.privacy.numbers import fraction_text

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Any
 
-from optimaldp.privacy.balls import Ball, ball
+from optimaldp.errors import LevelError
+from optimaldp.laws.prior import WORD, Prior, read_prior
+from optimaldp.laws.votes import Sides
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
+from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, choose_by_ends
 
@@ -79,3 +86,101 @@ def certain(answer: int, size: int) -> Law:
     """The law of an answer that is the same in every neighbouring table."""
     others = [place for place in range(size) if place != answer]
     return Law((*others, answer), lambda: [Fraction(0)] * len(others))
+
+
+# Everything public that decides how a question is answered: settled before any data is read, or public by declaration.
+
+
+Cells = Mapping[int, int]
+"""People by cell of a tally: only the occupied cells."""
+
+
+class Aim(StrEnum):
+    """What a mechanism for people with levels of their own is good at."""
+
+    TYPICAL = "typical"
+    EVERY_TABLE = "every-table"
+
+
+AnyAim = Aim | Prior
+"""The least error at every table, nearly the least on average, or the least on average over a prior."""
+AimLike = str | Aim | Prior | Mapping[str, Any]
+"""An aim as people write it: ``"typical"``, ``"every table"``, ``{"prior": 0.5}`` or ``"prior: 0.5"``."""
+
+
+def read_aim(value: AimLike) -> AnyAim:
+    """Read an aim from its name or its prior."""
+    if isinstance(value, (Prior, Mapping)) or str(value).partition(":")[0].strip() == WORD:
+        return read_prior(value)
+    try:
+        return Aim(str(value).replace(" ", "-"))
+    except ValueError:
+        rule = "is not an aim for people with levels of their own"
+        remedy = "write 'typical', 'every table', or {\"prior\": 0.5} for a small table"
+        raise LevelError("aim", value, rule, remedy) from None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A level, the neighbours, the number of people where it is public, and people's own levels where they have them."""
+
+    level: ApproximateDP
+    neighbours: Neighbours
+    people: int | None = None
+    """The public number of people, under substitution."""
+    levels: tuple[tuple[Epsilon, int], ...] = ()
+    """Each level that people have, in rising order, with how many have it; none of them above the level's epsilon."""
+    aim: AnyAim = Aim.TYPICAL
+    public_groups: bool = False
+    """Whether the two groups of a comparison are declared public."""
+
+    def __post_init__(self) -> None:
+        """Drop delta where nobody's own epsilon is above 0: people who are promised epsilon = 0 are charged no delta either."""
+        if self.level.delta and self.levels and self.levels[-1][0].is_zero:
+            object.__setattr__(self, "level", approximate(self.level.epsilon))
+
+    def at(self, level: ApproximateDP) -> Setting:
+        return replace(self, level=level)
+
+    @property
+    def personal(self) -> bool:
+        """Whether people's levels really differ from the one of the release."""
+        return any(epsilon != self.level.epsilon for epsilon, _ in self.levels)
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """What a mechanism sees of a table. Private: it must never be shown, logged or put into an error."""
+
+    cells: Cells
+    by_level: tuple[tuple[Epsilon, Cells], ...] = field(default=())
+
+    @property
+    def people(self) -> int:
+        return sum(self.cells.values())
+
+    def dense(self, size: int) -> tuple[int, ...]:
+        return tuple(self.cells.get(cell, 0) for cell in range(size))
+
+    def __repr__(self) -> str:
+        return "Table(private)"
+
+
+# Probabilities as numbers that a caller can read: exact rationals, or decimals all of whose digits are right.
+
+
+_DIGITS = 45
+_MOST_BITS = 1 << 15  # a probability that is 0 to this many bits is reported as 0
+
+
+def exact_or_decimal(sides: Callable[[], Sides]) -> Fraction | Decimal:
+    """P(yes): a Fraction if both sides are, else a Decimal with at least 40 right digits."""
+    bits = 4 * _DIGITS + 32
+    while True:
+        with precision(bits):
+            yes = sides()[0]
+            if isinstance(yes, Fraction):
+                return yes
+            if bits >= _MOST_BITS or yes.rel_accuracy_bits() > 3.4 * _DIGITS:
+                return Decimal(0) if yes.contains(0) else Decimal(yes.str(_DIGITS, radius=False))
+        bits *= 2

@@ -345,7 +345,7 @@ def _first(side: Callable[[int], int], guess: int) -> int | None:
 
 @lru_cache(maxsize=256)
 def _ratio(epsilon: Epsilon, share: Fraction) -> Fraction | None:
-    from optimaldp.laws.quantile.scales import rational_root
+    from optimaldp.laws.rank_scales import rational_root
 
     return rational_root(epsilon, share)
 

@@ -20,7 +20,7 @@ be cut to a public cap first. M and the cap are chosen by public numbers alone (
 fair law, where it errs least on average too.
 
 **Sums in which people count differently** (among, compare, mean). *typical*: weighted votes
-(:mod:`optimaldp.laws.weighted_votes`). *every table*: the exponent is the least ``sum of epsilon_i w_i`` over shares w_i of
+(:mod:`optimaldp.laws.votes`). *every table*: the exponent is the least ``sum of epsilon_i w_i`` over shares w_i of
 people who bring the sum to the bound, best gain for its level first; the argument of the fractional distance holds with
 epsilon_i in place of 1.
 
@@ -39,15 +39,20 @@ from fractions import Fraction
 from functools import cmp_to_key, lru_cache
 from typing import Any
 
-from optimaldp.distances.ladder import Moves
-from optimaldp.distances.linear import LinearCondition
-from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.linear import LinearCondition, MeanBound
+from optimaldp.distances.ranking import Moves
 from optimaldp.errors import LevelError
+from optimaldp.laws.law import Aim, exact_or_decimal, read_aim
 from optimaldp.laws.log_number import ZERO, LogNumber
-from optimaldp.laws.reading import exact_or_decimal
-from optimaldp.laws.setting import Aim, read_aim
-from optimaldp.laws.signed import SURE, Sides, sides_of_exponent, stretched
-from optimaldp.laws.weighted_votes import count_exponent, mean_exponent, share_exponent
+from optimaldp.laws.votes import (
+    SURE,
+    Sides,
+    count_exponent,
+    mean_exponent,
+    share_exponent,
+    sides_of_exponent,
+    stretched,
+)
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.trajectory import Number
 

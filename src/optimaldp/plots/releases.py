@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.laws.keys import KeysLaw
+from optimaldp.laws.options import KeysLaw
 from optimaldp.plots.preview import draw_preview
 from optimaldp.plots.style import figure, look
 from optimaldp.reporting.report import reliability_of

@@ -11,8 +11,8 @@ from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.text import parse
 
 if TYPE_CHECKING:
-    from optimaldp.laws.quantile import quantile_probabilities
-    from optimaldp.laws.setting import AimLike
+    from optimaldp.laws.law import AimLike
+    from optimaldp.laws.quantile_accuracy import quantile_probabilities
     from optimaldp.laws.winner import winner_probabilities
     from optimaldp.questions.kinds.compare import Compare, compare
     from optimaldp.questions.kinds.difference import CountDifference, MeanGap, ShareGap
@@ -90,7 +90,7 @@ def flips(
 # name -> where it lives: a kind of question and its arithmetic load when they are asked for.
 _HOMES = {
     "winner_probabilities": "laws.winner",
-    "quantile_probabilities": "laws.quantile",
+    "quantile_probabilities": "laws.quantile_accuracy",
     **dict.fromkeys(("Compare", "compare"), "questions.kinds.compare"),
     **dict.fromkeys(("Histogram", "histogram"), "questions.kinds.histogram"),
     **dict.fromkeys(("Average", "MeanThreshold", "mean"), "questions.kinds.mean"),

@@ -14,16 +14,16 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optimaldp.errors import NoMarginError, QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.laws.law import Aim, Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.tables.tally import Condition, KeyTally, Option, Reading, Tally
 
 if TYPE_CHECKING:
     from optimaldp.histograms.margins import CrossTable
     from optimaldp.questions.accuracy import Accuracy
+    from optimaldp.questions.electing import Rival
     from optimaldp.questions.mechanism import QuestionMechanism
-    from optimaldp.questions.rivals import Rival
     from optimaldp.tables.schema import Schema
 
 YES_NO = ("yes", "no")

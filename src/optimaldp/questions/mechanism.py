@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Chain
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Law, Setting, Table
+from optimaldp.laws.votes import Chain
 from optimaldp.privacy import ApproximateDP
 from optimaldp.questions.base import Question
 from optimaldp.questions.claims import optimality_sentence
@@ -30,8 +29,8 @@ _DEPENDS_ON_WHO_DISAGREES = (
 class QuestionMechanism(ABC):
     """How a question is answered.
 
-    The referee of :mod:`optimaldp.certify.questions` sees it from outside: a table in, the law of the printed answer out. What is
-    drawn is that law and nothing else.
+    The referee (:mod:`optimaldp.certify.core.referee`) sees it from outside: a table in, the law of the printed answer out. What
+    is drawn is that law and nothing else.
     """
 
     question: Question

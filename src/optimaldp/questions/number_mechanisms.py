@@ -13,15 +13,14 @@ from typing import Any, Self
 from optimaldp.certify.numbers import confirm_crossing, confirm_ladder, confirm_noise
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder, mean_family
-from optimaldp.laws.law import Law
-from optimaldp.laws.many_groups import level_of_each_group
+from optimaldp.laws.law import Aim, Law, Setting, Table
 from optimaldp.laws.number_noise import Loss, NoiseLaw, bayes_step, noise_law_for, posterior_ends
-from optimaldp.laws.setting import Aim, Setting, Table
+from optimaldp.laws.options import level_of_each_group
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import NumberPreview
-from optimaldp.questions.counted import Detailed
+from optimaldp.questions.columns import Detailed
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.numbers import (
     Chance,

@@ -17,10 +17,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
 from optimaldp.laws.crossing import Family
+from optimaldp.laws.law import Aim, Setting
 from optimaldp.laws.number_noise import Loss, NoiseLaw, noise_law_for
-from optimaldp.laws.setting import Aim, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate, level, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import NumberPreview, Question, as_question

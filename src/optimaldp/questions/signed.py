@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, cast
 
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.setting import Setting, Table
-from optimaldp.laws.signed import sides_at
+from optimaldp.laws.law import Law, Setting, Table, law_of
+from optimaldp.laws.votes import sides_at
 from optimaldp.questions.mechanism import QuestionMechanism
 
 

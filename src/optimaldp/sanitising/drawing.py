@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optimaldp.certify.findings import Certified
+from optimaldp.certify.core.examined import Certified
 from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.histograms import HistogramNoise, LaplaceNoise
 from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
@@ -15,9 +15,8 @@ from optimaldp.histograms.noise.sparse import MOST_CELLS, SparseNoise, sparse_no
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.histograms.remaps.cell_law import NoisyValues, learn_cell_law
-from optimaldp.histograms.remaps.choosing import Judge
-from optimaldp.histograms.remaps.naming import apply_remap
-from optimaldp.histograms.remaps.sparse import mapped_values
+from optimaldp.histograms.remaps.choosing import Judge, apply_remap
+from optimaldp.histograms.remaps.projection import mapped_values
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column

@@ -17,7 +17,7 @@ from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column, read_columns
 from optimaldp.results import Result
 from optimaldp.sanitising.noisy import chosen_positions
-from optimaldp.sanitising.splitting import all_pairs, split_epsilon
+from optimaldp.sanitising.planning import all_pairs, split_epsilon
 
 
 @dataclass(frozen=True, repr=False)

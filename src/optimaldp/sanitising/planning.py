@@ -1,35 +1,193 @@
-"""What is asked for and what will be done: everything public about a sanitised table, settled before data is read."""
+"""Many columns: a public list of tables is measured, and a model that fits all of them makes the rows.
+
+The fit and the rows are by mbi (marginal-based inference), an optional part that is loaded here alone. It sees noisy tables only.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.util import find_spec
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import Ask
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.findings import Certified
+from optimaldp.certify.core.examined import Certified
+from optimaldp.certify.core.referee import require_shares
 from optimaldp.certify.noise import certify_noise
-from optimaldp.certify.promise import require_shares
-from optimaldp.errors import LevelError, QuestionError
+from optimaldp.errors import LevelError, MissingExtraError, QuestionError
+from optimaldp.extras import EXTRAS, requiring
 from optimaldp.histograms.independent import IndependentPrior
 from optimaldp.histograms.prior_text import write_prior
 from optimaldp.histograms.priors import CountPrior
 from optimaldp.privacy import approximate
-from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.balls import lower, precision
+from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column, read_columns, settle_columns
 from optimaldp.questions.literals import check_among
 from optimaldp.sanitising.counting import check_table
-from optimaldp.sanitising.drawing import MOST_DENSE, TableNoise, check_sizes, noise_for, read_mapping
-from optimaldp.sanitising.marginals import require_mbi
-from optimaldp.sanitising.splitting import read_marginals, read_margins, split_beside, split_epsilon
+from optimaldp.sanitising.drawing import MOST_DENSE, Drawn, TableNoise, check_sizes, noise_for, read_mapping
 from optimaldp.tables import People, Source
 
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
+
+_STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3 columns: 1 second)
+
+
+def require_mbi() -> None:
+    """Refuse before anything is read or spent where the part is not installed."""
+    if find_spec("mbi") is None:  # before its own parts are imported, whose names would tell less
+        raise MissingExtraError("mbi", EXTRAS["mbi"])
+    _import_mbi()
+
+
+def _import_mbi() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of settings that are made here
+        with requiring("mbi"):
+            import jax
+
+            jax.config.update("jax_enable_x64", True)
+            import mbi
+            from mbi import estimation, extensions
+
+    return mbi, estimation, extensions
+
+
+def fitted_codes(columns: Sequence[Column], tables: Sequence[Drawn], people: int) -> Any:
+    """Rows of positions from a model that fits the measured tables."""
+    import numpy as np
+
+    mbi, estimation, extensions = _import_mbi()
+    names = [column.name for column in columns]
+    domain = mbi.Domain(names, [column.size for column in columns])
+    measured = [
+        mbi.LinearMeasurement(
+            np.asarray(drawn.noisy.dense, dtype=float),
+            tuple(column.name for column in drawn.noisy.columns),
+            stddev=drawn.noisy.query_error({c.name: c.labels[0] for c in drawn.noisy.columns}).standard_deviation,
+        )
+        for drawn in tables
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = estimation.MirrorDescent().estimate(domain, measured, iters=_STEPS, known_total=float(people))
+        made = extensions.synthetic_data(model, rows=people)
+    frame = made.to_dict() if hasattr(made, "to_dict") else made.df
+    return np.stack([np.asarray(frame[name], dtype=np.int64) for name in names], axis=1)
+
+
+# Which tables are measured, and how epsilon is divided among them.
+
+
+_SHARE_UNITS = 10**9  # a share of epsilon is rounded down to this fraction of it
+_JOINT_SHARE = Fraction(3, 4)  # of epsilon for a joint table that is drawn sparsely; its margins share the rest
+
+
+def all_pairs(columns: Sequence[Column]) -> tuple[tuple[str, ...], ...]:
+    """Every column, and every pair of columns."""
+    names = [column.name for column in columns]
+    return (*((name,) for name in names), *combinations(names, 2))
+
+
+def read_marginals(marginals: str | Sequence[Sequence[str]], columns: Sequence[Column]) -> tuple[tuple[str, ...], ...]:
+    """Tables from a list of lists of names, or from a text: ``"sex,age; age,smokes"``. Columns in none are measured alone."""
+    tables = _read_tables("marginals", marginals, columns)
+    known = [column.name for column in columns]
+    covered = {name for table in tables for name in table}
+    return (*tables, *((name,) for name in known if name not in covered))
+
+
+def read_margins(
+    margins: str | Sequence[Sequence[str]] | None, columns: Sequence[Column], *, sparse: bool, most: int
+) -> tuple[tuple[str, ...], ...]:
+    """The tables that are measured beside a joint table which is drawn sparsely: each column by itself if nothing is said.
+
+    Sums of its cells would be useless, for most of them are never drawn: a million million cells in a thousand rows are a
+    thousand million noisy cells each, off by 40,000 people at epsilon 1.
+    """
+    if not sparse:
+        if margins:
+            rule = "go with a joint table that is drawn sparsely"
+            raise QuestionError("margins", margins, rule, "margins of a smaller table are sums of its noisy cells")
+        return ()
+    if margins is None:
+        return tuple((column.name,) for column in columns if column.size <= most) if len(columns) > 1 else ()
+    return _read_tables("margins", margins, columns)
+
+
+def _read_tables(
+    field: str, tables: str | Sequence[Sequence[str]], columns: Sequence[Column]
+) -> tuple[tuple[str, ...], ...]:
+    if isinstance(tables, str):
+        tables = [[name.strip() for name in table.split(",")] for table in tables.split(";") if table.strip()]
+    known = [column.name for column in columns]
+    made = tuple(tuple([table] if isinstance(table, str) else table) for table in tables)
+    for table in made:
+        if not table or len(set(table)) < len(table) or not set(table) <= set(known):
+            rule = "is no table of the named columns"
+            raise QuestionError(field, list(table), rule, f"use names of {', '.join(known)}, each once")
+    if len({frozenset(table) for table in made}) < len(made):
+        raise QuestionError(field, [list(table) for table in made], "names a table twice")
+    return made
+
+
+def split_beside(epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]:
+    """Shares of a joint table, the first of *sizes*, and of the margins beside it: three quarters, and the rest in equal parts.
+
+    Not by size: a count of two values is as much worth as one of ten thousand, and would be off by hundreds.
+
+    **Guarantee.** The shares add up to epsilon at most.
+    """
+    if len(sizes) == 1:
+        return (epsilon,)
+    whole = _not_above(epsilon)
+    parts = [_JOINT_SHARE, *[(1 - _JOINT_SHARE) / (len(sizes) - 1)] * (len(sizes) - 1)]
+    shares = tuple(Epsilon(_short(whole * part), Fraction(1)) for part in parts)
+    assert sum(shares, ZERO) <= epsilon
+    return shares
+
+
+def split_epsilon(epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]:
+    """The shares with the least sum of expected L1 errors: in proportion to ``sqrt(cells - 1)``, exactly so for small shares.
+
+    **Guarantee.** The shares add up to epsilon at most.
+
+    >>> split_epsilon(Epsilon.read(1), [10, 10, 37])
+    (Epsilon(0.25), Epsilon(0.25), Epsilon(0.5))
+    """
+    if len(sizes) == 1:
+        return (epsilon,)
+    weights = [math.sqrt(max(size - 1, 1)) for size in sizes]
+    units = [math.floor(_SHARE_UNITS * weight / math.fsum(weights)) for weight in weights]
+    whole = _not_above(epsilon)
+    shares = tuple(Epsilon(_short(whole * Fraction(unit, _SHARE_UNITS)), Fraction(1)) for unit in units)
+    assert sum(shares, ZERO) <= epsilon
+    return shares
+
+
+def _not_above(epsilon: Epsilon) -> Fraction:
+    """A rational not above epsilon."""
+    with precision(256 + 2 * epsilon.leading_zeros):
+        return lower(epsilon.ball())
+
+
+def _short(share: Fraction) -> Fraction:
+    """Rounded down to ten significant digits."""
+    if not share:
+        return share
+    scale = Fraction(10) ** (10 - math.floor(math.log10(float(share))))
+    return Fraction(math.floor(share * scale)) / scale
+
+
+# What is asked for and what will be done: everything public about a sanitised table, settled before data is read.
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 from optimaldp.asking.ask import Ask, takes_options
 from optimaldp.asking.corridor import Losses, Order, Ready, losses_of, opened_book, read_own_level, walk
 from optimaldp.asking.releasing import open_asked
-from optimaldp.certify.noise import certify_noise
-from optimaldp.certify.noise.table import require_table_draw
-from optimaldp.histograms.keeping import thinned
+from optimaldp.certify.noise import certify_noise, require_table_draw
 from optimaldp.histograms.noise.sparse import SparseNoise
+from optimaldp.histograms.release import thinned
 from optimaldp.privacy import approximate
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -24,13 +23,11 @@ from optimaldp.questions.columns import Column
 from optimaldp.sampling import BitSource, SystemBits
 from optimaldp.sanitising.counting import count_table
 from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noise_for, noisy_total
-from optimaldp.sanitising.marginals import fitted_codes
 from optimaldp.sanitising.noisy import NoisyTable
-from optimaldp.sanitising.planning import Asked, SanitisingPlan, make_plan
-from optimaldp.sanitising.replaying import packed_release, too_large, unpacked_release
+from optimaldp.sanitising.planning import Asked, SanitisingPlan, fitted_codes, make_plan
 from optimaldp.sanitising.rows import generator, placed_codes
 from optimaldp.sanitising.sanitised import Sanitised
-from optimaldp.sanitising.statements import statement_of
+from optimaldp.sanitising.statements import packed_release, statement_of, too_large, unpacked_release
 from optimaldp.tables import Counted, Source
 
 if TYPE_CHECKING:

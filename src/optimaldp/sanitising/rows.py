@@ -14,7 +14,7 @@ from optimaldp.sanitising.noisy import NoisyTable
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-    from optimaldp.histograms.arrays import Array
+    from optimaldp.histograms.parameters import Array
     from optimaldp.histograms.remaps.choosing import Judge
 
 

@@ -16,7 +16,7 @@ from optimaldp.asking.previewing import preview_of, read_level_sizes
 from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import epsilon_means, percent_up
 from optimaldp.errors import InputError, NoMarginError
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.questions.base import Question
@@ -263,7 +263,7 @@ def estimate(body: Mapping[str, Any]) -> dict[str, Any]:
     """What sanitising these columns would be off, from public numbers alone."""
     from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate as estimated
-    from optimaldp.sanitising.splitting import read_marginals
+    from optimaldp.sanitising.planning import read_marginals
 
     fields = read_fields(body, ("columns", "epsilon"), ("n", "neighbours", "marginals"))
     columns = read_columns(fields["columns"])

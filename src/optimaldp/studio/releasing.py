@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import FIELDS, from_json
-from optimaldp.asking.cautions import cautions
 from optimaldp.asking.corridor import charge_of
 from optimaldp.asking.plans import Plan, parse_plan
 from optimaldp.asking.releasing import release_each
+from optimaldp.asking.statements import cautions
 from optimaldp.errors import InputError, NoMarginError, TableError
 from optimaldp.ledger import Budget, Charge
 from optimaldp.ledger.budget import UNLIMITED
@@ -27,9 +27,8 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.columns import read_columns
 from optimaldp.sanitising import estimate
 from optimaldp.sanitising import sanitise as sanitised_table
-from optimaldp.sanitising.planning import Asked, make_plan
+from optimaldp.sanitising.planning import Asked, make_plan, read_marginals
 from optimaldp.sanitising.releasing import TableOrder
-from optimaldp.sanitising.splitting import read_marginals
 from optimaldp.studio.calls import read_fields
 from optimaldp.studio.desk import OPTIONS, Desk, capital, column_document
 

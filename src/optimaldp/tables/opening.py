@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from optimaldp.errors import TableError
-from optimaldp.tables.arrow_feed import open_parquet
 from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.databases import open_ibis, open_pair, open_url
 from optimaldp.tables.declaring import declare
 from optimaldp.tables.description import Description, is_description, read_description
-from optimaldp.tables.frames import OPENERS
+from optimaldp.tables.frames import OPENERS, open_parquet
 from optimaldp.tables.source import Source
 
 _PATTERN = "glob:"

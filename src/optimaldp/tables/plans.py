@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.binning import binned
 from optimaldp.tables.canonical import Kind, number_of
 from optimaldp.tables.description import Description
-from optimaldp.tables.readings import Numbered, Predicate, numbered, parse_predicate
+from optimaldp.tables.readings import Numbered, Predicate, binned, numbered, parse_predicate
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import OBJECTS, Cell, ColumnType, Meaning, Schema
 from optimaldp.tables.source import Source

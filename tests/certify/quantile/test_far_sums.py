@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.quantile.direct import DirectLaw, _falling_sum, max_growth
-from optimaldp.certify.quantile.powers import EnclosedPowers, ExactPowers, clip, least
-from optimaldp.certify.quantile.reading import lies_at, second_reading
-from optimaldp.certify.quantile.tables import people_at
+from optimaldp.certify.quantile import lies_at, second_reading
+from optimaldp.certify.quantile_law import (
+    DirectLaw,
+    EnclosedPowers,
+    ExactPowers,
+    _falling_sum,
+    clip,
+    least,
+    max_growth,
+    people_at,
+)
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.quantile import QuantileLaw, QuantileMode
 from optimaldp.privacy import Epsilon, level

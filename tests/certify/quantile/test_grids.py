@@ -10,20 +10,21 @@ from typing import Any
 import pytest
 from refusals import refusal
 
-from optimaldp.certify.quantile import examine, examine_several, stand_ins
-from optimaldp.certify.quantile.examine import _template
-from optimaldp.certify.quantile.powers import ExactPowers
-from optimaldp.certify.quantile.stand_ins import (
+from optimaldp.certify import quantile as stand_ins
+from optimaldp.certify.quantile import (
     StandIn,
     _delta_problem,
     _draw_problem,
     _grid_problem,
     _people_problem,
     _personal_problem,
+    _template,
+    examine,
+    examine_several,
     problem_at_stand_ins,
     stand_in,
 )
-from optimaldp.certify.quantile.tables import grid, people_at
+from optimaldp.certify.quantile_law import ExactPowers, grid, people_at
 from optimaldp.laws.quantile import QuantileLaw, QuantileMode
 from optimaldp.privacy import level
 from optimaldp.privacy.epsilon import Epsilon

@@ -10,11 +10,20 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.quantile import examine, examine_quartiles, examine_several, second_reading
-from optimaldp.certify.quantile.stand_ins import StandIn, _draw_problem, _grid_problem, stand_in
-from optimaldp.certify.quantile.tables import block_shifts, grid
+from optimaldp.certify.quantile import (
+    StandIn,
+    _draw_problem,
+    _grid_problem,
+    examine,
+    examine_several,
+    second_reading,
+    stand_in,
+)
+from optimaldp.certify.quantile_law import block_shifts, grid
+from optimaldp.certify.quartiles import examine_quartiles
 from optimaldp.errors import NotCertifiedError
-from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, QuantileMode, quantile_law, several_quantiles
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
+from optimaldp.laws.several_quantiles import JointQuartiles, several_quantiles
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import Ball, ball, fraction, precision
 from optimaldp.privacy.epsilon import Epsilon
@@ -198,7 +207,7 @@ class WeightsForgotten(QuantileLaw):
 
 class ShareForgotten(QuantileLaw):
     def law_of(self, cuts: Any, scale: Any, window: Any) -> Any:
-        from optimaldp.laws.quantile.scales import BallScale, RationalScale
+        from optimaldp.laws.rank_scales import BallScale, RationalScale
 
         kind = RationalScale if scale.exact else BallScale
         return super().law_of(cuts, kind((self.level.epsilon,), Fraction(1)), window)
@@ -206,7 +215,7 @@ class ShareForgotten(QuantileLaw):
 
 class TargetRoundedDown(QuantileLaw):
     def cuts(self, cells: Any) -> Any:
-        from optimaldp.laws.quantile.cuts import Cuts
+        from optimaldp.laws.rank_scales import Cuts
 
         true = super().cuts(cells)
         people = sum(cells.values())

@@ -10,13 +10,28 @@ from typing import Any
 import pytest
 from refusals import refusal
 
-from optimaldp.certify.quantile import examine_quartiles, quartiles, real_level
-from optimaldp.certify.quantile.powers import EnclosedPowers
-from optimaldp.certify.quantile.quartiles import _harmless, _moves, _moves_problem, _ranks, _spend_problem, _wanted
-from optimaldp.certify.quantile.real_level import _people, _with_one_more, _Written, problem_at_real_level
-from optimaldp.certify.quantile.rule import _bound, flip_is_private, flip_plus_is_private, stand_in_ratio
-from optimaldp.certify.quantile.tables import people_at
-from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, QuantileMode
+from optimaldp.certify import quantile as real_level
+from optimaldp.certify import quartiles
+from optimaldp.certify.quantile import _people, _with_one_more, _Written, problem_at_real_level
+from optimaldp.certify.quantile_law import (
+    EnclosedPowers,
+    _bound,
+    flip_is_private,
+    flip_plus_is_private,
+    people_at,
+    stand_in_ratio,
+)
+from optimaldp.certify.quartiles import (
+    _harmless,
+    _moves,
+    _moves_problem,
+    _ranks,
+    _spend_problem,
+    _wanted,
+    examine_quartiles,
+)
+from optimaldp.laws.quantile import QuantileLaw, QuantileMode
+from optimaldp.laws.several_quantiles import JointQuartiles
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import Ball, Rational, precision
 from optimaldp.privacy.epsilon import Epsilon

@@ -9,13 +9,22 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.quantile.direct import DirectLaw, read_heights
-from optimaldp.certify.quantile.powers import EnclosedPowers, ExactPowers, first_where
-from optimaldp.certify.quantile.rule import flip_is_private, flip_plus_is_private, stand_in_ratio
-from optimaldp.certify.quantile.tables import block_shifts, grid, mirrored, people_at
-from optimaldp.laws.quantile import quantile_law
-from optimaldp.laws.quantile.cuts import rank_cuts
-from optimaldp.laws.quantile.modes import QuantileMode, flip_plus_rule
+from optimaldp.certify.quantile_law import (
+    DirectLaw,
+    EnclosedPowers,
+    ExactPowers,
+    block_shifts,
+    first_where,
+    flip_is_private,
+    flip_plus_is_private,
+    grid,
+    mirrored,
+    people_at,
+    read_heights,
+    stand_in_ratio,
+)
+from optimaldp.laws.quantile import QuantileMode, flip_plus_rule, quantile_law
+from optimaldp.laws.rank_scales import rank_cuts
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.balls import Rational, fraction, precision
 

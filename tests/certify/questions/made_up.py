@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Law, Setting, Table, law_of
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 
 Cells = dict[int, int]

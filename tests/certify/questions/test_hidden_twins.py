@@ -35,14 +35,14 @@ from test_release_twins import (
 )
 
 from optimaldp.errors import NotCertifiedError
-from optimaldp.laws import keys
-from optimaldp.laws.chain import Chain
-from optimaldp.laws.top import TopLaw
-from optimaldp.laws.winner import distribution
+from optimaldp.laws import options as keys
+from optimaldp.laws import winner as distribution
+from optimaldp.laws.options import TopLaw
+from optimaldp.laws.votes import Chain
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions import electing
-from optimaldp.questions.electing import Electing
+from optimaldp.questions.electing import Electing, Ranking
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.kinds.mean import MeanThreshold
 from optimaldp.questions.kinds.of_bins import OfBins
@@ -53,7 +53,6 @@ from optimaldp.questions.kinds.top import Leading
 from optimaldp.questions.kinds.two_groups import MeanDifference
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import NoisyCounts
-from optimaldp.questions.ranking import Ranking
 
 PutIn = Callable[[Patch], None]
 TWINS: list[Twin] = []

@@ -10,11 +10,10 @@ import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, level_of, setting
 from refusals import refusal
 
-from optimaldp.certify.questions.keys import _FAR as FAR
-from optimaldp.certify.questions.keys import examine_keys
-from optimaldp.laws.keys import KeysLaw
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.setting import Table
+from optimaldp.certify.keys import _FAR as FAR
+from optimaldp.certify.keys import examine_keys
+from optimaldp.laws.law import Law, Table, law_of
+from optimaldp.laws.options import KeysLaw
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions.kinds.keys import KeptKeys, keys

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from made_up import MadeUp, level_of, setting
 
-from optimaldp.certify.questions import examine_release
-from optimaldp.certify.questions.laws_compared import close, is_distribution, stand_in
+from optimaldp.certify.core.drawing import close, is_distribution, stand_in
+from optimaldp.certify.core.referee import examine_release
 from optimaldp.privacy.balls import Ball, Rational, ball, context, precision
 
 HALF = Fraction(1, 2)

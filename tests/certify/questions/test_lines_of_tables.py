@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, at_table, in_clear, level_of, setting
 
-from optimaldp.certify.questions.referee import _public_size
-from optimaldp.certify.questions.tables import lines_of
+from optimaldp.certify.core.meanings import lines_of
+from optimaldp.certify.core.referee import _public_size
 from optimaldp.privacy.balls import precision
 from optimaldp.questions import parse
 

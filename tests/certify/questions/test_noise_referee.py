@@ -14,10 +14,10 @@ import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, level_of, setting
 from refusals import refusal
 
-from optimaldp.certify.questions import noise as referee
-from optimaldp.certify.questions.laws_compared import ScriptedBits
-from optimaldp.certify.questions.noise import _border, _keeps_by_words, _kept_by_stream, examine_rows
-from optimaldp.certify.questions.noise_law import (
+from optimaldp.certify import histogram_draws as referee
+from optimaldp.certify.core.drawing import ScriptedBits
+from optimaldp.certify.histogram_draws import _border, _keeps_by_words, _kept_by_stream, examine_rows
+from optimaldp.certify.noise import (
     STREAMS,
     Stream,
     _around,
@@ -29,9 +29,9 @@ from optimaldp.certify.questions.noise_law import (
     parts_problem,
     put_together,
 )
-from optimaldp.histograms.keeping import thinned
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.noise.totals import TotalLaw
+from optimaldp.histograms.release import thinned
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, precision
 
@@ -287,7 +287,7 @@ def test_who_is_kept(own: Epsilon, epsilon: Epsilon) -> None:
 
 @pytest.mark.parametrize("off", [1, -1])
 def test_a_chance_that_is_a_hair_off(off: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from optimaldp.histograms import keeping
+    from optimaldp.histograms import release as keeping
 
     true = keeping.keep_chance
     monkeypatch.setattr(keeping, "keep_chance", lambda own, epsilon: true(own, epsilon) * (1 + off * Ball(2) ** -50))

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from optimaldp.asking.ask import Ask
-from optimaldp.certify.findings import mint
-from optimaldp.certify.questions import draw, examine_release
-from optimaldp.certify.questions.personal_tables import confirms_form, examine_form
+from optimaldp.certify.core.examined import mint
+from optimaldp.certify.core.referee import draw, examine_release
+from optimaldp.certify.personal_tables import confirms_form, examine_form
 from optimaldp.errors import SecondCalculationError
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.setting import Table
+from optimaldp.laws.law import Law, Table, law_of
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball
 from optimaldp.questions.mechanism import QuestionMechanism

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_up import MadeUpByLevel, State, at_state, in_clear, level_of, setting
 
-from optimaldp.certify.questions.personal_tables import check_personal_lines
+from optimaldp.certify.personal_tables import check_personal_lines
 from optimaldp.privacy import Epsilon
 
 STRICT, LOOSE = Epsilon.read("ln(5/4)"), Epsilon.read("ln(2)")

@@ -19,25 +19,29 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.winner import proofs
+from optimaldp.certify import winner as proofs
 from optimaldp.distances import linear
-from optimaldp.distances.linear import LinearCondition
-from optimaldp.distances.mean import MeanBound
-from optimaldp.distances.public_groups import GroupDifference
+from optimaldp.distances.linear import LinearCondition, MeanBound
+from optimaldp.distances.two_groups import GroupDifference
 from optimaldp.errors import NotCertifiedError
-from optimaldp.histograms import keeping
 from optimaldp.histograms import release as histogram_release
+from optimaldp.histograms import release as keeping
 from optimaldp.histograms.noise import HistogramNoise, compositions, log_concave, recipes
 from optimaldp.histograms.noise.compositions import weak_composition
 from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.totals import TotalLaw
-from optimaldp.laws import keys, law, many_groups, personal, signed, weighted_votes
-from optimaldp.laws.chain import Chain
+from optimaldp.laws import law, personal
+from optimaldp.laws import options as keys
+from optimaldp.laws import options as many_groups
+from optimaldp.laws import votes as signed
+from optimaldp.laws import votes as weighted_votes
+from optimaldp.laws import winner as distribution
+from optimaldp.laws import winner as modes
+from optimaldp.laws import winner as permute_and_flip
 from optimaldp.laws.law import Law
-from optimaldp.laws.top import TopLaw
-from optimaldp.laws.winner import distribution, modes, permute_and_flip
-from optimaldp.laws.winner.continuum import DivisibleVotes
-from optimaldp.laws.winner.lattice import WholeVotes
+from optimaldp.laws.options import TopLaw
+from optimaldp.laws.votes import Chain
+from optimaldp.laws.winner import DivisibleVotes, WholeVotes
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.questions import base, electing
@@ -540,7 +544,7 @@ add(
     "the smallest steps first",
     MEAN,
     lambda patch: patch.setattr(
-        "optimaldp.distances.ladder.sorted", lambda rungs, key, reverse: sorted(rungs, key=key), raising=False
+        "optimaldp.distances.ranking.sorted", lambda rungs, key, reverse: sorted(rungs, key=key), raising=False
     ),
 )
 add(

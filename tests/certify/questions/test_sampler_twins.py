@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.quantile import quartiles
-from optimaldp.certify.questions import certify, examine_release, leaders
-from optimaldp.certify.questions.scripted import Words
+from optimaldp.certify import leaders, quartiles
+from optimaldp.certify.core.drawing import Words
+from optimaldp.certify.core.referee import certify, examine_release
 from optimaldp.errors import NotCertifiedError
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.quantile import JointQuartiles, RepeatedQuantiles
-from optimaldp.laws.setting import Setting, Table
-from optimaldp.laws.top import TopLaw
-from optimaldp.laws.winner import permute_and_flip
+from optimaldp.laws import winner as permute_and_flip
+from optimaldp.laws.law import Law, Setting, Table, law_of
+from optimaldp.laws.options import TopLaw
+from optimaldp.laws.several_quantiles import JointQuartiles, RepeatedQuantiles
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball
 from optimaldp.questions import electing, parse
@@ -63,7 +62,7 @@ LEADING: dict[str, Callable[[Patch], None]] = {
         TopLaw, "_words", lambda self, gap, true=TopLaw._words: true(self, (gap + 1) // 2)
     ),
     "the last of the heads": lambda patch: patch.setattr(
-        "optimaldp.laws.top.uniform_below", lambda bound, source: bound - 1
+        "optimaldp.laws.options.uniform_below", lambda bound, source: bound - 1
     ),
     "names in another order": lambda patch: patch.setattr(
         Leading, "draw", lambda self, table, source, true=Leading.draw: true(self, table, source)[::-1]
@@ -262,7 +261,7 @@ def the_likeliest(self: Any, cells: Any, source: Any, **options: Any) -> int:
 QUANTILES: dict[str, tuple[str, Callable[[Patch], None]]] = {
     "halves that count the median's bin twice": (
         JOINTLY,
-        lambda patch: patch.setattr("optimaldp.laws.quantile.several._part_of", lambda count, is_median: count),
+        lambda patch: patch.setattr("optimaldp.laws.several_quantiles._part_of", lambda count, is_median: count),
     ),
     "the upper half from the lower one's people": (
         JOINTLY,

@@ -12,11 +12,9 @@ import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
 import optimaldp as odp
-from optimaldp.certify.questions.laws_compared import ScriptedBits, draws_follow
-from optimaldp.certify.questions.referee import _sampler
-from optimaldp.certify.questions.scripted import CoarseBits, CoinBits, Words, flips_its_coins
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Table
+from optimaldp.certify.core.drawing import CoarseBits, CoinBits, ScriptedBits, Words, draws_follow, flips_its_coins
+from optimaldp.certify.core.referee import _sampler
+from optimaldp.laws.law import Law, Table
 from optimaldp.privacy.balls import Ball
 
 WORD, HALF = 2**64, Fraction(1, 2)

@@ -11,25 +11,15 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
-from optimaldp.certify.findings import Finding, mint
-from optimaldp.certify.questions import draw, examine_release
-from optimaldp.certify.questions.folding import check_fold, check_group_fold
-from optimaldp.certify.questions.leaders import (
-    _all_heads_differ,
-    _Drawing,
-    _draws_exactly,
-    _follows,
-    _kind,
-    _small,
-    _within,
-)
-from optimaldp.certify.questions.personal_tables import _held, _least, _sum_of
-from optimaldp.certify.questions.second_calculation import SecondCalculation
-from optimaldp.certify.questions.several_ranks import examine_several_ranks
+from optimaldp.certify.core.examined import Finding, mint
+from optimaldp.certify.core.meanings import check_fold, check_group_fold
+from optimaldp.certify.core.referee import SecondCalculation, draw, examine_release
+from optimaldp.certify.leaders import _all_heads_differ, _Drawing, _draws_exactly, _follows, _kind, _small, _within
+from optimaldp.certify.personal_tables import _held, _least, _sum_of
+from optimaldp.certify.quartiles import examine_several_ranks
 from optimaldp.certify.votes import count_of, share_of
 from optimaldp.errors import NotCertifiedError, SecondCalculationError
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Table
+from optimaldp.laws.law import Law, Table
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions import parse

@@ -25,12 +25,11 @@ from made_up import (
 )
 from refusals import refusal
 
-from optimaldp.certify.findings import Finding
-from optimaldp.certify.questions import examine_release, referee
-from optimaldp.certify.questions.meanings import MEANINGS
-from optimaldp.certify.questions.personal_tables import _rational, _resized, _Tables, examine_personal
-from optimaldp.certify.questions.referee import _public_size, _small_tables
-from optimaldp.certify.questions.tables import watched_cells
+from optimaldp.certify.core import referee
+from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.core.meanings import MEANINGS, watched_cells
+from optimaldp.certify.core.referee import _public_size, _small_tables, examine_release
+from optimaldp.certify.personal_tables import _rational, _resized, _Tables, examine_personal
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from optimaldp.certify.closeness import enclosure, normal_quantile
+from optimaldp.certify.core.closeness import enclosure, normal_quantile
 from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
 from optimaldp.privacy.balls import Ball, ball, lower, precision, upper

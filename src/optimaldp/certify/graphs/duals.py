@@ -24,7 +24,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import enclosure
+from optimaldp.certify.core.closeness import enclosure
 from optimaldp.certify.graphs.given import GivenRows
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.errors import CertificateError

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import enclosure
+from optimaldp.certify.core.closeness import enclosure
 from optimaldp.certify.graphs.bounds import Walk, step_above
 from optimaldp.certify.graphs.float_rows import SUM_ERROR, float_table
 from optimaldp.certify.graphs.floats import SmallSides

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import enclosure
+from optimaldp.certify.core.closeness import enclosure
 from optimaldp.certify.graphs.edge_loop import CERTAIN_IN_TWO, RATIO_UP, examine_edges
 from optimaldp.certify.graphs.pairs import EdgeFinding, PrivacyFinding, check_pair, promised_above, violation
 from optimaldp.certify.graphs.rounding import (

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import enclosure
+from optimaldp.certify.core.closeness import enclosure
 from optimaldp.certify.graphs.rounding import float_above, float_below, group
 from optimaldp.errors import ProblemError
 from optimaldp.graphs.dataset_graph import DatasetGraph

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from optimaldp.certify.closeness import Distribution
+from optimaldp.certify.core.closeness import Distribution
 from optimaldp.certify.graphs.bounds import Walk
 from optimaldp.certify.graphs.prefix_sums import Lines, Sides, number_above
 from optimaldp.certify.graphs.rounding import decimal_above

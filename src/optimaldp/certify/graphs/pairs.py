@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from optimaldp.certify.closeness import INFINITE_RATIO, Distribution, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.core.closeness import INFINITE_RATIO, Distribution, least_ratio, ratio_within, within_gaussian
 from optimaldp.certify.graphs.rounding import decimal_above, log_above
 from optimaldp.errors import LevelError
 from optimaldp.mechanisms import Mechanism

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import Distribution, enclosure
+from optimaldp.certify.core.closeness import Distribution, enclosure
 from optimaldp.certify.graphs.bounds import Walk
 from optimaldp.graphs.preferences import Preferences
 from optimaldp.mechanisms.certificate import Event

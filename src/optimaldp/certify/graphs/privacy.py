@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.closeness import Distribution, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.core.closeness import Distribution, least_ratio, ratio_within, within_gaussian
 from optimaldp.certify.graphs.float_rows import check_float_rows, float_row_fault
 from optimaldp.certify.graphs.floats import check_sides
 from optimaldp.certify.graphs.long_rows import LongRows

@@ -1,8 +1,7 @@
 """The least expected error at a finite number of people, and the mechanisms that have it."""
 
-from optimaldp.histograms.finite.normalised_geometric import NormalisedGeometric, normalised_geometric
 from optimaldp.histograms.finite.optimum import FiniteOptimum, FiniteRelease, finite_optimum, program_size
-from optimaldp.histograms.finite.two_bins import two_bin_optimum
+from optimaldp.histograms.finite.two_bins import NormalisedGeometric, normalised_geometric, two_bin_optimum
 
 __all__ = [
     "FiniteOptimum",

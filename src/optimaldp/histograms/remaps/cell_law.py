@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optimaldp.histograms.arrays import Array
+    from optimaldp.histograms.parameters import Array
 
 _ROUNDS = 40  # of EM: more would fit the noise of a small table
 _MANY_ROUNDS = 600  # on a large one they move no released count, and say better how many people the empty cells hide

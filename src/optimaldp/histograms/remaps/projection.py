@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
+from optimaldp.histograms.priors import CountPrior
+from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
+from optimaldp.privacy.numbers import read_number
 
 if TYPE_CHECKING:
-    from optimaldp.histograms.arrays import Array
+    from optimaldp.histograms.parameters import Array
 
 
 def project(noisy: object) -> Any:
@@ -56,3 +62,149 @@ def _drop_one_each(above: Array, too_many: int) -> Any:
     if too_many:
         above[np.flatnonzero(above)[:too_many]] -= 1
     return above
+
+
+# The paper's map V, kept for the record: it loses badly for few people (errata E8, E9).
+
+
+def round_share(persons: int, shares: Sequence[Fraction]) -> tuple[int, ...]:
+    """*persons* divided by *shares* in whole numbers, by largest remainders (erratum E8: ``n p`` is no histogram).
+
+    >>> round_share(8, [Fraction(1, 3)] * 3)
+    (3, 3, 2)
+    """
+    exact = [persons * share for share in shares]
+    counts = [int(x) for x in exact]
+    order = sorted(range(len(exact)), key=lambda k: (counts[k] - exact[k], k))
+    for k in order[: persons - sum(counts)]:
+        counts[k] += 1
+    return tuple(counts)
+
+
+def ball_map(noisy: object, *, prior: CountPrior, radius: object = 1) -> Any:
+    """The paper's map V: a table within L1 distance ``R n^(2/3)`` of ``n p`` stays, any other becomes ``n p`` (rounded).
+
+    A table inside the ball that is no histogram (possible while ``R n^(2/3) > 2 n min p``, erratum E9) is projected.
+    """
+    import numpy as np
+
+    table, scale = np.asarray(noisy), read_number(radius, name="radius", error=HistogramError)
+    persons = int(table.sum())
+    distance = sum(abs(int(x) - persons * share) for x, share in zip(table, prior.means))
+    # |g - np|_1 <= R n^(2/3), without a root
+    if distance**3 <= scale**3 * persons**2:
+        return project(table)
+    return np.array(round_share(persons, prior.means), dtype=table.dtype)
+
+
+def distance_to_edge(persons: int, shares: Sequence[Fraction]) -> Fraction:
+    """The L1 distance from ``n p`` to the relative boundary of the histograms, ``2 n min p`` (erratum E9; the paper has
+    half).
+
+    >>> distance_to_edge(12, [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)])
+    Fraction(4, 1)
+    """
+    return 2 * persons * min(shares)
+
+
+# Remaps for tables in which most cells are empty: thresholds, top-fill, and the empirical-Bayes posterior median.
+#
+# Noise on a million cells adds up to far more than there are people. What undoes it looks at the noisy table alone, so
+# it is
+# free. None of these forces people into cells: on a sparse table the median of most cells is 0, and the released counts
+# may
+# add up to less than the public total. Whoever is missing has a cell too small to be told from noise.
+
+
+_HALVINGS = 40  # of the interval in which the common quantile is searched
+
+
+def threshold(noisy: object, *, ratio: float, total: int | None = None) -> Any:
+    """Counts below ``ln(K) / ln(1/ratio)`` become 0: about one empty cell of the whole table survives.
+
+    A public *total* is never exceeded: the largest counts stay whole.
+
+    >>> threshold([9, 1, -2, 0], ratio=0.5).tolist()
+    [9, 0, 0, 0]
+    """
+    import numpy as np
+
+    table = np.asarray(noisy)
+    kept = np.where(table >= threshold_for(len(table), ratio), table, 0)
+    return kept if total is None or kept.sum() <= total else top_fill(kept, total)
+
+
+def threshold_for(cells: int, ratio: float) -> int:
+    """The threshold of a table with this many cells."""
+    return max(1, math.ceil(math.log(cells) / -math.log(ratio)))
+
+
+def top_fill(noisy: object, total: int | None = None) -> Any:
+    """The largest counts whole, from the top down, until the total is used up: an L1 projection, too (erratum E10).
+
+    **Guarantee.** ``0 <= a <= max(g, 0)`` and the same total, so the error never grows.
+
+    >>> top_fill([5, -2, 1]).tolist()
+    [4, 0, 0]
+    """
+    import numpy as np
+
+    table = np.asarray(noisy)
+    order = np.argsort(-table, kind="stable")
+    used = np.minimum(np.cumsum(np.maximum(table[order], 0)), table.sum() if total is None else total)
+    filled = np.empty_like(table)
+    filled[order] = np.diff(used, prepend=0)
+    return filled
+
+
+def empirical_bayes(noisy: object, *, ratio: float, total: int | None = None, keep_total: bool = False) -> Any:
+    """The posterior median of every cell, under the law of cells that is learned from the noisy table itself.
+
+    *total* (public) is never exceeded; with *keep_total* it is reached, by one common posterior quantile for all cells.
+    """
+    import numpy as np
+
+    values, places, cells = np.unique(np.asarray(noisy), return_inverse=True, return_counts=True)
+    known = NoisyValues(values, cells)
+    people = int(max(1, (values * cells).sum())) if total is None else total
+    law = learn_cell_law(known, ratio, people=people, total=total).law
+    return mapped_values(law, known, total=total, keep_total=keep_total)(places.reshape(-1))
+
+
+def mapped_values(law: CellLaw, noisy: NoisyValues, *, total: int | None, keep_total: bool) -> Any:
+    """A function from the positions of cells among the distinct values to their released counts."""
+    counts = law.medians(noisy.values)
+    reached = int((counts * noisy.cells).sum())
+    if total is None or reached == total or (reached < total and not keep_total):
+        return lambda places: counts[places]
+    low, high = _around_total(law, noisy, total)
+    return lambda places: filled_between(low[places], high[places], total)
+
+
+def _around_total(law: CellLaw, noisy: NoisyValues, total: int) -> tuple[Any, Any]:
+    """The counts at two neighbouring quantiles, between which the total lies."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reached = int((law.medians(noisy.values, level=middle) * noisy.cells).sum())
+        low, high = (middle, high) if reached <= total else (low, middle)
+    return law.medians(noisy.values, level=low), law.medians(noisy.values, level=high)
+
+
+def filled_between(low: Any, high: Any, total: int) -> Any:
+    """*low*, raised towards *high* in cells spread evenly over the table, until the total is reached.
+
+    Cells with the same noisy value are equally likely to deserve it. The first ones by position would be neighbours in the
+    table and pull its margins.
+    """
+    import numpy as np
+
+    room = high - low
+    candidates = np.flatnonzero(room > 0)
+    # Steps by the golden section visit positions evenly, whatever their number.
+    order = candidates[np.argsort((np.arange(len(candidates)) * 0.6180339887498949) % 1.0, kind="stable")]
+    missing = total - int(low.sum())
+    given = np.diff(np.minimum(np.cumsum(room[order]), max(missing, 0)), prepend=0)
+    filled = low.copy()
+    filled[order] += given
+    return filled

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.laws.law import Aim, Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
+from optimaldp.questions.electing import Rival, noise_on_lead
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import (
     answer_text,
@@ -23,7 +24,6 @@ from optimaldp.questions.literals import (
 )
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
-from optimaldp.questions.rivals import Rival, noise_on_lead
 from optimaldp.questions.sheets import AMONG, COLUMN, Blank, Sheet
 from optimaldp.tables.tally import Option, Options
 

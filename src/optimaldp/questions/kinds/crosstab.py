@@ -12,7 +12,7 @@ from typing import Any, Self
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.margins import CrossTable, percentages
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Spec, among_text, counts_for, outside_last
 from optimaldp.questions.columns import Column, read_columns, settle_columns

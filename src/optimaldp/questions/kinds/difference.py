@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import NULL_NOTE, Question, Spec, Valued, counts_for
 from optimaldp.questions.forms import Form

@@ -9,18 +9,17 @@ from typing import Any, Self, cast
 
 from optimaldp.errors import QuestionError
 from optimaldp.histograms.error import many_bins_error
-from optimaldp.histograms.keeping import keep_chance
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.public_error import expected_error
-from optimaldp.histograms.remaps.naming import REMAPS
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.histograms.release import keep_chance
+from optimaldp.histograms.remaps.choosing import REMAPS
+from optimaldp.laws.law import Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
-from optimaldp.questions.binning import Binning, read_binning
-from optimaldp.questions.columns import outside_apart
+from optimaldp.questions.columns import Binning, outside_apart, read_binning
 from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.keys import KeysLaw
-from optimaldp.laws.law import Law, law_of
-from optimaldp.laws.setting import Cells, Setting, Table
+from optimaldp.laws.law import Cells, Law, Setting, Table, law_of
+from optimaldp.laws.options import KeysLaw
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.base import Question, Spec
 from optimaldp.questions.forms import Call, Form

@@ -8,11 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
-from optimaldp.distances.mean import MeanBound
+from optimaldp.distances.linear import MeanBound
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
 from optimaldp.laws.crossing import Family, mean_family, sums_of
-from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.laws.law import Aim, Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, of_mean

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimaldp.laws.setting import Cells
+from optimaldp.laws.law import Cells
 from optimaldp.questions.base import Question, Valued, counts_for, outside_last
-from optimaldp.questions.binning import Binning
+from optimaldp.questions.columns import Binning
 from optimaldp.questions.forms import Form
 from optimaldp.tables.tally import Reading
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Cells
+from optimaldp.laws.law import Cells
 from optimaldp.questions.base import Question, among_text, counts_for, outside_last
 from optimaldp.questions.forms import Form
 from optimaldp.questions.literals import answer_text, check_options, write_column, write_option

@@ -11,20 +11,19 @@ from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, share_condition
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.quantile.law import read_version
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
+from optimaldp.laws.quantile import read_version
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.accuracy import Accuracy
+from optimaldp.questions.accuracy import Accuracy, rank_accuracy
 from optimaldp.questions.base import Question, Spec, Valued, among_text
-from optimaldp.questions.binning import BinNames, Binning, read_binning
+from optimaldp.questions.columns import BinNames, Binning, read_binning
+from optimaldp.questions.electing import Ranking
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.questions.rank_accuracy import rank_accuracy
-from optimaldp.questions.ranking import Ranking
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from optimaldp.certify.quantile import second_reading
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.law import Law
-from optimaldp.laws.quantile import JointQuartiles, QuantileLaw, RepeatedQuantiles, several_quantiles
-from optimaldp.laws.quantile.law import read_version
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.laws.law import Law, Setting, Table
+from optimaldp.laws.quantile import QuantileLaw, read_version
+from optimaldp.laws.several_quantiles import JointQuartiles, RepeatedQuantiles, several_quantiles
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_probability
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Spec, Valued, among_text
-from optimaldp.questions.binning import Binning, read_binning
+from optimaldp.questions.columns import Binning, read_binning
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.quantile import Quantile, named_bins

@@ -9,7 +9,7 @@ from typing import Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws.crossing import Family, ratio_family
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last

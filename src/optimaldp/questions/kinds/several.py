@@ -17,8 +17,8 @@ from optimaldp.distances.several import (
     flips_of_any,
 )
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.law import Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, counts_for

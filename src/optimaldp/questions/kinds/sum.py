@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question, Spec, Valued

@@ -10,21 +10,20 @@ from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
 from optimaldp.laws.crossing import Family, mean_family
+from optimaldp.laws.law import Aim, Cells, Setting
 from optimaldp.laws.prior import Prior
-from optimaldp.laws.setting import Aim, Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_text, counts_for
+from optimaldp.questions.electing import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, split_options
-from optimaldp.questions.personal import Balanced, WeightedVotes, about_everybody, published_about_everybody
-from optimaldp.questions.prior_votes import PriorVotes
-from optimaldp.questions.rivals import Rival, noise_on_count, noise_on_excess
+from optimaldp.questions.personal import Balanced, PriorVotes, WeightedVotes, about_everybody, published_about_everybody
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from optimaldp.distances.ranking import true_ranking
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.law import Law
-from optimaldp.laws.setting import Setting, Table
-from optimaldp.laws.top import TopLaw
+from optimaldp.laws.law import Law, Setting, Table
+from optimaldp.laws.options import TopLaw
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, precision
 from optimaldp.questions.accuracy import Accuracy

@@ -8,17 +8,19 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from optimaldp.distances.public_groups import (
+from optimaldp.distances.two_groups import (
     GroupDifference,
     Heights,
+    check_margin,
+    flips_of_share_difference,
     heights,
     public_mean_difference,
     public_share_difference,
+    share_difference_holds,
 )
-from optimaldp.distances.two_groups import check_margin, flips_of_share_difference, share_difference_holds
 from optimaldp.errors import QuestionError
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Cells, Setting
+from optimaldp.laws.law import Cells, Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups

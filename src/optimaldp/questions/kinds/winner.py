@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from optimaldp.laws.chain import Moves
-from optimaldp.laws.setting import Setting
+from optimaldp.laws.law import Setting
+from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.questions.accuracy import Accuracy, of_winner
 from optimaldp.questions.base import Spec

@@ -1,1 +1,0 @@
-"""The referee of "who wins?": where the flip envelope is proven private, and the finite certificate behind it."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from optimaldp.laws.options import TopLaw
 
 from benchmarks.peers import data, libraries
 from benchmarks.peers.record import Comparison, Estimate, drawn
+from optimaldp.laws.options import TopLaw
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.sampling import SystemBits

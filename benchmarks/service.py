@@ -45,8 +45,10 @@ ASKERS = 200
 PROCESSES = 4
 GOAL = 0.7
 COST = "0.01"
-OWN, TIGHT = 50, Fraction(1, 2)
-"""The budget of each asker on the roomy data set; the total of the tight one, which is soon used up."""
+OWN = 50
+"""The budget of each asker on the roomy data set."""
+TIGHT, TIGHT_OWN = Fraction(1, 10), Fraction(1, 20)
+"""The total of the tight data set, and of it each asker's: soon used up, so that everybody goes on asking past the limit."""
 _PROGRAM = "from optimaldp.cli import main; main()"
 
 
@@ -63,7 +65,7 @@ def write_configuration(folder: Path, ledger: str, *, answer_after: float, clerk
     described = 'description = "hospital.datapackage.json"\n'
     datasets = f"[datasets.roomy]\n{described}budget = {{epsilon = {ASKERS * OWN}}}\n"
     datasets += f"[datasets.tight]\n{described}budget = {{epsilon = {float(TIGHT)}}}\n"
-    grants = f"{{roomy = {{epsilon = {OWN}}}, tight = {{epsilon = 0.25, shared = true}}}}"
+    grants = f"{{roomy = {{epsilon = {OWN}}}, tight = {{epsilon = {float(TIGHT_OWN)}, shared = true}}}}"
     askers = "".join(f"[askers.{name}]\ndatasets = {grants}\n" for name in names())
     path = folder / "curator.toml"
     path.write_text(f"[service]\n{service}{datasets}{askers}")
@@ -349,7 +351,7 @@ def examined(ledgers: dict[str, str], given: Given) -> Examined:
             by_asker[str(record.spend.asker)] += Fraction(str(record.spend.bound.epsilon))  # type: ignore[assignment]
         total = Fraction(sum(by_asker.values()))
         spent += total
-        own = Fraction(OWN) if dataset == "roomy" else Fraction(1, 4)
+        own = Fraction(OWN) if dataset == "roomy" else TIGHT_OWN
         overspent += total > (ASKERS * OWN if dataset == "roomy" else TIGHT)
         overspent += sum(one > own for one in by_asker.values())
         requests = Counter(record.spend.request for record in records)

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from optimaldp.cli import app, note
 from optimaldp.cli.options import (
@@ -28,6 +25,8 @@ from optimaldp.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from optimaldp.asking.result import Release
 
 _RIGHT = {"at most 5 %": "95 %", "at most 1 %": "99 %", "0": "always"}
@@ -35,6 +34,10 @@ _RIGHT = {"at most 5 %": "95 %", "at most 1 %": "99 %", "0": "always"}
 
 def show_prices(priced: Mapping[str, Any], console: Console | None = None) -> None:
     """Print what each question costs, from which margin on it is right, and what all of them cost together."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     screen = console or Console()
     questions = priced["questions"]
     with_delta = priced["delta"] != "0"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from optimaldp.errors import TableError
+from optimaldp.tables.csv_files import open_csv
 from optimaldp.tables.databases import open_ibis, open_pair, open_url
 from optimaldp.tables.declaring import declare
 from optimaldp.tables.description import Description, is_description, read_description
@@ -84,7 +85,6 @@ def open_source(
             raise TableError("data", text, "is neither a CSV nor a Parquet file", remedy)
         title = formats.pop()
         label = f"{title} {'file' if paths == [text] else 'files'} {text}"
-        from optimaldp.tables.csv_files import open_csv  # with numpy
 
         open_files = open_csv if title == "CSV" else open_parquet
         opened = open_files(paths, label, delimiter=delimiter, encoding=encoding)

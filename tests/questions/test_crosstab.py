@@ -11,6 +11,8 @@ import duckdb
 import numpy as np
 import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import optimaldp as odp
 from optimaldp.certify.core.referee import examine_release
@@ -91,6 +93,16 @@ def test_the_body_is_fitted_where_that_is_possible() -> None:
     assert fitted_to_margins([5, 5, 5, 5], [8, 2, 6, 4], (2, 2), 20) == (7, 3, 7, 3)
     assert sum(fitted_to_margins([3, 0, 0, 0], [9, -4, 2, 1], (2, 2), 8)) == 8
     assert fitted_to_margins([0, 0], [0, 0], (2, 1), None) == (0, 0)
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=6, max_size=6).filter(any),
+    st.lists(st.integers(-9, 30), min_size=6, max_size=6),
+)
+def test_a_public_total_is_kept_whatever_the_margins_say(counts: list[int], noisy: list[int]) -> None:
+    fitted = fitted_to_margins(counts, noisy, (2, 3), sum(counts))
+    assert sum(fitted) == sum(counts)
+    assert all(after >= 0 and (before or not after) for before, after in zip(counts, fitted))
 
 
 @pytest.mark.parametrize(("of", "whole"), [("rows", 1), ("columns", 0), ("all", None)])

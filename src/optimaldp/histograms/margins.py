@@ -121,6 +121,8 @@ def fitted_to_margins(
 
     >>> fitted_to_margins([4, 0, 0, 4], [6, 0, 0, 4], (2, 2), 10)
     (6, 0, 0, 4)
+    >>> fitted_to_margins([5, 5, 0, 0], [5, 3, 1, 1], (2, 2), 10)  # nobody is in the second row, whatever its noise says
+    (6, 4, 0, 0)
     """
     import numpy as np
 
@@ -139,6 +141,10 @@ def fitted_to_margins(
         if np.abs(body - before).max() < _CLOSE:
             break
     flat = body.reshape(-1)
+    if not flat.any():  # every margin with people in it has empty cells alone
+        return tuple(int(count) for count in counts)
+    if total is not None:
+        flat = flat * (whole / float(flat.sum()))  # a margin over empty cells alone cannot be met; the total still is
     floors = np.floor(flat + _CLOSE)
     missing = max(0, round(min(whole, float(flat.sum())) - float(floors.sum())))
     floors[np.argsort(floors - flat, kind="stable")[:missing]] += 1

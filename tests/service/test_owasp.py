@@ -132,7 +132,7 @@ def test_logs_hold_no_question_no_answer_and_no_count(service: Caller, caplog: p
         {"asker": "ben"},
         {"approver": "dora"},
         {"status": "answered"},
-        {"recorded": True},
+        {"replayed": True},
         {"budget": {"epsilon": 100}},
         {"unit": "ward"},
         {"neighbours": "add-remove"},

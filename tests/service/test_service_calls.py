@@ -18,7 +18,7 @@ def test_a_question_is_answered_paid_and_named(service: Caller) -> None:
     assert made.status_code == 200
     document = made.json()
     assert document["answer"] in ("yes", "no")
-    assert document["recorded"] is False
+    assert document["replayed"] is False
     assert document["spent"] == {"epsilon": "0.25", "delta": "0"}
     assert document["remaining"]["remaining"]["epsilon"] == "0.75"
     (record,) = service.get("otto", "/v1/history", params={"dataset": "hospital"}).json()["history"]
@@ -29,7 +29,7 @@ def test_a_question_is_answered_paid_and_named(service: Caller) -> None:
 
 def test_the_same_question_again_costs_its_asker_nothing(service: Caller) -> None:
     first, again = service.ask("ann"), service.ask("ann")
-    assert again.json()["recorded"] is True
+    assert again.json()["replayed"] is True
     assert again.json()["answer"] == first.json()["answer"]
     assert service.spent() == "0.25"
 
@@ -41,7 +41,7 @@ def test_another_asker_is_answered_from_the_record_only_if_the_steward_allows_it
     made = curator(tmp_path, datasets={"hospital": {"share_answers": shared}})
     with inline(made, monkeypatch) as service:
         service.ask("ben")
-        assert service.ask("ann").json()["recorded"] is shared
+        assert service.ask("ann").json()["replayed"] is shared
         assert service.spent() == ("0.25" if shared else "0.5")
         # Past her approver she does not get it, though it is there for nothing.
         service.ask("ben", epsilon="0.75")
@@ -53,8 +53,8 @@ def test_an_approved_answer_is_its_askers_alone(tmp_path: Path, monkeypatch: pyt
     with inline(made, monkeypatch) as service:
         waiting = service.ask("ann", epsilon="0.75").json()["request"]
         assert service.post("dora", f"/v1/requests/{waiting}/approve").status_code == 200
-        assert service.ask("ann", epsilon="0.75").json()["recorded"] is True  # she has it already
-        assert service.ask("ben", epsilon="0.75").json()["recorded"] is False
+        assert service.ask("ann", epsilon="0.75").json()["replayed"] is True  # she has it already
+        assert service.ask("ben", epsilon="0.75").json()["replayed"] is False
 
 
 def test_a_larger_level_waits_and_is_paid_by_its_asker_when_it_is_approved(service: Caller) -> None:
@@ -149,7 +149,7 @@ def test_a_sanitised_table_goes_the_same_way(service: Caller) -> None:
     assert made["columns"] == ["ward", "age"]
     assert len(made["rows"]) == 400
     assert made["statement"]["epsilon"] == "0.5"
-    assert service.post("ben", "/v1/sanitise", table).json()["recorded"] is True
+    assert service.post("ben", "/v1/sanitise", table).json()["replayed"] is True
     assert service.spent() == "0.5"
 
 

@@ -88,7 +88,7 @@ def test_the_demo_from_start_to_stop(tmp_path: Path) -> None:
         asked = {"dataset": keys["dataset"], "question": "share(smokes) >= 0.2", "epsilon": 0.5}
         with client(keys["url"], keys["askers"][0]) as ann, client(keys["url"], keys["askers"][1]) as ben:
             assert ann.post("/v1/ask", json=asked).json()["answer"] in ("yes", "no")
-            assert ben.post("/v1/ask", json=asked).json()["recorded"] is True
+            assert ben.post("/v1/ask", json=asked).json()["replayed"] is True
             left = ben.get("/v1/remaining", params={"dataset": keys["dataset"]}).json()
             assert left["usable"] == {"epsilon": "0.5", "delta": "0"}  # they share it
             assert ben.post("/v1/ask", json=asked | {"epsilon": 0.6}).status_code == 202

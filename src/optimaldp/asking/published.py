@@ -62,14 +62,9 @@ def release_of(document: Mapping[str, Any]) -> Release:
         request.neighbours,
         About(_statement_of(document, request), meaning_of_answer(request, document.get("dataset")), ()),
         request.level if spent is None else single_level(level(spent["epsilon"], spent["delta"]), "a release"),
-        recorded=_was_replayed(document),
+        recorded=document.get("replayed") is True,
         time=str(document.get("time", "")),
     )
-
-
-def _was_replayed(document: Mapping[str, Any]) -> bool:
-    """Whether a service answered from the record. ``recorded`` says so too where it is a truth: of a number it is the draw."""
-    return document.get("replayed") is True or document.get("recorded") is True
 
 
 def _statement_of(document: Mapping[str, Any], request: Request) -> dict[str, Any]:

@@ -46,6 +46,7 @@ from optimaldp.service.workers import BusyError, CutOffError, Workers
 
 PUBLIC_SECONDS = 30.0  # work on public things alone (previews, verify) is stopped after that
 _KEY_NAMES = ("key", "api_key", "apikey", "token", "access_token", "authorization", "bearer")
+_TRIES_TO_OPEN = 60  # a second apart
 _TOO_SLOW = f"This takes longer than {PUBLIC_SECONDS:g} seconds and was stopped. Nothing was spent."
 HEADERS = {
     "Cache-Control": "no-store",
@@ -94,7 +95,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.desk = await run_in_threadpool(CuratorDesk, self.config)
+        self.desk = await self._opened_desk()
         self.workers = Workers(clerk_settings(self.config), self.config.questions_at_once)
         self.workers.start()
         log("started", datasets=sorted(self.config.datasets))
@@ -104,6 +105,14 @@ class Service:
             await self.workers.close()
             await run_in_threadpool(self.desk.close)
             log("stopped")
+
+    async def _opened_desk(self) -> CuratorDesk:
+        """The desk. One of several processes waits while the database is away: a failed start would end all of them."""
+        for _ in range(_TRIES_TO_OPEN if self.config.workers > 1 else 0):
+            with contextlib.suppress(LedgerError):
+                return await run_in_threadpool(CuratorDesk, self.config)
+            await asyncio.sleep(1)
+        return await run_in_threadpool(CuratorDesk, self.config)
 
     def endpoint(self, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
         """What answers a route: the caller, her rate, her role, the body, then the call itself."""

@@ -197,13 +197,13 @@ def _release_document(made: Any) -> Body:
     document: Body = made.to_document()
     if not made.recorded:
         document["spent"] = {"epsilon": document["epsilon"], "delta": document["delta"]}
-    return document | {"recorded": made.recorded}
+    return document | {"replayed": made.recorded}
 
 
 def _table_document(made: Any, labels: bool) -> Body:
     frame = made.to_frame("arrow", labels=labels)
     rows = [list(row) for row in zip(*(column.to_pylist() for column in frame.columns))]
-    return {"columns": list(frame.column_names), "rows": rows, "statement": made.statement, "recorded": made.recorded}
+    return {"columns": list(frame.column_names), "rows": rows, "statement": made.statement, "replayed": made.recorded}
 
 
 def main() -> None:

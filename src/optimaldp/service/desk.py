@@ -340,7 +340,7 @@ class CuratorDesk:
             self._note(record, record.kind, "failed")
             return status, document
         answer = json.dumps(document, allow_nan=False)
-        recorded = int(document["recorded"])
+        recorded = int(document["replayed"])
         moved = {"status": "answered", "answer": answer, "recorded": recorded, "decided": moment()}
         self.store.move_request(record.id, "running", **moved)
         self._note(record, record.kind, "answered from the record" if recorded else "answered")

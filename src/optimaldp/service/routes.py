@@ -89,7 +89,7 @@ class ApiRoute:
 
 
 _WAITS = _object({"request": _TEXT, "status": {"const": "waiting"}}, "request", "status")
-_PAID = {"recorded": _TRUTH, "request": _TEXT, "remaining": _OBJECT}
+_PAID = {"replayed": _TRUTH, "request": _TEXT, "remaining": _OBJECT}
 _RELEASE = _object({"answer": {}, "question": _TEXT, "certificate": _OBJECT, **_PAID}, "answer", "question", *_PAID)
 _TABLE = _object(
     {"columns": {"type": "array"}, "rows": {"type": "array"}, "statement": _OBJECT, **_PAID}, "columns", "rows", *_PAID

@@ -74,7 +74,7 @@ class RequestRecord:
         """The request without its answer."""
         names = ("kind", "asker", "dataset", "status", "reason", "approver", "created", "decided")
         shown = {name: getattr(self, name) for name in names}
-        return {"request": self.id, **shown, "recorded": bool(self.recorded), "ask": json.loads(self.body)}
+        return {"request": self.id, **shown, "replayed": bool(self.recorded), "ask": json.loads(self.body)}
 
 
 class ServiceStore:

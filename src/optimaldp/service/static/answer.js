@@ -21,7 +21,7 @@ export function priceWords(preview, usable) {
 
 export function answerShown(document_) {
   const certificate = document_.certificate ?? {};
-  const replayed = document_.replayed ?? document_.recorded === true;
+  const replayed = document_.replayed === true;
   const spent = document_.spent ?? {};
   const price = replayed ? "This answer was recorded before: nothing was spent on it now." : `This cost ε = ${spent.epsilon}${spent.delta && spent.delta !== "0" ? `, δ = ${spent.delta}` : ""}. You may publish it.`;
   const facts = [certificate.protected && `Protected: ${certificate.protected}; ${certificate.neighbours}.`, certificate.epsilon_means, certificate.reliable].filter(Boolean);

@@ -263,13 +263,15 @@ class Ask:
         question = self.question
         if isinstance(question, str):
             question = described_text(question, description)
-        rules = dict(description.reduce) | dict(self.reduce) if isinstance(self.reduce, Mapping) else self.reduce
+        # Who says in how many groups a person may be wants no rule that puts them into one.
+        told = {name: rule for name, rule in description.reduce.items() if not self._several(name)}
+        rules = told | dict(self.reduce) if isinstance(self.reduce, Mapping) else self.reduce
         return replace(
             self,
             question=question,
             unit=person,
             neighbours=self.neighbours or description.neighbours,
-            reduce=dict(description.reduce) or None if rules is None and person is not None else rules,
+            reduce=told or None if rules is None and person is not None else rules,
             reduce_order=description.reduce_order
             if self.reduce_order is None and person is not None
             else self.reduce_order,
@@ -277,6 +279,9 @@ class Ask:
             encoding=description.encoding,
             description=description.hash,
         )
+
+    def _several(self, column: str) -> bool:
+        return self.groups_per_person is not None and column == self.by
 
     def _require_public(self, description: Description) -> None:
         """Who is in which group may be treated as public only where the description says that it is."""
@@ -336,7 +341,8 @@ class Ask:
         else:
             rule = "means nothing without a ledger that declares it"
             raise QuestionError("part", str(part), rule, "ask without a part, or name the ledger")
-        return People(self.unit, self.reduce, self.reduce_order, self.where, declared, self.levels)
+        rules = self.reduce, self.reduce_order
+        return People(self.unit, *rules, self.where, declared, self.levels, self.groups_per_person)
 
     def request(self) -> Request:
         """What was written, read and checked as far as that is possible without a table."""
@@ -345,11 +351,6 @@ class Ask:
         from optimaldp.privacy import Neighbours
         from optimaldp.questions.base import as_question
 
-        if self.groups_per_person not in (None, 1):
-            # Sharing the level is not enough: how many groups people have in total would no longer be public.
-            rule = "would put a person into several groups, for which no mechanism is certified yet"
-            remedy = "let the group have a rule of its own: reduce={'ward': 'most-frequent'}"
-            raise QuestionError("groups_per_person", self.groups_per_person, rule, remedy)
         people = self.people()
         if self.levels is None and self.aim is not None:
             raise QuestionError("aim", str(self.aim), "goes with levels", "name the column of people's own levels")
@@ -376,7 +377,7 @@ class Ask:
         assert listed is not None
         if set(listed) == {OTHER}:
             raise QuestionError("groups", list(listed), "names no value", "name at least one group")
-        return Groups(self.by, listed, self.public_groups)
+        return Groups(self.by, listed, self.public_groups, self.groups_per_person)
 
 
 FIELDS: dict[str, Field[Any]] = {one.name: one for one in fields(Ask)}

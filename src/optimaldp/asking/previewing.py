@@ -197,7 +197,10 @@ def _group_note(request: Request) -> list[str]:
     if request.groups is None:
         return []
     inside = "a record is replaced" if request.groups.public else "people come and go"
-    return [f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend"]
+    several = "" if request.groups.per_person == 1 else f", one person in at most {request.groups.per_person} of them"
+    return [
+        f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend{several}"
+    ]
 
 
 def read_people(n: object) -> int:

@@ -122,7 +122,9 @@ def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:
 def _question(document: Mapping[str, Any]) -> str:
     parts = {name: document.get(name) for name in _CONDITIONS}
     if document.get("by") is not None:
-        parts["by"] = f"{document['by']} {list(document.get('groups') or [])}"
+        most = document.get("groups_per_person")
+        each = f", at most {most} for each person" if most else ""
+        parts["by"] = f"{document['by']} {list(document.get('groups') or [])}{each}"
     if document.get("public_groups"):
         parts["groups"] = "public"
     return str(document["question"]) + "".join(f" | {name}: {value}" for name, value in parts.items() if value)

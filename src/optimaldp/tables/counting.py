@@ -152,12 +152,11 @@ def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
         rows = rows.filter(rows[name].notnull())
     for name, values in plan.looked_up.items():
         rows = _numbered(rows, name, values, plan)
-    keys = plan.unit_names
+    keys, items = plan.unit_names, plan.items
     if plan.groups_per_person is not None:
-        rows = busiest_groups(rows, "key0", plan.readings[0].last, plan.groups_per_person).rename("key0", "its_group")
-        rows = rows.mutate(key0=rows["its_group"])
-        keys = (*keys, "its_group")
-    people = one_row_each(rows, plan.items, keys, plan.order_names)
+        rows = busiest_groups(rows, keys, "key0", plan.readings[0].last, plan.groups_per_person)
+        keys, items = (*keys, "key0"), tuple(item for item in items if item.name != "key0")
+    people = one_row_each(rows, items, keys, plan.order_names)
     if plan.key is not None:
         return people
     finals = {f"key{place}": final(people) for place, final in enumerate(plan.finals[: len(plan.readings)])}

@@ -101,7 +101,9 @@ class CountingPlan:
 
 def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
-    schema, people = source.schema, described_people(people or People(), source.description)
+    schema, people = source.schema, described_people(people or People(), source.description, tally)
+    if people.groups_per_person is not None:
+        _check_groups(tally, people.groups_per_person)
     rules = people.rules(tally)
     if isinstance(tally, KeyTally):
         if people.levels is not None:
@@ -111,8 +113,6 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
         plan = _tally_plan(tally, schema, people, rules)
     units = () if people.unit is None else (people.unit, *people.within)
     ordered = people.reduce_order is not None and any(item.rule in ORDERED_RULES for item in plan.items)
-    if people.groups_per_person is not None:
-        _check_groups(tally, people, rules)
     return replace(
         plan,
         unit=tuple(_column(schema, "unit", name) for name in units),
@@ -126,15 +126,24 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
     )
 
 
-def described_people(people: People, description: Description | None) -> People:
+def described_people(people: People, description: Description | None, tally: Tally | KeyTally) -> People:
     """People with the rules of the description, where the question says nothing else about a column."""
     if description is None or people.unit is None:
         return people
     if people.reduce is None or isinstance(people.reduce, Mapping):
-        people = replace(people, reduce={**description.reduce, **people.by_column} or None)
+        told = {name: rule for name, rule in description.reduce.items() if name != _chosen_group(tally, people)}
+        people = replace(people, reduce={**told, **people.by_column} or None)
     if people.reduce_order is None and any(rule in ORDERED_RULES for rule in people.by_column.values()):
         people = replace(people, reduce_order=description.reduce_order)
     return people
+
+
+def _chosen_group(tally: Tally | KeyTally, people: People) -> str | None:
+    """The column of the groups that are chosen for each person: a rule that reduces it says nothing there."""
+    if people.groups_per_person is None or isinstance(tally, KeyTally):
+        return None
+    first = tally.readings[0]
+    return None if isinstance(first, Condition) else first.column
 
 
 def _keys_plan(tally: KeyTally, schema: Schema, rules: tuple[Rule, ...]) -> CountingPlan:
@@ -297,8 +306,7 @@ _OTHERS = (
 )
 
 
-def _check_groups(tally: Tally | KeyTally, people: People, rules: tuple[Rule, ...]) -> None:
-    most = people.groups_per_person
+def _check_groups(tally: Tally | KeyTally, most: int) -> None:
     if isinstance(tally, KeyTally) or not tally.readings or not isinstance(tally.readings[0], Options):
         raise QuestionError("groups_per_person", most, "needs groups", "ask with by= and groups=")
     if type(most) is not int or most < 1:

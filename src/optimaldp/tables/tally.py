@@ -222,7 +222,7 @@ class People:
     columns where a person is limited, for example in time: a person in a month. *reduce* says how the rows of a person become one
     value: a word for all readings that it fits, or a rule for each column; ``first`` and ``last`` follow the column
     *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person be in that many groups of the
-    first reading: those with most of their rows.
+    first reading: those with most of their rows, then in the reading's own order. The other readings are reduced in each group.
     """
 
     unit: str | None = None
@@ -256,6 +256,9 @@ class People:
                     raise QuestionError(name, value, "needs unit=", "name the column that identifies a person")
             return ()
         readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+        chosen: tuple[Rule, ...] = ()
+        if self.groups_per_person is not None:  # the groups are chosen, not reduced
+            readings, chosen = readings[1:], ("most-frequent",)
         word = self.reduce if isinstance(self.reduce, str) else None
         if word is not None and not any(_fitting(word, one) for one in readings):
             known = ", ".join(dict.fromkeys(rule for one in readings for rule in _RULES[type(one)]))
@@ -269,7 +272,7 @@ class People:
             raise QuestionError("reduce_order", None, "is needed by the rules first and last", _ORDER)
         if self.reduce_order is not None and not ordered:
             raise QuestionError("reduce_order", self.reduce_order, "goes with the rules first and last only", _ORDER)
-        return made
+        return (*chosen, *made)
 
     def _rule(self, reading: Reading | KeyTally, word: str | None) -> Rule:
         column = None if isinstance(reading, Condition) else reading.column

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, Row, two_predicates
@@ -63,6 +65,28 @@ def test_people_in_several_groups_are_those_of_plain_python(engine: Source, most
     counted = count_people(engine, Tally((Options("order", WORDS), Condition("ok"))), several)
     paid = [row["paid"] is not None and row["paid"] >= 0 for row in ROWS]
     assert counted.cells == _in_several_groups(most, lambda row: where is None or paid[ROWS.index(row)])
+
+
+PERIODS: dict[str, Callable[[datetime.date], Any]] = {
+    "year": lambda day: day.year,
+    "month": lambda day: (day.year, day.month),
+    "week": lambda day: day - datetime.timedelta(days=day.weekday()),
+    "day": lambda day: day,
+}
+
+
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("column", ["born", "seen"])
+def test_people_limited_in_time_are_those_of_plain_python(engine: Source, period: str, column: str) -> None:
+    """A date that cannot be read is a month of its own; rows without a person are nobody's."""
+    own: dict[Any, list[Any]] = {}
+    for row in ROWS:
+        when = row[column].date() if isinstance(row[column], datetime.datetime) else row[column]
+        if row["person"] is not None:
+            own.setdefault((row["person"], when and PERIODS[period](when)), []).append(row["ok"])
+    limited = People(unit="person", within=(f"{period}({column})",))
+    expected = Counter(not any(said) for said in own.values())
+    assert count_people(engine, Tally((Condition("ok"),)), limited).counts == (expected[False], expected[True])
 
 
 @pytest.mark.parametrize("case", [EVERYDAY[0], PEOPLE[0], PEOPLE[5], PEOPLE[7], TABLES[0]], ids=lambda case: case.name)

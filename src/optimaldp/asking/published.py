@@ -117,7 +117,7 @@ def _numbers(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
 def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
     return {
         "protected": request.protected(),
-        "epsilon_means": epsilon_means(request.level),
+        "epsilon_means": epsilon_means(request.level, request.limited),
         "reliable": mechanism.reliability(),
         "neighbours": request.neighbours_words(),
         "theorem": mechanism.proof,

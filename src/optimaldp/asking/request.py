@@ -14,6 +14,7 @@ from optimaldp.laws.prior import Prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.units import Limited, limited_unit, protected_words
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
 from optimaldp.tables.schema import Schema
@@ -175,7 +176,7 @@ class Request:
             "epsilon": str(self.level.epsilon),
             "delta": fraction_text(self.level.delta),
             "neighbours": str(self.neighbours),
-            "unit": people.unit,
+            "unit": people.unit_text,
             "reduce": people.reduce,
             "reduce_order": people.reduce_order,
             "where": people.where,
@@ -206,7 +207,12 @@ class Request:
 
     def neighbours_words(self) -> str:
         """Which tables are neighbours, in words, with what is public."""
-        return self.neighbours.within(self.public)
+        return self.neighbours.within(self.public, self.limited)
+
+    @property
+    def limited(self) -> Limited | None:
+        """How a person is limited in time, where the unit says so."""
+        return limited_unit(self.people.unit_text)
 
     def setting(self, people: int, levels: tuple[tuple[Epsilon, int], ...] = ()) -> Setting:
         """The setting of the whole question; the number of people is public under substitution alone."""
@@ -215,8 +221,8 @@ class Request:
 
     def protected(self) -> str:
         """Who is protected, in words."""
-        unit = self.people.unit
-        return "each row counts as one person" if unit is None else f"each value of {unit} is one person"
+        limited = self.limited
+        return protected_words(self.people.unit_text) if limited is None else limited.words(self.level)
 
     def reduction(self) -> str | None:
         """How the rows of a person became one record, in words."""

@@ -24,6 +24,7 @@ from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.ledger.history import Record
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.units import limited_unit, protected_words
 from optimaldp.reporting.pictures import answer_bars, budget_gauge, reliability_curve
 from optimaldp.reporting.printing import print_page
 
@@ -116,7 +117,8 @@ def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
 
 def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:
     """The column that names a person, and the neighbours in words: guarantees add up only where both are the same."""
-    return document.get("unit"), Neighbours(str(document["neighbours"])).words
+    unit = document.get("unit")
+    return unit, Neighbours(str(document["neighbours"])).within((), limited_unit(unit))
 
 
 def _question(document: Mapping[str, Any]) -> str:
@@ -335,7 +337,8 @@ def _head(answers: Sequence[Published], origin: str, unit: str | None, neighbour
     )
     if not neighbours:
         return f"{head}<p>Who is protected differs from answer to answer: each says it.</p>"
-    person = "Each row counts as one person" if unit is None else f"Each value of {unit} is one person"
+    words = protected_words(unit)
+    person = words[:1].upper() + words[1:]
     return f"{head}<p>{html.escape(person)}; neighbours: {html.escape(neighbours)}.</p>"
 
 

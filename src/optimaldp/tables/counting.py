@@ -148,8 +148,7 @@ def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
     if plan.level is not None:
         columns["level"] = plan.level(table)
     rows = _selected(table, columns, plan)
-    for name in plan.unit_names:
-        rows = rows.filter(rows[name].notnull())
+    rows = rows.filter(rows["unit"].notnull())  # a date that cannot be read is a month of its own
     for name, values in plan.looked_up.items():
         rows = _numbered(rows, name, values, plan)
     keys, items = plan.unit_names, plan.items

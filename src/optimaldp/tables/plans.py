@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from optimaldp.errors import QuestionError
+from optimaldp.privacy.units import period_of
 from optimaldp.tables.canonical import Kind, number_of
 from optimaldp.tables.description import Description
+from optimaldp.tables.functions import period
 from optimaldp.tables.readings import Numbered, Predicate, binned, numbered, parse_predicate
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import OBJECTS, Cell, ColumnType, Meaning, Schema
@@ -27,7 +29,7 @@ from optimaldp.tables.tally import (
     Rule,
     Tally,
 )
-from optimaldp.tables.terms import Build, literal_term
+from optimaldp.tables.terms import Build, column_term, literal_term
 
 MOST_READINGS = 20
 MOST_CELLS = 2**62
@@ -115,7 +117,7 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
     ordered = people.reduce_order is not None and any(item.rule in ORDERED_RULES for item in plan.items)
     return replace(
         plan,
-        unit=tuple(_column(schema, "unit", name) for name in units),
+        unit=tuple(_unit_column(schema, name, place) for place, name in enumerate(units)),
         order=_order(schema, people.reduce_order) if ordered and people.reduce_order is not None else (),
         levels=people.levels,
         level=None if people.levels is None else _column(schema, "levels", people.levels),
@@ -320,6 +322,15 @@ def _column(schema: Schema, field: str, name: str) -> Build:
     return lambda table: column.value(table, own)
 
 
+def _unit_column(schema: Schema, written: str, place: int) -> Build:
+    """A column of the unit: the person, then what limits them, which may be a part of time."""
+    name, column = period_of(written) if place else (None, written)
+    if name is None:
+        return _column(schema, "unit", column)
+    own, typed = schema.find(column, field="unit")
+    return period(name, column_term(own, typed.read_as("date"), written), written)
+
+
 def _order(schema: Schema, name: str) -> tuple[Build, ...]:
     """What orders the rows of a person. Cells without a type: numbers by size, then all other texts."""
     build, column = _column(schema, "reduce_order", name), schema.find(name)[1]
@@ -378,6 +389,11 @@ def reading_cautions(schema: Schema, tally: Tally | KeyTally, people: People) ->
         found[name] = meaning
     if people.where is not None:
         found.update(meanings_of(people.where, schema))
+    for written in people.within:
+        part, dates = period_of(written)
+        name, typed = schema.find(dates, field="unit")
+        if part is not None and typed.open:
+            found[name] = "date"
     return tuple(
         f"{name} was not declared: cells not written like {_WRITTEN[meaning]} count as missing."
         for name, meaning in found.items()

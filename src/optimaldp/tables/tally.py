@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Literal
 
 from optimaldp.errors import QuestionError
+from optimaldp.privacy.units import unit_text
 
 Option = str | int | bool
 Edge = Fraction | datetime.date | datetime.datetime
@@ -219,10 +220,11 @@ class People:
     *part* is a (column, value) pair: only its people are the table. *where* chooses which rows speak, never people: whoever has
     no such row is counted all the same, as "no", as everybody else or as without a value. *unit* names the column that
     identifies a person (rows without a value there are nobody's); without it each row is a person. *within* names more
-    columns where a person is limited, for example in time: a person in a month. *reduce* says how the rows of a person become one
-    value: a word for all readings that it fits, or a rule for each column; ``first`` and ``last`` follow the column
-    *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person be in that many groups of the
-    first reading: those with most of their rows, then in the reading's own order. The other readings are reduced in each group.
+    columns where a person is limited, for example in time: ``month(admitted)``; there no value is a value of its own. *reduce*
+    says how the rows of a person become one value: a word for all readings that it fits, or a rule for each column; ``first``
+    and ``last`` follow the column *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person
+    be in that many groups of the first reading: those with most of their rows, then in the reading's own order. The other
+    readings are reduced in each group.
     """
 
     unit: str | None = None
@@ -233,6 +235,11 @@ class People:
     levels: str | None = None
     groups_per_person: int | None = None
     within: tuple[str, ...] = ()
+
+    @property
+    def unit_text(self) -> str | None:
+        """Who is one person, as ledgers and documents keep it."""
+        return None if self.unit is None else unit_text((self.unit, *self.within))
 
     @property
     def by_column(self) -> Mapping[str, str]:

@@ -198,7 +198,7 @@ def test_groups_that_spend_too_much_together_are_not_certified(
 ) -> None:
     """Even where the library itself would split the level wrongly."""
 
-    def whole(epsilon: Any, delta: Any, relation: Any, *, public_groups: bool) -> GroupLevel:
+    def whole(epsilon: Any, delta: Any, relation: Any, *, public_groups: bool, per_person: int) -> GroupLevel:
         return GroupLevel(epsilon, delta, odp.privacy.Neighbours.ADD_REMOVE)
 
     monkeypatch.setattr("optimaldp.asking.request.level_of_each_group", whole)

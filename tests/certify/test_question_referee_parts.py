@@ -12,7 +12,7 @@ import pytest
 
 from optimaldp.certify.core.drawing import close, is_distribution, stand_in
 from optimaldp.certify.core.meanings import check_fold, small_tables, watched_cells
-from optimaldp.certify.keys import require_groups_together
+from optimaldp.certify.keys import groups_together, require_groups_together
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -120,6 +120,32 @@ def test_groups_add_up_to_the_level(
         return
     with pytest.raises(NotCertifiedError):
         check()
+
+
+SEVERAL = [
+    # relation, each, delta of each, groups of a person, passes: of (ln(16), 3/50)
+    (ADD_REMOVE, "ln(4)", "3/100", 2, True),
+    (ADD_REMOVE, "ln(4.01)", "3/100", 2, False),
+    (ADD_REMOVE, "ln(4)", "0.0301", 2, False),
+    (ADD_REMOVE, "ln(4)", "1/100", 3, False),
+    (ADD_REMOVE, "ln(2)", "3/200", 4, True),
+    (SUBSTITUTION, "ln(2)", "1/100", 2, True),
+    (SUBSTITUTION, "ln(2.01)", "0", 2, False),
+    (SUBSTITUTION, "ln(2)", "0.0101", 2, False),
+    (SUBSTITUTION, "ln(2)", "1/1000", 3, False),
+    (SUBSTITUTION, "1/4", "0.013134", 2, True),  # 0.03 / (1 + e^(1/4)) = 0.0131347...
+    (SUBSTITUTION, "1/4", "0.013135", 2, False),
+    (ADD_REMOVE, "ln(2)", "0", 0, False),
+]
+
+
+@pytest.mark.parametrize(("relation", "each", "delta", "per_person", "passes"), SEVERAL)
+def test_several_groups_of_a_person_add_up_to_the_level(
+    relation: Neighbours, each: str, delta: str, per_person: int, passes: bool
+) -> None:
+    whole = at("ln(16)", "3/50")
+    assert groups_together(whole, relation, at(each, delta), ADD_REMOVE, public=False, per_person=per_person) is passes
+    assert not groups_together(whole, SUBSTITUTION, at(each, delta), SUBSTITUTION, public=True, per_person=2)
 
 
 def dense(people: tuple[int, ...], cells: int) -> tuple[int, ...]:

@@ -107,7 +107,7 @@ def test_latex_of_a_mechanism_and_of_its_certificate():
     assert r"\item in order of settling: 212 (pair 112)" in found.certificate.to_latex()
     balanced = odp.design(graphs.votes(3), graphs.majority, epsilon="ln(2)", boundary="balanced")
     assert r"\item \{yes\}" in balanced.certificate.to_latex()
-    assert odp.mechanisms.latex.escaped("50%_a") == r"50\%\_a"
+    assert odp.mechanisms.mechanism.escaped("50%_a") == r"50\%\_a"
 
 
 @pytest.mark.parametrize("value", ["0.6", 0.6, Fraction(3, 5), "3/5"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError
-from optimaldp.laws.options import KeysLaw, half_of, level_of_each_group, level_of_each_key
+from optimaldp.laws.options import KeysLaw, half_of, level_of_each_group, level_of_each_key, part_of
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.sampling import SystemBits
@@ -39,6 +39,29 @@ def test_a_replaced_person_costs_no_more_than_was_promised(epsilon: Epsilon, del
         spent = ball(each.delta) * (1 + each.epsilon.exp())
         assert not spent > ball(delta)
         assert spent >= ball(delta) * ball(1 - Fraction(1, 2**60))
+
+
+@given(epsilons, st.integers(1, 12))
+def test_equal_parts_are_never_more_than_the_whole(epsilon: Epsilon, parts: int) -> None:
+    whole = part_of(epsilon, parts) * parts
+    assert whole <= epsilon
+    with precision(300):
+        assert (epsilon.ball() - whole.ball()).abs_upper() <= epsilon.ball() / ball(Fraction(2) ** 120)
+
+
+@given(epsilons, st.fractions(Fraction(1, 10**6), Fraction(1, 2)), st.integers(1, 6), st.sampled_from(Neighbours))
+def test_a_person_in_several_groups_costs_what_was_promised(
+    epsilon: Epsilon, delta: Fraction, several: int, neighbours: Neighbours
+) -> None:
+    """By basic composition over the groups; a replaced person may be twice in each."""
+    each = level_of_each_group(epsilon, delta, neighbours, per_person=several)
+    assert each.neighbours is ADD_REMOVE
+    with precision(300):
+        steps = 1 + each.epsilon.exp() if neighbours is SUBSTITUTION else ball(Fraction(1))
+        spent = ball(each.delta) * several * steps
+        assert not spent > ball(delta)
+        assert spent >= ball(delta) * ball(1 - Fraction(1, 2**60))
+    assert each.epsilon * (several * (2 if neighbours is SUBSTITUTION else 1)) <= epsilon
 
 
 def test_public_groups_and_single_people_keep_the_whole_level() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, two_predicates
+from conformance_cases import CASES, EVERYDAY, PEOPLE, ROWS, TABLES, TREACHEROUS, VOTES, Case, Row, two_predicates
 
-from optimaldp.tables import Condition, KeyTally, People, Source, Tally, count_people
+from optimaldp.tables import Condition, KeyTally, Options, People, Source, Tally, count_people
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -33,6 +36,57 @@ def test_keys_of_first_rows_are_those_of_plain_python(engine: Source) -> None:
 
 def test_two_predicates_are_counted_together(engine: Source) -> None:
     assert count_people(engine, Tally((Condition("order = 'yes'"), Condition("ok")))).counts == two_predicates(ROWS)
+
+
+WORDS = ("yes ", "no", "yes", "Ünïcode", "")
+
+
+def _in_several_groups(most: int, among: Callable[[Row], bool]) -> Counter[int]:
+    """People by word and by whether all is ok in their rows with that word: words with most of their rows, then in order."""
+    own: dict[int, list[Row]] = {}
+    for row in ROWS:
+        if row["person"] is not None:
+            own.setdefault(row["person"], []).append(row)
+    cells: Counter[int] = Counter()
+    for rows in own.values():
+        speaking = [row for row in rows if among(row)]
+        votes = Counter(WORDS.index(row["order"]) for row in speaking if row["order"] in WORDS)
+        chosen = sorted(votes, key=lambda place: (-votes[place], place))[:most]
+        for place in chosen or [len(WORDS)]:
+            inside = [row for row in speaking if place == len(WORDS) or row["order"] == WORDS[place]]
+            cells[2 * place + (not (inside and all(row["ok"] for row in inside)))] += 1
+    return cells
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+@pytest.mark.parametrize("where", [None, "paid >= 0"])
+def test_people_in_several_groups_are_those_of_plain_python(engine: Source, most: int, where: str | None) -> None:
+    several = People(unit="person", reduce="all", where=where, groups_per_person=most)
+    counted = count_people(engine, Tally((Options("order", WORDS), Condition("ok"))), several)
+    paid = [row["paid"] is not None and row["paid"] >= 0 for row in ROWS]
+    assert counted.cells == _in_several_groups(most, lambda row: where is None or paid[ROWS.index(row)])
+
+
+PERIODS: dict[str, Callable[[datetime.date], Any]] = {
+    "year": lambda day: day.year,
+    "month": lambda day: (day.year, day.month),
+    "week": lambda day: day - datetime.timedelta(days=day.weekday()),
+    "day": lambda day: day,
+}
+
+
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("column", ["born", "seen"])
+def test_people_limited_in_time_are_those_of_plain_python(engine: Source, period: str, column: str) -> None:
+    """A date that cannot be read is a month of its own; rows without a person are nobody's."""
+    own: dict[Any, list[Any]] = {}
+    for row in ROWS:
+        when = row[column].date() if isinstance(row[column], datetime.datetime) else row[column]
+        if row["person"] is not None:
+            own.setdefault((row["person"], when and PERIODS[period](when)), []).append(row["ok"])
+    limited = People(unit="person", within=(f"{period}({column})",))
+    expected = Counter(not any(said) for said in own.values())
+    assert count_people(engine, Tally((Condition("ok"),)), limited).counts == (expected[False], expected[True])
 
 
 @pytest.mark.parametrize("case", [EVERYDAY[0], PEOPLE[0], PEOPLE[5], PEOPLE[7], TABLES[0]], ids=lambda case: case.name)

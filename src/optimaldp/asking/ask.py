@@ -167,7 +167,11 @@ class Ask:
     )
     unit: str | None = field(
         default=None,
-        metadata=_means("The column that identifies a person. Without it, each row is one person.", of_table=True),
+        metadata=_means(
+            "The column that identifies a person. Without it, each row is one person. "
+            'A list limits a person in time: \'["patient_id", "month(admitted)"]\'.',
+            of_table=True,
+        ),
     )
     reduce: str | Mapping[str, str] | None = field(
         default=None,
@@ -239,6 +243,10 @@ class Ask:
     def __post_init__(self) -> None:
         if self.groups is not None and not isinstance(self.groups, (str, tuple)):
             object.__setattr__(self, "groups", tuple(self.groups))
+        if isinstance(self.unit, str) and self.unit.startswith("["):
+            from optimaldp.privacy.units import canonical_unit
+
+            object.__setattr__(self, "unit", canonical_unit(self.unit))
 
     def described(self, description: Description | None) -> Ask:
         """With what the description of the table says, where the question does not say it itself.
@@ -250,26 +258,26 @@ class Ask:
             return self
         person = self.unit
         if description.says_person:
-            if self.unit is not None and self.unit != description.person:
-                rule = f"is not the person of the description, which is {description.person or 'each row'}"
+            person = description.unit
+            if self.unit is not None and self.unit != person:
+                rule = f"is not the person of the description, which is {person or 'each row'}"
                 raise QuestionError("unit", self.unit, rule, "leave the unit out, or change the description")
-            if isinstance(description.person, tuple):
-                rule = "is more than one column, which a release does not take yet"
-                raise QuestionError("person", list(description.person), rule, "name one column")
-            person = description.person
+            _check_limited(person, self.neighbours or description.neighbours)
         self._require_public(description)
         from optimaldp.questions.forms import described_text
 
         question = self.question
         if isinstance(question, str):
             question = described_text(question, description)
-        rules = dict(description.reduce) | dict(self.reduce) if isinstance(self.reduce, Mapping) else self.reduce
+        # Who says in how many groups a person may be wants no rule that puts them into one.
+        told = {name: rule for name, rule in description.reduce.items() if not self._several(name)}
+        rules = told | dict(self.reduce) if isinstance(self.reduce, Mapping) else self.reduce
         return replace(
             self,
             question=question,
             unit=person,
             neighbours=self.neighbours or description.neighbours,
-            reduce=dict(description.reduce) or None if rules is None and person is not None else rules,
+            reduce=told or None if rules is None and person is not None else rules,
             reduce_order=description.reduce_order
             if self.reduce_order is None and person is not None
             else self.reduce_order,
@@ -277,6 +285,9 @@ class Ask:
             encoding=description.encoding,
             description=description.hash,
         )
+
+    def _several(self, column: str) -> bool:
+        return self.groups_per_person is not None and column == self.by
 
     def _require_public(self, description: Description) -> None:
         """Who is in which group may be treated as public only where the description says that it is."""
@@ -317,6 +328,7 @@ class Ask:
     def people(self) -> People:
         """Who counts as a person, and whose rows are used."""
         from optimaldp.privacy import Neighbours
+        from optimaldp.privacy.units import unit_columns
         from optimaldp.tables.tally import People
 
         part, relation = self.part, Neighbours(self.neighbours or Neighbours.SUBSTITUTION)
@@ -336,7 +348,12 @@ class Ask:
         else:
             rule = "means nothing without a ledger that declares it"
             raise QuestionError("part", str(part), rule, "ask without a part, or name the ledger")
-        return People(self.unit, self.reduce, self.reduce_order, self.where, declared, self.levels)
+        _check_limited(self.unit, relation)
+        unit, *within = unit_columns(self.unit) or (None,)
+        rules = self.reduce, self.reduce_order
+        return People(
+            unit, *rules, self.where, declared, self.levels, self.groups_per_person, tuple(filter(None, within))
+        )
 
     def request(self) -> Request:
         """What was written, read and checked as far as that is possible without a table."""
@@ -345,11 +362,6 @@ class Ask:
         from optimaldp.privacy import Neighbours
         from optimaldp.questions.base import as_question
 
-        if self.groups_per_person not in (None, 1):
-            # Sharing the level is not enough: how many groups people have in total would no longer be public.
-            rule = "would put a person into several groups, for which no mechanism is certified yet"
-            remedy = "let the group have a rule of its own: reduce={'ward': 'most-frequent'}"
-            raise QuestionError("groups_per_person", self.groups_per_person, rule, remedy)
         people = self.people()
         if self.levels is None and self.aim is not None:
             raise QuestionError("aim", str(self.aim), "goes with levels", "name the column of people's own levels")
@@ -376,7 +388,18 @@ class Ask:
         assert listed is not None
         if set(listed) == {OTHER}:
             raise QuestionError("groups", list(listed), "names no value", "name at least one group")
-        return Groups(self.by, listed, self.public_groups)
+        return Groups(self.by, listed, self.public_groups, self.groups_per_person)
+
+
+def _check_limited(unit: str | None, neighbours: str | Neighbours | None) -> None:
+    """How many months people have is private, so a person who is limited in time needs add-remove."""
+    from optimaldp.privacy import Neighbours
+    from optimaldp.privacy.units import limited_unit
+
+    limited = limited_unit(unit)
+    if limited is not None and Neighbours(neighbours or Neighbours.SUBSTITUTION) is not Neighbours.ADD_REMOVE:
+        rule = f"protects one {limited.record}, which needs add-remove neighbours: how many there are is private"
+        raise QuestionError("unit", unit, rule, "use neighbours='add-remove'")
 
 
 FIELDS: dict[str, Field[Any]] = {one.name: one for one in fields(Ask)}

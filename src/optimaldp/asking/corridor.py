@@ -147,7 +147,7 @@ class Order(ABC, Generic[Made]):
 
     def replayed(self, book: Ledger, version: str | None) -> Made | None:
         """The answer that the ledger already holds for this very question, level, people, reading and data: it costs nothing."""
-        same = book.opening.neighbours is self.asked.neighbours and book.opening.unit == self.asked.people.unit
+        same = book.opening.neighbours is self.asked.neighbours and book.opening.unit == self.asked.people.unit_text
         if not same or version is None:
             return None
         recorded = book.answered_charge(charge_of(self.asked, data_version=version))
@@ -219,7 +219,7 @@ def _prepare(
 
 
 def _agreed(orders: Sequence[Order[Any]]) -> dict[str, Any]:
-    return {"neighbours": orders[0].asked.neighbours, "unit": orders[0].asked.people.unit}
+    return {"neighbours": orders[0].asked.neighbours, "unit": orders[0].asked.people.unit_text}
 
 
 def _weightless(book: Ledger, order: Order[Any], together: Sequence[Order[Any]], counted: Any) -> frozenset[Epsilon]:

@@ -254,7 +254,7 @@ def with_levels(
         series,
         reliable,
         tuple(_sentences(asked, request, more)),
-        more={"epsilon_means": epsilon_means(request.level), **more},
+        more={"epsilon_means": epsilon_means(request.level, request.limited), **more},
     )
 
 

@@ -162,7 +162,7 @@ def _shown(
     series = (ours, *((rival.name, tuple(rival.error(margin) for margin in shown)) for rival in accuracy.rivals()))
     notes = [*accuracy.notes, *_group_note(request)]
     off, figures = accuracy.distance()
-    more = {"epsilon_means": epsilon_means(request.level), **figures}
+    more = {"epsilon_means": epsilon_means(request.level, request.limited), **figures}
     return Preview(
         str(request.question),
         request.level,
@@ -181,14 +181,18 @@ def _counts_shown(request: Request, setting: Setting, errors: Mapping[str, float
     """Counts have no margin: by how much all of them together, one of them and a sum of them are expected to be off."""
     together = f"all counts together are expected to be off by at most {next(iter(errors.values())):.3g} people"
     off = (together, *request.question.query_sentences(setting))
-    more = {"epsilon_means": epsilon_means(request.level), "expected_error": dict(errors)}
+    more = {"epsilon_means": epsilon_means(request.level, request.limited), "expected_error": dict(errors)}
     known = (str(request.question), request.level, request.neighbours, persons)
     return Preview(*known, (), (), (), tuple(_group_note(request)), off, more)
 
 
 def _number_shown(request: Request, number: NumberPreview, persons: int | None) -> Preview:
     """A number has no margin: how far off it will be, next to what others would do."""
-    more = {"epsilon_means": epsilon_means(request.level), "expected_error": number.errors, **number.figures}
+    more = {
+        "epsilon_means": epsilon_means(request.level, request.limited),
+        "expected_error": number.errors,
+        **number.figures,
+    }
     known = (str(request.question), request.level, request.neighbours, persons)
     return Preview(*known, (), (), (), tuple(_group_note(request)), number.sentences, more)
 
@@ -197,7 +201,10 @@ def _group_note(request: Request) -> list[str]:
     if request.groups is None:
         return []
     inside = "a record is replaced" if request.groups.public else "people come and go"
-    return [f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend"]
+    several = "" if request.groups.per_person == 1 else f", one person in at most {request.groups.per_person} of them"
+    return [
+        f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend{several}"
+    ]
 
 
 def read_people(n: object) -> int:

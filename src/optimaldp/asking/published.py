@@ -183,7 +183,7 @@ def _numbers(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
 def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
     return {
         "protected": request.protected(),
-        "epsilon_means": epsilon_means(request.level),
+        "epsilon_means": epsilon_means(request.level, request.limited),
         "neighbours": request.neighbours_words(),
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),

@@ -316,6 +316,7 @@ def promised(request: Request, question: Question, losses: Losses, sizes: Mappin
         None if groups is None else groups.names,
         request.public_groups if groups is None else groups.public,
         sizes if personal else None,
+        1 if groups is None else groups.per_person,
     )
 
 
@@ -334,7 +335,12 @@ def _by_group(
         table = Table(inside.get(groups.place(value), {}))
         setting = setting_inside(request, table.people)
         require_groups_together(
-            request.level, request.neighbours, setting.level, setting.neighbours, public=groups.public
+            request.level,
+            request.neighbours,
+            setting.level,
+            setting.neighbours,
+            public=groups.public,
+            per_person=groups.per_person,
         )
         made.append((name, certify(question.mechanism(setting))))
         tables.append(table)

@@ -14,12 +14,14 @@ from optimaldp.laws.prior import Prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.units import Limited, limited_unit, protected_words
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import KeyTally, Option, Options, People, Tally
 
 OTHER = "(other)"
+MOST_GROUPS_EACH = 1000  # of one person: a level that more groups share answers nothing
 _SMALLEST_BITS = 200  # 2^-200 is 6e-61: nobody means less
 _LARGEST_EPSILON = 1000  # e^1000 has 435 digits, and the referee's exact sums multiply it
 
@@ -53,15 +55,30 @@ class Groups:
     values: tuple[Option, ...]
     public: bool = False
     """Whether it is declared public who is in which group."""
+    most: int | None = None
+    """In how many groups one person may be counted, where that was said."""
+
+    @property
+    def per_person(self) -> int:
+        """In how many groups one person can be: never more than there are values, and "(other)" is for people in none."""
+        return 1 if self.most is None else min(self.most, len(self.listed))
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(map(answer_text, self.values))
 
     @property
+    def text(self) -> str:
+        """The column with its groups, as a ledger remembers them."""
+        each = "" if self.most is None else f", at most {self.most} for each person"
+        return f"{self.column} {list(self.names)}{each}"
+
+    @property
     def listed(self) -> tuple[Option, ...]:
         """The values that the column is compared with; "(other)" is everybody whom none of them lists."""
-        return tuple(value for value in self.values if value != OTHER)
+        listed = tuple(value for value in self.values if value != OTHER)
+        # Where groups compete for a person, equal ones by the bytes of their names: the first of the reading come first.
+        return listed if self.most is None else tuple(sorted(listed, key=_bytes_of))
 
     def place(self, value: Option) -> int:
         return len(self.listed) if value == OTHER else self.listed.index(value)
@@ -100,6 +117,27 @@ class Request:
             raise QuestionError("by", self.groups.column, "does not go with levels", "ask for one of them")
         if self.groups is not None and isinstance(question.tally, KeyTally):
             raise QuestionError("by", self.groups.column, f"does not go with {question}", "ask it without groups")
+        if people.groups_per_person is not None:
+            self._check_groups_per_person(people.groups_per_person)
+
+    def _check_groups_per_person(self, most: object) -> None:
+        if self.groups is None:
+            remedy = "name the groups (by='ward', groups=['a', 'b']), or leave it out"
+            raise QuestionError("groups_per_person", most, "goes with groups", remedy)
+        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_GROUPS_EACH:
+            rule = f"is not a whole number from 1 to {MOST_GROUPS_EACH}"
+            raise QuestionError("groups_per_person", most, rule, "say in how many groups one person may be counted")
+        if self.people.unit is None:
+            rule = "needs a unit: without one each row is a person, who is in one group"
+            raise QuestionError(
+                "groups_per_person", most, rule, "name the column that identifies a person, or leave it out"
+            )
+        if self.public_groups:
+            rule = "does not go with public groups: where it is public who is in which group, each person is in one"
+            raise QuestionError("groups_per_person", most, rule, "leave one of the two out")
+        if (rule_of_group := self.people.by_column.get(self.groups.column)) is not None:
+            rule = f"does not go with {self.groups.column}={rule_of_group}, which puts each person into one group"
+            raise QuestionError("groups_per_person", most, rule, "leave one of the two out")
 
     @cached_property
     def tally(self) -> Tally | KeyTally:
@@ -125,7 +163,7 @@ class Request:
             "order": people.reduce_order,
             "levels": people.levels,
             "aim": None if people.levels is None or self.aim is Aim.TYPICAL else str(self.aim),
-            "by": None if self.groups is None else f"{self.groups.column} {list(self.groups.names)}",
+            "by": None if self.groups is None else self.groups.text,
             "groups": "public" if self.public_groups else None,
         }
         return str(self.question) + "".join(f" | {name}: {value}" for name, value in parts.items() if value is not None)
@@ -138,7 +176,7 @@ class Request:
             "epsilon": str(self.level.epsilon),
             "delta": fraction_text(self.level.delta),
             "neighbours": str(self.neighbours),
-            "unit": people.unit,
+            "unit": people.unit_text,
             "reduce": people.reduce,
             "reduce_order": people.reduce_order,
             "where": people.where,
@@ -169,7 +207,12 @@ class Request:
 
     def neighbours_words(self) -> str:
         """Which tables are neighbours, in words, with what is public."""
-        return self.neighbours.within(self.public)
+        return self.neighbours.within(self.public, self.limited)
+
+    @property
+    def limited(self) -> Limited | None:
+        """How a person is limited in time, where the unit says so."""
+        return limited_unit(self.people.unit_text)
 
     def setting(self, people: int, levels: tuple[tuple[Epsilon, int], ...] = ()) -> Setting:
         """The setting of the whole question; the number of people is public under substitution alone."""
@@ -178,25 +221,42 @@ class Request:
 
     def protected(self) -> str:
         """Who is protected, in words."""
-        unit = self.people.unit
-        return "each row counts as one person" if unit is None else f"each value of {unit} is one person"
+        limited = self.limited
+        return protected_words(self.people.unit_text) if limited is None else limited.words(self.level)
 
     def reduction(self) -> str | None:
         """How the rows of a person became one record, in words."""
         if self.people.unit is None:
             return None
-        rules = dict.fromkeys(self.people.rules(self.tally))
+        rules = self.people.rules(self.tally)
+        several = self.people.groups_per_person is not None
+        rules = tuple(dict.fromkeys(rules[1:] if several else rules))
         order = f" by {self.people.reduce_order}" if self.people.reduce_order else ""
-        return f"the rows of a person become one value by: {', '.join(rules)}{order}"
+        whose = "a person in a group" if several else "a person"
+        return f"the rows of {whose} become one value by: {', '.join(rules)}{order}"
+
+    def several_groups(self) -> str | None:
+        """How many groups a person is in, by which rule, and what that costs, in words."""
+        if self.groups is None or self.groups.most is None:
+            return None
+        parts = self.groups.per_person * (2 if self.neighbours is Neighbours.SUBSTITUTION else 1)
+        return (
+            f"each person counts in at most {self.groups.most} of the listed groups: those with most of the person's rows, "
+            f"equal ones by the bytes of their names; each group is answered at 1/{parts} of epsilon, "
+            f"so that all groups together cost {self.level}"
+        )
 
     def notes(self) -> list[str]:
         """What a reader must know about who was counted."""
         more = []
         if self.people.where is not None:
             more.append(f"where filters rows, not people: without a row with {self.people.where} a person still counts")
-        if (reduction := self.reduction()) is not None:
-            more.append(reduction)
+        more += [text for text in (self.several_groups(), self.reduction()) if text is not None]
         return [*self.question.notes(self.neighbours), *more]
+
+
+def _bytes_of(value: Option) -> bytes:
+    return answer_text(value).encode("utf-8", "surrogatepass")
 
 
 def _with_among(question: Question, condition: str) -> str:
@@ -212,6 +272,12 @@ def setting_inside(request: Request, people: int | None = None) -> Setting:
     """
     assert request.groups is not None
     level = request.level
-    each = level_of_each_group(level.epsilon, level.delta, request.neighbours, public_groups=request.groups.public)
+    each = level_of_each_group(
+        level.epsilon,
+        level.delta,
+        request.neighbours,
+        public_groups=request.groups.public,
+        per_person=request.groups.per_person,
+    )
     known = people if each.neighbours is Neighbours.SUBSTITUTION else None
     return Setting(approximate(each.epsilon, each.delta), each.neighbours, known)

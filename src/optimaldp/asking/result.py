@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from optimaldp.channels import Channel
     from optimaldp.histograms.margins import CrossTable
     from optimaldp.histograms.release import HistogramRelease
+    from optimaldp.privacy.units import Limited
     from optimaldp.questions.base import Question
 
 Statement = dict[str, Any]
@@ -320,8 +321,8 @@ def _in_words(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def epsilon_means(level: ApproximateDP) -> str:
-    """What a level means for one person, in one sentence with a number.
+def epsilon_means(level: ApproximateDP, limited: Limited | None = None) -> str:
+    """What a level means for one person, or for one month of a person, in one sentence with a number.
 
     >>> from optimaldp.privacy import level
     >>> import textwrap
@@ -332,8 +333,11 @@ def epsilon_means(level: ApproximateDP) -> str:
     with precision(128):
         ratio = level.epsilon.exp()
         after = min(1.0, float(((ratio + float(level.delta)) / (ratio + 1)).mid()))
+    known = "everyone else's record, and would guess yours"
+    if limited is not None:
+        known = f"all records but one {limited.noun} of yours, and would guess that one"
     return (
-        "Someone who knows everyone else's record, and would guess yours right 50 % of the time, can be right at most "
+        f"Someone who knows {known} right 50 % of the time, can be right at most "
         f"{percent_up(after)} % of the time after seeing this answer."
     )
 

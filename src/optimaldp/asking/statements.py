@@ -131,7 +131,7 @@ def statement(prepared: Prepared) -> Statement:
     request, mechanism = prepared.request, prepared.mechanism
     return {
         "protected": request.protected(),
-        "epsilon_means": epsilon_means(request.level),
+        "epsilon_means": epsilon_means(request.level, request.limited),
         "reliable": mechanism.reliability(),
         "mechanism": mechanism.name,
         "neighbours": request.neighbours_words(),

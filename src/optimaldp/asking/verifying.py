@@ -156,6 +156,11 @@ def settings_of(request: Request, published: Mapping[str, Any]) -> list[Setting]
     made = [setting_inside(request, people if size is None else size) for size in sizes]
     for setting in made:
         require_groups_together(
-            request.level, request.neighbours, setting.level, setting.neighbours, public=request.groups.public
+            request.level,
+            request.neighbours,
+            setting.level,
+            setting.neighbours,
+            public=request.groups.public,
+            per_person=request.groups.per_person,
         )
     return made

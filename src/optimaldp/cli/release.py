@@ -95,6 +95,10 @@ After = Annotated[
     float | None,
     typer.Option("--after", help="Answer this many seconds after the question, so that the time tells nothing."),
 ]
+Percent = Annotated[
+    str | None,
+    typer.Option("--percent", help="Percentages beside the counts of a cross table: of rows, columns or all."),
+]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print one line for each answer: name, value.")]
 
 
@@ -109,6 +113,7 @@ def release_command(
     ledger: LedgerFile = None,
     plan: PlanFile = None,
     after: After = None,
+    percent: Percent = None,
     proof: Proof = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -121,9 +126,14 @@ def release_command(
         return
     from optimaldp.asking.releasing import release
 
+    questions = list(needed(question, "question"))
+    if percent is not None:
+        from optimaldp.questions.kinds.crosstab import with_percent
+
+        questions = [with_percent(text, percent) for text in questions]
     made = release(
         needed(data, "data"),
-        list(needed(question, "question")),
+        questions,
         epsilon=needed(epsilon, "epsilon"),
         ledger=ledger,
         answer_after=after,

@@ -32,6 +32,7 @@ from optimaldp.laws.votes import Sides, draw_yes
 from optimaldp.laws.winner import reveal_below, win_by_coins
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, lower, precision
+from optimaldp.privacy.numbers import fraction_root, root_below
 from optimaldp.sampling import BitSource, uniform_below
 
 MOST_COMPARED = 60_000  # lists times options that are compared at once: about a second; four leaders out of ten
@@ -182,6 +183,10 @@ class TopLaw:
 # another (or
 # both in one): epsilon/2 each, and ``delta' = delta/(1 + e^(epsilon/2))``, because the two steps add up to
 # ``delta' + e^(epsilon/2) delta'``.
+#
+# A person may be in up to m groups: their answers are drawn independently, so levels and deltas of m groups add up. One
+# person more or less: epsilon/m and delta/m each. One person replaced costs most where all m groups are the same before and
+# after: each sees two steps, so epsilon/(2m) and ``delta/(m (1 + e^(epsilon/(2m))))``.
 
 
 _BITS = 128  # to which a half that is no level of this form is rounded, towards more privacy
@@ -197,17 +202,23 @@ class GroupLevel:
 
 
 def level_of_each_group(
-    epsilon: Epsilon, delta: Fraction, neighbours: Neighbours, *, public_groups: bool = False
+    epsilon: Epsilon, delta: Fraction, neighbours: Neighbours, *, public_groups: bool = False, per_person: int = 1
 ) -> GroupLevel:
     """The level of each group's answer so that all of them together keep (epsilon, delta).
 
+    *per_person* is how many groups one person may be in; public groups have one for each person.
+
     >>> level_of_each_group(Epsilon.read("ln(4)"), Fraction(3, 100), Neighbours.SUBSTITUTION)
     GroupLevel(epsilon=Epsilon(ln(2)), delta=Fraction(1, 100), neighbours=<Neighbours.ADD_REMOVE: 'add-remove'>)
+    >>> level_of_each_group(Epsilon.read(1), Fraction(3, 100), Neighbours.ADD_REMOVE, per_person=3)
+    GroupLevel(epsilon=Epsilon(1/3), delta=Fraction(1, 100), neighbours=<Neighbours.ADD_REMOVE: 'add-remove'>)
     """
-    if public_groups or neighbours is Neighbours.ADD_REMOVE:
+    if public_groups:
         return GroupLevel(epsilon, delta, neighbours)
-    half = half_of(epsilon)
-    return GroupLevel(half, _shared_delta(half, delta), Neighbours.ADD_REMOVE)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return GroupLevel(part_of(epsilon, per_person), delta / per_person, neighbours)
+    each = part_of(epsilon, 2 * per_person)
+    return GroupLevel(each, _shared_delta(each, delta) / per_person, Neighbours.ADD_REMOVE)
 
 
 def level_of_each_key(epsilon: Epsilon, delta: Fraction, neighbours: Neighbours) -> GroupLevel:
@@ -223,16 +234,25 @@ def half_of(epsilon: Epsilon) -> Epsilon:
     >>> half_of(Epsilon.read("0.3+ln(9/4)")), half_of(Epsilon.read("ln(2)")) * 2 < Epsilon.read("ln(2)")
     (Epsilon(0.15+ln(3/2)), True)
     """
+    return part_of(epsilon, 2)
+
+
+def part_of(epsilon: Epsilon, parts: int) -> Epsilon:
+    """One of so many equal parts of epsilon: exact for numbers and for logarithms of powers, else smaller by less than 2^-128.
+
+    >>> part_of(Epsilon.read("0.3+ln(8)"), 3), part_of(Epsilon.read("ln(2)"), 3) * 3 < Epsilon.read("ln(2)")
+    (Epsilon(0.1+ln(2)), True)
+    """
     if epsilon.infinite:
         return epsilon
     plain, ratio = epsilon.finite_parts
-    above, below = math.isqrt(ratio.numerator), math.isqrt(ratio.denominator)
-    if above**2 == ratio.numerator and below**2 == ratio.denominator:
-        return Epsilon(plain / 2, Fraction(above, below))
-    # ln(r) >= (r - 1)/r: the smaller the logarithm, the more bits its square root needs.
-    bits = _BITS + (ratio.denominator * 2 // (ratio.numerator - ratio.denominator)).bit_length()
-    shifted = ratio.numerator * ratio.denominator << (2 * bits)
-    return Epsilon(plain / 2, max(Fraction(1), Fraction(math.isqrt(shifted), ratio.denominator << bits)))
+    if (exact := fraction_root(ratio, parts)) is not None:
+        return Epsilon(plain / parts, exact)
+    # ln(r) >= (r - 1)/r: the smaller the logarithm, the more bits its root needs.
+    bits = _BITS + (ratio.denominator * parts // (ratio.numerator - ratio.denominator)).bit_length()
+    shifted = ratio.numerator * ratio.denominator ** (parts - 1) << (parts * bits)
+    root = Fraction(root_below(shifted, parts), ratio.denominator << bits)
+    return Epsilon(plain / parts, max(Fraction(1), root))
 
 
 def _shared_delta(half: Epsilon, delta: Fraction) -> Fraction:

@@ -15,6 +15,7 @@ from typing import Any
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.privacy.balls import Ball, Rational, ball, fraction, integer_above, integer_below, rational
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import fraction_root
 from optimaldp.privacy.trajectory import Number
 
 # ``e^-h`` for a height h counted in epsilons: exact rationals, or balls at the current precision.
@@ -153,17 +154,7 @@ def rational_root(epsilon: Epsilon, exponent: Fraction) -> Fraction | None:
     if ratio is None:
         return None
     whole, degree = ratio**exponent.numerator, exponent.denominator
-    above, under = _whole_root(whole.numerator, degree), _whole_root(whole.denominator, degree)
-    return Fraction(above, under) if above and under else None
-
-
-def _whole_root(number: int, degree: int) -> int | None:
-    """The whole root of a positive number, or ``None``: halving between the powers of two around it."""
-    low, high = 0, 1 << (number.bit_length() // degree + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= number else (low, middle)
-    return low if low**degree == number else None
+    return fraction_root(whole, degree)
 
 
 # The cuts between public bins, in runs of equal height: what the laws of quantiles read from a table.

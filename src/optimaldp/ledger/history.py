@@ -22,6 +22,7 @@ from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.units import limited_unit
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ class History(Result):
     def neighbours_words(self) -> str:
         """For which neighbours all of it together holds: a record is replaced by another that agrees in all that is public."""
         public = dict.fromkeys(name for record in self.records for name in record.spend.treated_as_public())
-        return self.opening.neighbours.within(list(public))
+        return self.opening.neighbours.within(list(public), limited_unit(self.opening.unit))
 
     def __len__(self) -> int:
         return len(self.records)

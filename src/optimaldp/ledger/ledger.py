@@ -41,6 +41,7 @@ from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.levels import Bound
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.step_function import Level
+from optimaldp.privacy.units import limited_unit
 
 # Whether a request speaks of the same people, neighbours and data as the ledger does.
 
@@ -105,6 +106,8 @@ def _words(value: object) -> str:
 
 
 def _unit_words(unit: str | None) -> str:
+    if (limited := limited_unit(unit)) is not None:
+        return f"one {limited.record} ({unit})"
     return "single rows (no unit column)" if unit is None else f"people named by the column {unit!r}"
 
 

@@ -21,6 +21,7 @@ from optimaldp.ledger.postgres_store import PostgresStore
 from optimaldp.ledger.sqlite_store import SQLiteStore
 from optimaldp.ledger.store import Store
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.units import canonical_unit, limited_unit
 from optimaldp.results import Result
 
 Location = str | os.PathLike[str]
@@ -77,6 +78,7 @@ def open_ledger(
     )
     if not readonly and not ledger_exists(location):
         _require_description(location, described)
+        _require_comings(location, described)
         _create(location, described)
     ledger = Ledger(_store(location, readonly=readonly))
     try:
@@ -90,7 +92,7 @@ def open_ledger(
 def _described(options: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
     """What was said about the ledger; the unit may be said to be none."""
     described = {name: value for name, value in options.items() if value is not None}
-    return described if unit is AS_STORED else described | {"unit": unit}
+    return described if unit is AS_STORED else described | {"unit": canonical_unit(unit)}
 
 
 def ledger_exists(location: Location) -> bool:
@@ -117,6 +119,16 @@ def _create(location: Location, described: Mapping[str, Any]) -> None:
         PostgresStore.create(str(location), row)
     else:
         SQLiteStore.create(location, row)
+
+
+def _require_comings(location: Location, described: Mapping[str, Any]) -> None:
+    """How many months people have is private, so a person who is limited in time needs add-remove."""
+    limited = limited_unit(described.get("unit"))
+    if limited is not None and described.get("neighbours") is not Neighbours.ADD_REMOVE:
+        raise LedgerError(
+            f"ledger {str(location)!r} would protect one {limited.record}, which needs add-remove neighbours: how many there "
+            "are is private. Make it with neighbours='add-remove'. No ledger was made."
+        )
 
 
 def _require_description(location: Location, described: Mapping[str, Any]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from optimaldp.errors import LevelError
+
+if TYPE_CHECKING:
+    from optimaldp.privacy.units import Limited
 
 
 class Neighbours(StrEnum):
@@ -22,12 +25,16 @@ class Neighbours(StrEnum):
             return "one person's record is replaced by another (the number of people is public)"
         return "one person appears or disappears (the number of people is private)"
 
-    def within(self, public: Sequence[str]) -> str:
+    def within(self, public: Sequence[str], limited: Limited | None = None) -> str:
         """The relation in words where groups are public: a record is replaced by another that agrees in *public*.
+
+        Where a person is *limited* in time, one of their records comes or goes.
 
         >>> Neighbours.SUBSTITUTION.within(["ward"])
         "one person's record is replaced by another of the same group; who is in which group is public (ward)"
         """
+        if limited is not None and self is Neighbours.ADD_REMOVE:
+            return f"one {limited.record} appears or disappears (how many there are is private)"
         if not public or self is Neighbours.ADD_REMOVE:
             return self.words
         groups = ", ".join(dict.fromkeys(public))

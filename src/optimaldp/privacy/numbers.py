@@ -120,3 +120,26 @@ def shown_text(number: Fraction) -> str:
 
 def _about(number: Fraction) -> str:
     return f"about {Context(prec=9).divide(Decimal(number.numerator), Decimal(number.denominator))}"
+
+
+def root_below(number: int, degree: int) -> int:
+    """The greatest whole number whose power is not above a number of 0 or more: halving between powers of two around it.
+
+    >>> root_below(80, 4), root_below(81, 4)
+    (2, 3)
+    """
+    low, high = 0, 1 << (number.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle)
+    return low
+
+
+def fraction_root(number: Fraction, degree: int) -> Fraction | None:
+    """The root of a positive fraction where it is a fraction itself, else ``None``.
+
+    >>> fraction_root(Fraction(8, 27), 3), fraction_root(Fraction(2), 3)
+    (Fraction(2, 3), None)
+    """
+    root = Fraction(root_below(number.numerator, degree), root_below(number.denominator, degree))
+    return root if root**degree == number else None

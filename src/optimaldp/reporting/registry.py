@@ -19,6 +19,7 @@ from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.units import limited_unit
 from optimaldp.questions.claims import CLAIMS, COMPARISONS, NOT_CLAIMED, optimality_sentence
 from optimaldp.reporting.report import (
     Location,
@@ -295,6 +296,9 @@ def _privacy_loss(facts: _Facts) -> dict[str, Any]:
         "One row, which counts as one person" if facts.unit is None else f"One person: one value of {_code(facts.unit)}"
     )
     record = "one row" if facts.unit is None else f"all rows of one person, who is one value of {_code(facts.unit)}"
+    if (limited := limited_unit(facts.unit)) is not None:
+        unit = f"One {limited.record}, by {', '.join(map(_code, limited.columns))}"
+        record = f"all rows of one {limited.record}"
     if facts.neighbours is Neighbours.SUBSTITUTION:
         adjacent = f"{record} replaced by the record of any other person, so that the number of people stays the same"
     else:
@@ -313,16 +317,18 @@ def _privacy_loss(facts: _Facts) -> dict[str, Any]:
         f"{fraction_text(spent.delta)}, exactly; {facts.budget}."
     ]
     if not spent.epsilon.is_zero and not spent.epsilon.infinite:
-        details.append(f"All answers together: {epsilon_means(spent)}")
+        details.append(f"All answers together: {epsilon_means(spent, limited)}")
     details += [f"People with a level of their own, {text}." for text in facts.groups]
     details += [f"{_question(one)}: epsilon {one.epsilon}, delta {one.delta}." for one in facts.answers]
     return {
         "privacy_unit": f"{unit}.",
         "privacy_unit_details": " ".join(
             [
-                f"Neighbours: {facts.neighbours.words}. Two tables are adjacent if one comes from the other with {adjacent}.",
+                f"Neighbours: {facts.neighbours.within((), limited)}.",
+                f"Two tables are adjacent if one comes from the other with {adjacent}.",
                 "The distance of two tables is the least number of such steps between them, and the bound is 1.",
                 *kept,
+                *([] if limited is None else [f"Protected: {limited.words(spent)}."]),
                 "k people together are protected by k times epsilon.",
             ]
         ),

@@ -28,10 +28,15 @@ from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.ledger.history import Record
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
+<<<<<<< HEAD
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.words import column_words
 from optimaldp.reporting.ethics import ethics_appendix
 from optimaldp.reporting.pictures import answer_bars, answer_rows, budget_gauge, reliability_curve
+=======
+from optimaldp.privacy.units import limited_unit, protected_words
+from optimaldp.reporting.pictures import answer_bars, budget_gauge, reliability_curve
+>>>>>>> reading
 from optimaldp.reporting.printing import print_page
 
 # What a report says about one answer, wherever it comes from: an entry of a ledger, or the document of a release.
@@ -217,13 +222,16 @@ def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
 
 def protected_by(document: Mapping[str, Any]) -> tuple[str | None, str]:
     """The column that names a person, and the neighbours in words: guarantees add up only where both are the same."""
-    return document.get("unit"), Neighbours(str(document["neighbours"])).words
+    unit = document.get("unit")
+    return unit, Neighbours(str(document["neighbours"])).within((), limited_unit(unit))
 
 
 def _question(document: Mapping[str, Any]) -> str:
     parts = {name: document.get(name) for name in _CONDITIONS}
     if document.get("by") is not None:
-        parts["by"] = f"{document['by']} {list(document.get('groups') or [])}"
+        most = document.get("groups_per_person")
+        each = f", at most {most} for each person" if most else ""
+        parts["by"] = f"{document['by']} {list(document.get('groups') or [])}{each}"
     if document.get("public_groups"):
         parts["groups"] = "public"
     return str(document["question"]) + "".join(f" | {name}: {value}" for name, value in parts.items() if value)
@@ -443,7 +451,8 @@ def _head(answers: Sequence[Published], origin: str, unit: str | None, neighbour
     )
     if not neighbours:
         return f"{head}<p>Who is protected differs from answer to answer: each says it.</p>"
-    person = "Each row counts as one person" if unit is None else f"Each value of {unit} is one person"
+    words = protected_words(unit)
+    person = words[:1].upper() + words[1:]
     return f"{head}<p>{html.escape(person)}; neighbours: {html.escape(neighbours)}.</p>"
 
 

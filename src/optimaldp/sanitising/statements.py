@@ -14,6 +14,7 @@ from optimaldp.certify.core.examined import Certified
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.public_error import least_possible
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.units import limited_unit
 from optimaldp.questions.columns import Column
 from optimaldp.sanitising.drawing import Drawn, TableNoise
 from optimaldp.sanitising.noisy import NoisyTable
@@ -38,12 +39,13 @@ def statement_of(
 ) -> dict[str, Any]:
     """The statement of one sanitised table: public words and numbers only."""
     joint = drawn[0] if plan.method == "joint" else None
+    limited = limited_unit(plan.people.unit_text)
     said: dict[str, Any] = {
         "kind": "sanitised table",
         "epsilon": str(plan.level.epsilon),
         "delta": 0,
         "neighbours": plan.neighbours.value,
-        "neighbours_in_words": plan.neighbours.within(plan.public),
+        "neighbours_in_words": plan.neighbours.within(plan.public, limited),
         "method": plan.method,
         "columns": [column.to_document() for column in plan.columns],
         "cells": math.prod(column.size for column in plan.columns),
@@ -51,7 +53,7 @@ def statement_of(
         "expected_error": _expected_error(plan, drawn, codes),
         "one_way_error_95": {column.name: _one_way(column.name, drawn) for column in plan.columns},
         "optimal": _OPTIMAL if joint and plan.neighbours is Neighbours.SUBSTITUTION else "not claimed",
-        "unit": plan.people.unit,
+        "unit": plan.people.unit_text,
         "where": plan.people.where,
         "among": plan.among,
         "levels": plan.people.levels,
@@ -59,6 +61,8 @@ def statement_of(
         "time": time.isoformat(timespec="seconds"),
         "version": __version__,
     }
+    if limited is not None:
+        said["protected"] = limited.words(plan.level)
     if plan.among is not None:
         said["not_among"] = "people who are not among those asked have a row without values, like people who gave none"
     if joint:

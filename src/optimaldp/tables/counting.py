@@ -148,16 +148,14 @@ def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
     if plan.level is not None:
         columns["level"] = plan.level(table)
     rows = _selected(table, columns, plan)
-    for name in plan.unit_names:
-        rows = rows.filter(rows[name].notnull())
+    rows = rows.filter(rows["unit"].notnull())  # a date that cannot be read is a month of its own
     for name, values in plan.looked_up.items():
         rows = _numbered(rows, name, values, plan)
-    keys = plan.unit_names
+    keys, items = plan.unit_names, plan.items
     if plan.groups_per_person is not None:
-        rows = busiest_groups(rows, "key0", plan.readings[0].last, plan.groups_per_person).rename("key0", "its_group")
-        rows = rows.mutate(key0=rows["its_group"])
-        keys = (*keys, "its_group")
-    people = one_row_each(rows, plan.items, keys, plan.order_names)
+        rows = busiest_groups(rows, keys, "key0", plan.readings[0].last, plan.groups_per_person)
+        keys, items = (*keys, "key0"), tuple(item for item in items if item.name != "key0")
+    people = one_row_each(rows, items, keys, plan.order_names)
     if plan.key is not None:
         return people
     finals = {f"key{place}": final(people) for place, final in enumerate(plan.finals[: len(plan.readings)])}

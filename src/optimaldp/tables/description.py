@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from optimaldp.errors import TableError
+from optimaldp.privacy.units import period_of, unit_text
 from optimaldp.tables.canonical import Kind
 from optimaldp.tables.declaring import check_form, declared_moment
 from optimaldp.tables.schema import Cell, ColumnType, Meaning, Schema, of_cell
@@ -190,9 +191,15 @@ class Description:
 
         return replace(source, schema=Schema(tuple(columns.items())), version=version, description=self)
 
+    @property
+    def unit(self) -> str | None:
+        """Who is one person, as ledgers and documents keep it."""
+        return unit_text(self.person) if isinstance(self.person, tuple) else self.person
+
     def _named_columns(self) -> list[tuple[str, str]]:
         people = (self.person,) if isinstance(self.person, str) else self.person or ()
-        named = [("person", name) for name in people] + [("public", name) for name in self.public]
+        named = [("person", period_of(name)[1] if place else name) for place, name in enumerate(people)]
+        named += [("public", name) for name in self.public]
         order = [] if self.reduce_order is None else [("reduce_order", self.reduce_order)]
         return named + [("reduce", name) for name in self.reduce] + order
 
@@ -267,9 +274,11 @@ def parse_description(document: object, *, file: str | None = None) -> Descripti
     neighbours = own.get("neighbours")
     if neighbours is not None and neighbours not in _NEIGHBOURS:
         raise _wrong("neighbours", neighbours, "are neither substitution nor add-remove")
-    if isinstance(person, tuple) and neighbours == "substitution":
-        remedy = "a person who is limited in time needs add-remove"
-        raise _wrong("neighbours", neighbours, "do not go with a person of several columns", remedy)
+    if isinstance(person, tuple) and neighbours != "add-remove":
+        rule = (
+            "do not go with a person of several columns, who is limited in time: how many months there are is private"
+        )
+        raise _wrong("neighbours", neighbours, rule, 'write "neighbours": "add-remove"')
     reviewed = own.get("reviewed", False)
     if not isinstance(reviewed, bool):
         raise _wrong("reviewed", reviewed, "is neither true nor false")

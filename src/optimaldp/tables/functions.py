@@ -9,7 +9,7 @@ from optimaldp.tables import terms
 from optimaldp.tables.canonical import Kind
 from optimaldp.tables.schema import WORDS
 from optimaldp.tables.sql import SqlTable, Value
-from optimaldp.tables.terms import Term, read_as, sides
+from optimaldp.tables.terms import Build, Term, read_as, sides
 
 
 def among(value: Term, items: list[Term], text: str) -> Term:
@@ -68,13 +68,36 @@ def date_part(part: str, value: Term, text: str) -> Term:
     if value.zoned:
         raise QuestionError("predicate", text, "depends on a time zone", "compare with points in time instead")
 
-    def build(table: SqlTable) -> Value:
-        when = value.build(table)
-        if value.kind == "time":
-            when = (when + _ERA * _DAY) // _DAY - _ERA  # above zero, where every engine divides alike
-        return when.date_part(part)
+    return Term("whole", lambda table: _days(value, table).date_part(part), text, 9999.0, 1.0)
 
-    return Term("whole", build, text, 9999.0, 1.0)
+
+def period(name: str, value: Term, text: str) -> Build:
+    """Which day, week (from Monday on), month or year a date is in, numbered through all years."""
+    if value.kind not in ("date", "time"):
+        raise QuestionError(
+            "unit", text, f"needs a column of dates, not of {WORDS[value.kind]}", "name a column of dates"
+        )
+    if value.zoned:
+        raise QuestionError("unit", text, "depends on a time zone", "name a column of dates")
+
+    def build(table: SqlTable) -> Value:
+        days = _days(value, table)
+        if name == "day":
+            return days
+        if name == "week":
+            return (days + _ERA) // 7  # the first day of the year 1 was a Monday
+        year = days.date_part("year")
+        return year if name == "year" else year * 12 + days.date_part("month")
+
+    return build
+
+
+def _days(value: Term, table: SqlTable) -> Value:
+    """A date or a point in time as a number of days."""
+    when = value.build(table)
+    if value.kind == "time":
+        when = (when + _ERA * _DAY) // _DAY - _ERA  # above zero, where every engine divides alike
+    return when
 
 
 _DAY, _ERA = 86_400_000_000, 719_162

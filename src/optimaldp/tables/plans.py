@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from optimaldp.errors import QuestionError
+from optimaldp.privacy.units import period_of
 from optimaldp.tables.canonical import Kind, number_of
 from optimaldp.tables.description import Description
+from optimaldp.tables.functions import period
 from optimaldp.tables.readings import Numbered, Predicate, binned, numbered, parse_predicate
 from optimaldp.tables.reducing import Reduced
 from optimaldp.tables.schema import OBJECTS, Cell, ColumnType, Meaning, Schema
@@ -27,7 +29,7 @@ from optimaldp.tables.tally import (
     Rule,
     Tally,
 )
-from optimaldp.tables.terms import Build, literal_term
+from optimaldp.tables.terms import Build, column_term, literal_term
 
 MOST_READINGS = 20
 MOST_CELLS = 2**62
@@ -101,7 +103,9 @@ class CountingPlan:
 
 def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
-    schema, people = source.schema, described_people(people or People(), source.description)
+    schema, people = source.schema, described_people(people or People(), source.description, tally)
+    if people.groups_per_person is not None:
+        _check_groups(tally, people.groups_per_person)
     rules = people.rules(tally)
     if isinstance(tally, KeyTally):
         if people.levels is not None:
@@ -111,11 +115,9 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
         plan = _tally_plan(tally, schema, people, rules)
     units = () if people.unit is None else (people.unit, *people.within)
     ordered = people.reduce_order is not None and any(item.rule in ORDERED_RULES for item in plan.items)
-    if people.groups_per_person is not None:
-        _check_groups(tally, people, rules)
     return replace(
         plan,
-        unit=tuple(_column(schema, "unit", name) for name in units),
+        unit=tuple(_unit_column(schema, name, place) for place, name in enumerate(units)),
         order=_order(schema, people.reduce_order) if ordered and people.reduce_order is not None else (),
         levels=people.levels,
         level=None if people.levels is None else _column(schema, "levels", people.levels),
@@ -126,15 +128,24 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
     )
 
 
-def described_people(people: People, description: Description | None) -> People:
+def described_people(people: People, description: Description | None, tally: Tally | KeyTally) -> People:
     """People with the rules of the description, where the question says nothing else about a column."""
     if description is None or people.unit is None:
         return people
     if people.reduce is None or isinstance(people.reduce, Mapping):
-        people = replace(people, reduce={**description.reduce, **people.by_column} or None)
+        told = {name: rule for name, rule in description.reduce.items() if name != _chosen_group(tally, people)}
+        people = replace(people, reduce={**told, **people.by_column} or None)
     if people.reduce_order is None and any(rule in ORDERED_RULES for rule in people.by_column.values()):
         people = replace(people, reduce_order=description.reduce_order)
     return people
+
+
+def _chosen_group(tally: Tally | KeyTally, people: People) -> str | None:
+    """The column of the groups that are chosen for each person: a rule that reduces it says nothing there."""
+    if people.groups_per_person is None or isinstance(tally, KeyTally):
+        return None
+    first = tally.readings[0]
+    return None if isinstance(first, Condition) else first.column
 
 
 def _keys_plan(tally: KeyTally, schema: Schema, rules: tuple[Rule, ...]) -> CountingPlan:
@@ -297,8 +308,7 @@ _OTHERS = (
 )
 
 
-def _check_groups(tally: Tally | KeyTally, people: People, rules: tuple[Rule, ...]) -> None:
-    most = people.groups_per_person
+def _check_groups(tally: Tally | KeyTally, most: int) -> None:
     if isinstance(tally, KeyTally) or not tally.readings or not isinstance(tally.readings[0], Options):
         raise QuestionError("groups_per_person", most, "needs groups", "ask with by= and groups=")
     if type(most) is not int or most < 1:
@@ -310,6 +320,15 @@ def _column(schema: Schema, field: str, name: str) -> Build:
     if column.kind not in _SERVING[field]:
         raise QuestionError(field, own, f"holds {column.words}", f"it cannot serve as {field}")
     return lambda table: column.value(table, own)
+
+
+def _unit_column(schema: Schema, written: str, place: int) -> Build:
+    """A column of the unit: the person, then what limits them, which may be a part of time."""
+    name, column = period_of(written) if place else (None, written)
+    if name is None:
+        return _column(schema, "unit", column)
+    own, typed = schema.find(column, field="unit")
+    return period(name, column_term(own, typed.read_as("date"), written), written)
 
 
 def _order(schema: Schema, name: str) -> tuple[Build, ...]:
@@ -370,6 +389,11 @@ def reading_cautions(schema: Schema, tally: Tally | KeyTally, people: People) ->
         found[name] = meaning
     if people.where is not None:
         found.update(meanings_of(people.where, schema))
+    for written in people.within:
+        part, dates = period_of(written)
+        name, typed = schema.find(dates, field="unit")
+        if part is not None and typed.open:
+            found[name] = "date"
     return tuple(
         f"{name} was not declared: cells not written like {_WRITTEN[meaning]} count as missing."
         for name, meaning in found.items()

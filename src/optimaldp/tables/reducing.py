@@ -132,22 +132,23 @@ def level_range(table: SqlTable) -> dict[str, Value]:
     return {}
 
 
-def busiest_groups(rows: SqlTable, group: str, last: int, most: int) -> SqlTable:
+def busiest_groups(rows: SqlTable, keys: tuple[str, ...], group: str, last: int, most: int) -> SqlTable:
     """The rows of each person in the *most* groups that have most of their rows; of several, the first in the public order.
 
-    Whoever has a row in no listed group only, or none that speaks, is in the last one.
+    Nobody else's rows are looked at. Only listed groups compete: whoever has no row that speaks in any of them is in the last
+    one, and nobody else is.
     """
-    number = rows.dialect.cases((rows["speaks"], rows[group])).fill_null(last)
-    rows = rows.mutate(**{group: number})
-    there = rows.mutate(rows_there=rows.count().over([rows["unit"], rows[group]]))
     write = rows.dialect
+    rows = rows.mutate(**{group: write.cases((rows["speaks"], rows[group])).fill_null(last)})
+    there = rows.mutate(rows_there=rows.count().over([*(rows[key] for key in keys), rows[group]]))
     rank = write.pattern(
-        "DENSE_RANK() OVER (PARTITION BY {} ORDER BY {}, {}, {})",
+        f"DENSE_RANK() OVER (PARTITION BY {', '.join(['{}'] * len(keys))} ORDER BY {{}}, {{}}, {{}})",
         "int64",
-        there["unit"],
+        *(there[key] for key in keys),
         write.cases((there[group] == last, 1), else_=0),
         -there["rows_there"],
         there[group],
     )
     ranked = there.mutate(standing=rank)
-    return ranked.filter(ranked["standing"] <= most).drop("standing").drop("rows_there")
+    among_most = (ranked["standing"] <= most) & (ranked[group] != last)
+    return ranked.filter(among_most | (ranked["standing"] == 1)).drop("standing").drop("rows_there")

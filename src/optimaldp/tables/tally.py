@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Literal
 
 from optimaldp.errors import QuestionError
+from optimaldp.privacy.units import unit_text
 
 Option = str | int | bool
 Edge = Fraction | datetime.date | datetime.datetime
@@ -219,10 +220,11 @@ class People:
     *part* is a (column, value) pair: only its people are the table. *where* chooses which rows speak, never people: whoever has
     no such row is counted all the same, as "no", as everybody else or as without a value. *unit* names the column that
     identifies a person (rows without a value there are nobody's); without it each row is a person. *within* names more
-    columns where a person is limited, for example in time: a person in a month. *reduce* says how the rows of a person become one
-    value: a word for all readings that it fits, or a rule for each column; ``first`` and ``last`` follow the column
-    *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person be in that many groups of the
-    first reading: those with most of their rows.
+    columns where a person is limited, for example in time: ``month(admitted)``; there no value is a value of its own. *reduce*
+    says how the rows of a person become one value: a word for all readings that it fits, or a rule for each column; ``first``
+    and ``last`` follow the column *reduce_order*. *levels* names the column of privacy levels. *groups_per_person* lets a person
+    be in that many groups of the first reading: those with most of their rows, then in the reading's own order. The other
+    readings are reduced in each group.
     """
 
     unit: str | None = None
@@ -233,6 +235,11 @@ class People:
     levels: str | None = None
     groups_per_person: int | None = None
     within: tuple[str, ...] = ()
+
+    @property
+    def unit_text(self) -> str | None:
+        """Who is one person, as ledgers and documents keep it."""
+        return None if self.unit is None else unit_text((self.unit, *self.within))
 
     @property
     def by_column(self) -> Mapping[str, str]:
@@ -256,6 +263,9 @@ class People:
                     raise QuestionError(name, value, "needs unit=", "name the column that identifies a person")
             return ()
         readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+        chosen: tuple[Rule, ...] = ()
+        if self.groups_per_person is not None:  # the groups are chosen, not reduced
+            readings, chosen = readings[1:], ("most-frequent",)
         word = self.reduce if isinstance(self.reduce, str) else None
         if word is not None and not any(_fitting(word, one) for one in readings):
             remedy = f"the rules are {', '.join(rules_for(tally))}"
@@ -268,7 +278,7 @@ class People:
             raise QuestionError("reduce_order", None, "is needed by the rules first and last", _ORDER)
         if self.reduce_order is not None and not ordered:
             raise QuestionError("reduce_order", self.reduce_order, "goes with the rules first and last only", _ORDER)
-        return made
+        return (*chosen, *made)
 
     def _rule(self, reading: Reading | KeyTally, word: str | None) -> Rule:
         column = None if isinstance(reading, Condition) else reading.column

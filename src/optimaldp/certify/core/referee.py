@@ -70,6 +70,8 @@ class Promise:
     """Whether it is public who is in which group."""
     sizes: Mapping[Epsilon, int] | None = None
     """How many people have each level as it is written: public where people have levels of their own."""
+    groups_per_person: int = 1
+    """In how many of the groups one person may be."""
 
 
 def require_promise(promise: Promise, parts: Sequence[tuple[str | None, Any]]) -> None:
@@ -98,8 +100,14 @@ def _difference(promise: Promise, mechanism: Any) -> str:
     if str(mechanism.question) != promise.question:
         return "it answers another question"
     if promise.groups is not None:
-        inside = setting.level, setting.neighbours
-        together = groups_together(promise.level, promise.neighbours, *inside, public=promise.public_groups)
+        together = groups_together(
+            promise.level,
+            promise.neighbours,
+            setting.level,
+            setting.neighbours,
+            public=promise.public_groups,
+            per_person=promise.groups_per_person,
+        )
         return "" if together else "the groups together spend more than the level, or for other neighbours"
     # Where everybody loses nothing, no delta is used: a smaller delta than promised breaks no promise.
     nobody = promise.levels is not None and all(lost.is_zero for lost in promise.levels.values())

@@ -16,7 +16,7 @@ from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Spec, among_text, counts_for, outside_last
 from optimaldp.questions.columns import Column, read_columns, settle_columns
-from optimaldp.questions.forms import Call, Form
+from optimaldp.questions.forms import Call, Form, split_among
 from optimaldp.questions.kinds.histogram import EVERYONE_ELSE, Histogram
 from optimaldp.questions.literals import check_among
 from optimaldp.questions.mechanism import QuestionMechanism
@@ -209,6 +209,19 @@ def crosstab(
     sides = tuple(replace(side.with_outside(outside == "ends"), closed=side.name in closed) for side in sides)
     name = _SEPARATOR.join(side.name for side in sides)
     return Crosstab(name, None, check_among(among), remap=remap, sides=sides, percent=percent)
+
+
+def with_percent(text: str, of: str) -> str:
+    """The text of a cross table with percentages of ``rows``, ``columns`` or ``all`` beside its counts.
+
+    >>> with_percent("histogram(sex, ward among age >= 18)", "rows")
+    "histogram(sex, ward, percent='rows' among age >= 18)"
+    """
+    word, bracket, rest = text.strip().partition("(")
+    if word.strip().lower() not in ("histogram", "crosstab") or not rest.endswith(")"):
+        raise QuestionError("percent", of, f"does not go with {text}", "ask for a cross table, as histogram(sex, ward)")
+    body, among = split_among(rest[:-1])
+    return f"{word}{bracket}{body}, percent='{of}'{among_text(among)})"
 
 
 def is_crossed(call: Call) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as replaced_fields
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 from optimaldp.certify.core.examined import Finding
 from optimaldp.errors import NotCertifiedError, OptimalDPError
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, ball, context, precision
+from optimaldp.privacy.balls import Ball, ComplexBall, ball, context, precision
 
 _BITS = 192
 _SLACK = 80  # bits to which an equality is confirmed in balls
@@ -27,6 +28,7 @@ _FEW_STEPS = 12  # sensitivities whose shifts are all tried at all places
 _TWO = Epsilon.read("ln(2)")
 _WORD = 64
 _MOST_DIRECT = 5_000  # answers whose direct sums are computed at the level itself
+_ONE_BY_ONE = 64  # terms that are added up one by one
 _START = Fraction(5, 2)
 _MOST_PARTS = 400  # of a person into which heights are divided, where small tables are compared exactly
 
@@ -256,24 +258,41 @@ def confirm_crossing(law: Crossing, sums: TwoSums) -> Callable[[int, int, int], 
     return _confirm_place(law.family.answers, lambda: _exponents(law, sums), beta, even=even)
 
 
-def _exponents(law: Crossing, sums: TwoSums) -> Callable[[int], Ball]:
-    """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls at the precision of the moment."""
+@dataclass(frozen=True)
+class _Exponents:
+    """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls: a line over the largest of a few lines."""
+
+    rise: tuple[Ball, Ball]
+    reach: tuple[tuple[Fraction, Fraction], ...]
+    cuts: tuple[Fraction, ...] | None
+
+    def __call__(self, place: int) -> Ball:
+        at = place if self.cuts is None else ball(self.cuts[place])
+        where = Fraction(place) if self.cuts is None else self.cuts[place]
+        return Ball((self.rise[0] + self.rise[1] * at) / ball(max(a + b * where for a, b in self.reach)))
+
+    def stretch(self, first: int, last: int) -> tuple[Fraction, Fraction] | None:
+        """The line of D from *first* to *last* if it is one and the same there; ``None`` where cuts have their own places."""
+        if self.cuts is not None:
+            return None
+        highest = [max(range(len(self.reach)), key=lambda k: self._line(k, end)) for end in (first, last)]
+        same = all(self._line(highest[0], end) == self._line(highest[1], end) for end in (first, last))
+        return self.reach[highest[0]] if same else None
+
+    def _line(self, k: int, place: int) -> Fraction:
+        return self.reach[k][0] + self.reach[k][1] * place
+
+
+def _exponents(law: Crossing, sums: TwoSums) -> _Exponents:
     family, share = law.family, ball(law.share)
-    levels = law.levels or (law.level.epsilon,)
-    weights = [own.ball() * share for own in levels]
+    weights = [own.ball() * share for own in law.levels or (law.level.epsilon,)]
     below = sum((w * ball(x) for w, x in zip(weights, sums.below)), Ball(0))
     above = sum((w * ball(y) for w, y in zip(weights, sums.above)), Ball(0))
-    first, half = ball(family.first), ball(family.gap / 2)
-    reach = [(ball(a), ball(b)) for a, b in family.reach]
-
-    def exponent(place: int) -> Ball:
-        cut = first + half * (2 * place + 1) if family.cuts is None else ball(family.cuts[place])
-        most = reach[0][0] + reach[0][1] * cut
-        for a, b in reach[1:]:
-            most = most.max(a + b * cut)
-        return Ball((cut * below - above) / most)
-
-    return exponent
+    if family.cuts is not None:
+        return _Exponents((-above, below), tuple(family.reach), tuple(family.cuts))
+    start = family.first + family.gap / 2
+    reach = tuple((a + b * start, b * family.gap) for a, b in family.reach)
+    return _Exponents((ball(start) * below - above, ball(family.gap) * below), reach, None)
 
 
 def confirm_ladder(law: Ladder, above: Sequence[int]) -> Callable[[int, int, int], None]:
@@ -314,15 +333,15 @@ def _kept(plain: Any, beta: Any) -> Any:
 def _by_direct_sums(cut: int, answers: int, exponent: Callable[[int], Ball], *, even: bool = False) -> Ball:
     """F(rho) with rho = sum of e^(A_i/2) over the cuts up to this one, over the sum of e^(-A_i/2) from it on.
 
-    Both sums are divided by their largest term. Far terms are enclosed by how many they are: exponents never fall along the cuts.
+    Both sums are divided by their largest term, the one at the cut.
     """
     here = exponent(cut)
     if even and answers > 2:  # exponents in equal steps: terms are doubled instead of added one by one
         fall = (-(exponent(1) - exponent(0)) / 2).exp()
         left, right = _doubled(fall, cut + 1), _doubled(fall, answers - 1 - cut)
     else:
-        left = _discounted(range(cut, -1, -1), here, exponent)
-        right = _discounted(range(cut, answers - 1), here, exponent)
+        left = _discounted(0, cut, exponent, here, 1)
+        right = _discounted(cut, answers - 2, exponent, here, -1)
     rho = here.exp() * left / right
     one = Ball(1)
     return (rho.min(one) + (1 - (1 / rho).min(one))) / 2
@@ -338,14 +357,95 @@ def _doubled(fall: Ball, terms: int) -> Ball:
     return total
 
 
-def _discounted(places: range, here: Ball, exponent: Callable[[int], Ball]) -> Ball:
-    total, small = Ball(0), Ball(2) ** -context.prec
-    for seen, place in enumerate(places):
-        term = (-abs(here - exponent(place)) / 2).exp()
-        total = total + term
-        if seen % 64 == 63 and term * len(places) < small:
-            return total + Ball(0).union(term * (len(places) - seen - 1))
-    return total
+def _discounted(first: int, last: int, exponent: Callable[[int], Ball], here: Ball, sign: int) -> Ball:
+    """The sum of ``e^(sign (A_i - here) / 2)`` from *first* to *last*, where the exponents are at most 0 and monotone.
+
+    Far terms are enclosed by how many they are, long smooth stretches become integrals, the rest is added up one by one.
+    """
+
+    def term(place: int) -> Ball:
+        return Ball((sign * (exponent(place) - here) / 2).exp())
+
+    most = (last - first + 1) * term(last if sign > 0 else first)
+    if most < Ball(2) ** -(context.prec // 2):
+        return Ball(0).union(most)
+    if last - first < _ONE_BY_ONE:
+        return sum((term(place) for place in range(first, last + 1)), Ball(0))
+    if isinstance(exponent, _Exponents):
+        smooth = _as_integral(first, last, exponent, here, sign, context.prec // 12)
+        if smooth is not None:
+            return smooth
+    middle = (first + last) // 2
+    return _discounted(first, middle, exponent, here, sign) + _discounted(middle + 1, last, exponent, here, sign)
+
+
+def _as_integral(first: int, last: int, exponent: _Exponents, here: Ball, sign: int, terms: int) -> Ball | None:
+    """The same sum as an integral (Euler and Maclaurin), or ``None`` where the exponent bends or falls too quickly for it.
+
+    What the formula leaves out behind 2m derivatives is at most ``|B_2m|`` times the integral of the 2m-th derivative over (2m)!,
+    which by Cauchy is at most the largest value in a circle of some radius around each place, over radius^2m.
+    """
+    line = exponent.stretch(first, last)
+    if line is None:
+        return None
+    (n0, n1), d0, d1 = exponent.rise, ball(line[0]), ball(line[1])
+    change = sign * (n1 * d0 - n0 * d1) / 2
+    starts = [ball(line[0] + line[1] * place) for place in (first, last)]
+    least = starts[0].min(starts[1])
+    slope = abs(change) / least**2
+    # In this circle D keeps half of its size and the exponent moves by 2 * radius * slope at most.
+    radius = (terms / slope if slope > 0 else Ball(last)).min(least / (2 * abs(d1)) if line[1] else Ball(last))
+    if not radius > terms:
+        return None
+    sizes = [Ball((sign * (exponent(place) - here) / 2).exp()) for place in (first, last)]
+    worst = sizes[0].max(sizes[1]) * (2 * radius * slope).exp() / radius ** (2 * terms)
+    left_out = abs(ball(_bernoulli(2 * terms))) * (last - first) * worst
+    total = (sizes[0] + sizes[1]) / 2 + (-left_out).union(left_out)
+    for size, start, side in zip(sizes, starts, (-1, 1)):
+        series = _series(change / start**2, d1 / start, 2 * terms)
+        bends = sum((ball(_bernoulli(2 * k)) * series[2 * k - 1] / (2 * k) for k in range(1, terms + 1)), Ball(0))
+        total = total + side * size * bends
+    near = int(sign > 0)  # from the end with the largest term: the integrand never exceeds 1
+    return total + sizes[near] * _integral(last - first, -sign * change / starts[near] ** 2, -sign * d1 / starts[near])
+
+
+def _integral(length: int, slope: Ball, bend: Ball) -> Ball:
+    """The integral of ``e^(slope x / (1 + bend x))`` from 0 to *length*."""
+    tolerance = Ball(2) ** -(context.prec // 2)
+    whole = ComplexBall.integral(
+        lambda x, _: (slope * x / (1 + bend * x)).exp(),
+        ComplexBall(0),
+        ComplexBall(length),
+        abs_tol=tolerance,
+        rel_tol=tolerance,
+    )
+    return Ball(whole.real)
+
+
+def _series(slope: Ball, bend: Ball, terms: int) -> list[Ball]:
+    """The coefficients of ``e^(slope z / (1 + bend z))``, by the exponential of a power series."""
+    inner, power = [Ball(0)], slope
+    for _ in range(terms):
+        inner.append(power)
+        power = -power * bend
+    outer = [Ball(1)]
+    for k in range(1, terms):
+        outer.append(sum((j * inner[j] * outer[k - j] for j in range(1, k + 1)), Ball(0)) / k)
+    return outer
+
+
+@lru_cache(maxsize=256)
+def _bernoulli(index: int) -> Fraction:
+    """The Bernoulli number, by its recursion.
+
+    >>> [str(_bernoulli(k)) for k in (0, 1, 2, 4)]
+    ['1', '-1/2', '1/6', '-1/30']
+    """
+    if index > 1 and index % 2:
+        return Fraction(0)
+    return (1 if not index else 0) - sum(
+        (Fraction(math.comb(index, k), index - k + 1) * _bernoulli(k) for k in range(index)), Fraction(0)
+    )
 
 
 # NoiseOfNumber on a number that adds up over people.

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from flint import arb, arb_poly, ctx, fmpq
+from flint import acb, arb, arb_poly, ctx, fmpq
 
 Ball = arb
 BallPolynomial = arb_poly
+ComplexBall = acb
 Rational = fmpq  # exact as Fraction and about ten times as quick; the two do not mix in one expression
 context = ctx  # context.prec: the precision in force, in bits; a block of precision alone changes it
 

@@ -28,6 +28,9 @@ _FEW_STEPS = 12  # sensitivities whose shifts are all tried at all places
 _TWO = Epsilon.read("ln(2)")
 _WORD = 64
 _MOST_DIRECT = 5_000  # answers whose direct sums are computed at the level itself
+_FEW_CELLS = 64  # cells of a table that is made up for a draw
+_SOME_WORDS = (2**40 + 1, 2**62 + 1, 2**64 - 2**40)  # far below, a little below and far above the number itself
+_WIDER = Fraction(1, 10**9)  # of the range: what an interval may be rounded by
 _ONE_BY_ONE = 64  # terms that are added up one by one
 _START = Fraction(5, 2)
 _MOST_PARTS = 400  # of a person into which heights are divided, where small tables are compared exactly
@@ -467,10 +470,12 @@ def _look_at_noise(mechanism: Answering) -> list[str]:
     own = mechanism.noise()
     check_noise_law(own, str(mechanism.question.said.loss))
     _look_at_shown(mechanism)
+    _look_at_noisy_draws(mechanism)
     return [
         "what one person can move, from every cell of the table, a missing value and a person outside included",
         "the law of the noise against its definition, its tails, and every shift that one person can cause",
-        "the sampler gives each noise on just the bits that belong to it, next to every threshold that was tried",
+        "the sampler gives each noise on just the bits that belong to it, next to every threshold that was tried, and the "
+        "recorded number is the sum of a table and one noise",
         "the answer and its interval follow from the recorded number by public arithmetic",
         f"for all tables, by theorem: {mechanism.proof}",
     ]
@@ -650,10 +655,52 @@ def _look_at_words(noise: NoiseOfNumber) -> None:
         place = noise.place(word, _WORD)
         if place is None:
             continue  # a threshold lies inside: more bits are drawn
-        try:
-            confirm(word, _WORD, place)
-        except NotCertifiedError:
-            raise RefusedError("the sampler does not follow the law that was examined") from None
+        _need_confirmed(confirm, word, place)
+
+
+class _Words:
+    """Scripted bits: one word after the other, and how many were taken."""
+
+    def __init__(self, *words: int) -> None:
+        self._words = words
+        self.taken = 0
+
+    def take(self, count: int) -> int:
+        word = self._words[self.taken // _WORD % len(self._words)]
+        self.taken += count
+        return word >> (_WORD - count) if count < _WORD else word << (count - _WORD)
+
+
+class _MadeUp:
+    """A table that is made up: one person in each cell that is watched, of each level."""
+
+    def __init__(self, mechanism: Answering) -> None:
+        levels = [own for own, _ in mechanism.setting.levels]
+        each = dict.fromkeys(_watched(mechanism.question.cells)[:_FEW_CELLS], 1)
+        self.by_level = tuple((own, each) for own in levels)
+        self.cells = {cell: max(1, len(levels)) for cell in each}
+
+
+def _drawn(mechanism: Answering, table: _MadeUp, *words: int) -> Mapping[str, Any]:
+    """What a mechanism records for scripted words, of which it must take each once."""
+    bits = _Words(*words)
+    details: Mapping[str, Any] = mechanism.draw(table, bits).details
+    _need(bits.taken == _WORD * len(words), "the answer does not take the bits of its draws once each")
+    return details
+
+
+def _look_at_noisy_draws(mechanism: Answering) -> None:
+    """What is recorded is the number and one noise, also where that is no possible number: nothing is drawn again."""
+    table, question = _MadeUp(mechanism), mechanism.question
+    counts = question.fold(table.cells)
+    sizes = tuple(question.sizes(counts)) if mechanism.setting.public_groups else ()
+    noise, linear = mechanism.noise(sizes), mechanism.linear(sizes)
+    for word in _SOME_WORDS:
+        away = noise.place(word, _WORD)
+        if away is not None:
+            known = linear.offset + linear.unit * (question.total(counts) + away)
+            recorded = Fraction(_drawn(mechanism, table, word)["recorded"])
+            _need(recorded == known, "what is recorded is not the number of the table and one noise")
 
 
 def _look_at_shown(mechanism: Answering) -> None:
@@ -741,17 +788,76 @@ def _look_at_crossing(mechanism: Answering) -> list[str]:
     _look_at_direct_sums(law, records, setting.people or 1000)
     if mechanism.question.said.interval:
         check_noise_law(mechanism.counting())
+        _need_level(mechanism.counting(), setting)
         _need(
             mechanism.counting().share + law.share <= 1,
             "the interval and the number together cost more than is promised",
         )
+        _look_at_bought_interval(mechanism, law)
+    if mechanism.clipped is None:  # else the mechanism that chose the range draws
+        _look_at_crossed_draw(mechanism, law)
     return [
         "what one person can move at every cut that was looked at, a missing value and a person outside included: at most "
         "one person, monotone or of one sign with one peak",
         "every table of up to three people on a coarse grid and every neighbour: all events, exactly",
         "the law against direct sums at the level itself, and answers, cuts and weights by public numbers",
+        "what is recorded is the answer to which scripted bits belong, by direct sums",
         f"for all tables, by theorem: {mechanism.proof}",
     ]
+
+
+def _look_at_bought_interval(mechanism: Answering, law: Crossing) -> None:
+    """Half of the risk for the noisy number of people, half for the crossing, and half a step of the answers."""
+    family, risk = law.family, (1 - mechanism.question.said.confidence) / 2
+    low, high = family.answer(0), family.answer(family.answers - 1)
+    recorded, fewer = family.answer(family.answers // 2), _half_width(mechanism.counting(), 1 - risk)
+    for people in (-3, fewer, fewer + 1, fewer + 40, fewer + 10**6):
+        shown = mechanism.details_of(recorded, {"people": people})["interval"]
+        ends = (low, high)
+        if people > fewer:
+            with precision(_BITS):
+                spread = ball(high - low) * (1 / ball(risk)).log() / (law.level.epsilon.ball() * ball(law.share))
+                width = Fraction(str(Ball(spread / (people - fewer)).str(30, radius=False))) + family.gap / 2
+            ends = max(low, recorded - width), min(high, recorded + width)
+        near = all(abs(Fraction(end) - known) <= _WIDER * (high - low + 1) for end, known in zip(shown, ends))
+        _need(near, "the interval does not follow from the recorded number")
+
+
+def _look_at_crossed_draw(mechanism: Answering, law: Crossing) -> None:
+    table, bought = _MadeUp(mechanism), mechanism.question.said.interval
+    word, other = _SOME_WORDS[1:]
+    away = mechanism.counting().place(other, _WORD) if bought else 0
+    if away is None:
+        return  # a level so small that one word does not decide
+    details = _drawn(mechanism, table, *((word, other) if bought else (word,)))
+    sums = _made_up_sums(mechanism, table, law)
+    _need_place(confirm_crossing(law, sums), word, law.family, Fraction(details["recorded"]))
+    if bought:
+        _need(details["people"] == sums.below[0] + away, "the noisy number of people is not their number and one noise")
+
+
+def _made_up_sums(mechanism: Answering, table: _MadeUp, law: Crossing) -> _Sums:
+    question = mechanism.question
+    if law.levels is None:
+        return _Sums(*question.sums(question.fold(table.cells)))
+    pairs = [question.sums(question.fold(cells)) for own, cells in table.by_level if not own.is_zero]
+    sums = _Sums(Fraction(0), Fraction(0))
+    sums.below, sums.above = tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+    return sums
+
+
+def _need_place(confirm: Callable[[int, int, int], None], word: int, family: Answers, recorded: Fraction) -> None:
+    """Whether a recorded answer is the one to which the word belongs."""
+    place = (recorded - family.answer(0)) / family.gap
+    _need(place.denominator == 1 and 0 <= place < family.answers, "what is recorded is not an answer")
+    _need_confirmed(confirm, word, int(place))
+
+
+def _need_confirmed(confirm: Callable[[int, int, int], None], word: int, place: int) -> None:
+    try:
+        confirm(word, _WORD, place)
+    except NotCertifiedError:
+        raise RefusedError("the sampler does not follow the law that was examined") from None
 
 
 def _need_crossing_level(mechanism: Answering, law: Crossing) -> None:
@@ -1018,6 +1124,7 @@ def examine_two_crossings(mechanism: Answering) -> Finding:
                     "the two numbers together spend more delta than is promised",
                 )
         _look_at_two_folds(mechanism)
+        _look_at_two_draws(mechanism)
         return [*examine_crossing(first).checks[:3], f"for all tables, by theorem: {mechanism.proof}"]
 
     return _passed(look)
@@ -1030,6 +1137,17 @@ def _look_at_two_folds(mechanism: Answering) -> None:
         here, there = question.fold({cell: 1})
         counted = [any(side.question.sums(own)) for side, own in ((first, here), (second, there))]
         _need(not all(counted), "somebody is counted in both groups")
+
+
+def _look_at_two_draws(mechanism: Answering) -> None:
+    """What is recorded is the difference of two answers, each with its own bits."""
+    table, words, values = _MadeUp(mechanism), _SOME_WORDS[1:], []
+    for side, own, word in zip(mechanism.sides(), mechanism.question.fold(table.cells), words):
+        law, sums = side.crossing(), _Sums(*side.question.sums(own))
+        values.append(law.family.answer(law.draw(sums, _Words(word))))
+        _need_place(confirm_crossing(law, sums), word, law.family, values[-1])
+    recorded = Fraction(_drawn(mechanism, table, *words)["recorded"])
+    _need(recorded == values[0] - values[1], "what is recorded is not the difference of the two answers")
 
 
 def examine_two_steps(mechanism: Answering) -> Finding:
@@ -1057,6 +1175,7 @@ def examine_two_steps(mechanism: Answering) -> Finding:
                 crossed = hasattr(second, "crossing")
                 finding = examine_crossing(second) if crossed else examine_noise_number(second)
                 _need(finding.private, finding.failure)
+        _look_at_both_steps(mechanism, law)
         return [
             "the ladder of edges by public numbers, and the law of the edge against direct sums",
             "the number clipped at the lowest and at the highest edge, as a number of its own; the two costs add up",
@@ -1064,6 +1183,30 @@ def examine_two_steps(mechanism: Answering) -> Finding:
         ]
 
     return _passed(look)
+
+
+def _look_at_both_steps(mechanism: Answering, law: Ladder) -> None:
+    """The edge and the clipped number, each with its own bits; nobody above the edge adds more than the edge."""
+    table, question, (word, other) = _MadeUp(mechanism), mechanism.question, _SOME_WORDS[1:]
+    values = question.fold(table.cells).values
+    above = [sum(people for at, people in values.items() if at * question.step > edge) for edge in law.edges[:-1]]
+    crossed = hasattr(mechanism.second_step(law.edges[-1]), "crossing")
+    if not crossed and any(mechanism.second_step(edge).noise().place(other, _WORD) is None for edge in law.edges):
+        return  # a level so small that one word does not decide
+    details = _drawn(mechanism, table, word, other)
+    edge, recorded = Fraction(details["clipped_at"]), Fraction(details["recorded"])
+    _need(edge in law.edges, "the clipping edge is not on the ladder")
+    _need_confirmed(confirm_ladder(law, above), word, law.edges.index(edge))
+    people = sum(values.values())
+    clipped = sum((each * min(at * question.step, edge) for at, each in values.items()), Fraction(0))
+    second = mechanism.second_step(edge)
+    if crossed:
+        number = second.crossing()
+        _need_place(confirm_crossing(number, _Sums(Fraction(people), clipped)), other, number.family, recorded)
+    else:
+        linear = second.linear()
+        known = linear.offset + clipped + linear.unit * second.noise().place(other, _WORD)
+        _need(recorded == known, "what is recorded is not the clipped number and one noise")
 
 
 def _from_root(steps: int, j: int) -> Iterator[int]:

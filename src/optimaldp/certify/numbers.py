@@ -383,13 +383,14 @@ def _discounted(first: int, last: int, exponent: Callable[[int], Ball], here: Ba
 
 
 def _as_integral(first: int, last: int, exponent: _Exponents, here: Ball, sign: int, terms: int) -> Ball | None:
-    """The same sum as an integral (Euler and Maclaurin), or ``None`` where the exponent bends or falls too quickly for it.
+    """The same sum as an integral (Euler and Maclaurin), or ``None`` where the exponent bends or falls too quickly for it,
+    or where the arithmetic has no complex numbers.
 
     What the formula leaves out behind 2m derivatives is at most ``|B_2m|`` times the integral of the 2m-th derivative over (2m)!,
     which by Cauchy is at most the largest value in a circle of some radius around each place, over radius^2m.
     """
     line = exponent.stretch(first, last)
-    if line is None:
+    if line is None or ComplexBall is None:
         return None
     (n0, n1), d0, d1 = exponent.rise, ball(line[0]), ball(line[1])
     change = sign * (n1 * d0 - n0 * d1) / 2

@@ -7,7 +7,12 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from optimaldp.certify import numbers as certify
+from optimaldp.errors import NotCertifiedError
+from optimaldp.laws import crossing
 from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder, mean_family, ratio_family
 from optimaldp.laws.number_noise import Loss, NoiseLaw, bayes_step, best_width, noise_law_for
 from optimaldp.privacy import Epsilon, approximate
@@ -232,7 +237,7 @@ def test_a_single_cut_of_delta_is_too_much_for_a_ratio():
 
 @pytest.mark.parametrize("people", [0, 1, 30])
 @pytest.mark.parametrize("replaced", [True, False])
-def test_windows_and_closed_forms_agree_with_direct_sums(replaced, people):
+def test_trees_of_sums_and_closed_forms_agree_with_direct_sums(replaced, people):
     family = mean_family(F(0), F(10), F(1, 5), replaced=replaced)
     law = CrossingLaw(family, approximate(Epsilon.read("0.8"), F(1, 1000)))
     sums = Sums((F(people),), (F(people) * F(7, 2),))
@@ -253,11 +258,113 @@ def test_windows_and_closed_forms_agree_with_direct_sums(replaced, people):
                 assert abs(ends.rest(t) + wanted - 1) < Ball(2) ** -60
 
 
-def test_people_with_levels_of_their_own_lose_their_own_level():
+FAMILIES = {
+    "mean": lambda answers, low, top, bottom: mean_family(low, low + top, top / (answers - 1), replaced=False),
+    "ratio, replaced": lambda answers, low, top, bottom: ratio_family(
+        (top, bottom), (F(0), F(50), F(50, answers - 1)), replaced=True
+    ),
+    "ratio": lambda answers, low, top, bottom: ratio_family(
+        (top, bottom), (F(0), F(50), F(50, answers - 1)), replaced=False
+    ),
+}
+
+
+@st.composite
+def large_crossings(draw):
+    """A law without a closed form, two sums for each level, and some cuts: steep and flat, with kinks and without."""
+    answers = draw(st.sampled_from([2, 3, 33, 64, 500, 3000]))
+    low, top, bottom = (F(draw(st.integers(*ends))) for ends in ((-5, 5), (1, 500), (1, 30)))
+    name = draw(st.sampled_from(sorted(FAMILIES)))
+    people = draw(st.lists(st.sampled_from([0, 1, 40, 10**4, 10**8]), min_size=1, max_size=2))
+    parts = [F(draw(st.integers(0, 20)), 20) for _ in people]
+    if name == "mean":
+        sums = Sums(tuple(map(F, people)), tuple(n * (low + part * top) for n, part in zip(people, parts)))
+    else:
+        sums = Sums(tuple(n * bottom / 3 for n in people), tuple(n * part * top for n, part in zip(people, parts)))
+    levels = tuple(Epsilon.read(draw(st.sampled_from(["0.001", "0.3", "4"]))) for _ in people)
+    own = None if len(people) == 1 else levels
+    family = FAMILIES[name](answers, low, top, bottom)
+    law = CrossingLaw(family, approximate(max(levels), draw(st.sampled_from([F(0), F(1, 90)]))), F(9, 10), own)
+    cuts = draw(st.lists(st.integers(0, answers - 2), min_size=1, max_size=4))
+    return law, sums, [0, *cuts, answers - 2]
+
+
+@given(large_crossings())
+@settings(max_examples=40, deadline=None)
+def test_blocks_of_cuts_sum_up_to_what_one_by_one_gives(case):
+    """The quick sums against the recursion over all cuts, and against the referee's integrals: one number, three ways."""
+    law, sums, cuts = case
+    with precision(192):
+        quick, slow = law.ends(sums, near=True), law.ends(sums)
+        growth, delta = (law.level.epsilon.ball() * ball(law.share)).exp(), ball(law.level.delta)
+        beta = delta / ((2 if law.family.both_tails else 1) * (growth - 1) + 2 * delta)
+        for cut in cuts:
+            direct = certify._by_direct_sums(cut, law.family.answers, certify._exponents(law, sums))
+            kept = ((direct - beta) / (1 - 2 * beta)).max(Ball(0)).min(Ball(1))
+            for known in (slow.end(cut), kept):
+                assert quick.end(cut).overlaps(known)
+                assert quick.end(cut).rad() < Ball(2) ** -100
+                assert known.rad() < Ball(2) ** -60
+
+
+@pytest.mark.parametrize(("slope", "bend"), [("0.9", "0.05"), ("-1.5", "0.06"), ("0.2", "-0.01")])
+def test_what_a_series_leaves_out_is_enclosed(slope, bend):
+    """With few terms the sum is rough, and still encloses the number."""
+    with precision(256):
+        slope, bend = Ball(slope), Ball(bend)
+        places = [Ball(k) / 64 for k in range(-63, 64, 2)]
+        known = sum(((slope * s / (1 + bend * s)).exp() for s in places), Ball(0))
+        for degree in (2, 6, 12):
+            rough = crossing._sum_of_series(slope, bend, 3, 6, degree)
+            assert rough.overlaps(known)
+            assert not rough.mid().overlaps(known), "few terms leave something out"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_an_integral_leaves_out_is_enclosed(sign):
+    law = CrossingLaw(mean_family(F(0), F(10), F(1, 30), replaced=False), approximate(Epsilon.read(1)))
+    with precision(256):
+        exponent = certify._exponents(law, Sums((F(40),), (F(130),)))
+        ends = (10, 110)
+        here = exponent(ends[sign > 0])
+        known = sum(((sign * (exponent(i) - here) / 2).exp() for i in range(ends[0], ends[1] + 1)), Ball(0))
+        for terms in (2, 5, 10):
+            rough = certify._as_integral(*ends, exponent, here, sign, terms)
+            assert rough.overlaps(known)
+            assert not rough.mid().overlaps(known), "few terms leave something out"
+        assert certify._as_integral(100, 200, exponent, here, sign, 10) is None, "D has a kink there"
+
+
+def test_a_million_answers_without_a_closed_form_are_drawn_and_confirmed():
+    """The same words of bits on both sides of an answer's ends; the second reading refuses the answer beside it."""
+    law = CrossingLaw(
+        ratio_family((F(500), F(30)), (F(0), F(50), F(1, 20000)), replaced=False), approximate(Epsilon.read(1))
+    )
+    sums = Sums((F(4500),), (F(60000),))
+    confirm = certify.confirm_crossing(law, sums)
+    for word in (2**62, 2**63 + 2**40, 2**64 - 2**50):
+        place = law.draw(sums, ScriptedBits(word))
+        confirm(word, 64, place)
+        for other in (place - 1, place + 1):
+            with pytest.raises(NotCertifiedError):
+                confirm(word, 64, other)
+
+
+class ScriptedBits:
+    def __init__(self, word):
+        self._word = word
+
+    def take(self, count):
+        assert count == 64, "one word decides"
+        return self._word
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_people_with_levels_of_their_own_lose_their_own_level(replaced):
     """Exact: two levels, e^(1/12) and twice that, every table of up to three people with a level each."""
     root = F(11, 10)
     levels = (Epsilon.read(f"ln({root**4})"), Epsilon.read(f"ln({root**8})"))
-    family = mean_family(F(0), F(1), F(1), replaced=True)
+    family = mean_family(F(0), F(1), F(1), replaced=replaced)
     law = CrossingLaw(family, approximate(levels[1]), levels=levels)
     people = [(level, value) for level in (0, 1) for value in (0, 1, NOTHING)]
 
@@ -268,7 +375,7 @@ def test_people_with_levels_of_their_own_lose_their_own_level():
     for table in tables(people, 3):
         here = row(table)
         for i, (level, _) in enumerate(table):
-            for value in (0, 1, NOTHING):
+            for value in (0, 1, NOTHING) if replaced else (NOTHING,):
                 there = row((*table[:i], (level, value), *table[i + 1 :]))
                 assert excess(here, there, root ** (4 * (level + 1))) == 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import replace as replaced_fields
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 from optimaldp.certify.core.examined import Finding
 from optimaldp.errors import NotCertifiedError, OptimalDPError
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, ball, context, precision
+from optimaldp.privacy.balls import Ball, ComplexBall, ball, context, precision
 
 _BITS = 192
 _SLACK = 80  # bits to which an equality is confirmed in balls
@@ -27,6 +28,10 @@ _FEW_STEPS = 12  # sensitivities whose shifts are all tried at all places
 _TWO = Epsilon.read("ln(2)")
 _WORD = 64
 _MOST_DIRECT = 5_000  # answers whose direct sums are computed at the level itself
+_FEW_CELLS = 64  # cells of a table that is made up for a draw
+_SOME_WORDS = (2**40 + 1, 2**62 + 1, 2**64 - 2**40)  # far below, a little below and far above the number itself
+_WIDER = Fraction(1, 10**9)  # of the range: what an interval may be rounded by
+_ONE_BY_ONE = 64  # terms that are added up one by one
 _START = Fraction(5, 2)
 _MOST_PARTS = 400  # of a person into which heights are divided, where small tables are compared exactly
 
@@ -256,24 +261,41 @@ def confirm_crossing(law: Crossing, sums: TwoSums) -> Callable[[int, int, int], 
     return _confirm_place(law.family.answers, lambda: _exponents(law, sums), beta, even=even)
 
 
-def _exponents(law: Crossing, sums: TwoSums) -> Callable[[int], Ball]:
-    """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls at the precision of the moment."""
+@dataclass(frozen=True)
+class _Exponents:
+    """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls: a line over the largest of a few lines."""
+
+    rise: tuple[Ball, Ball]
+    reach: tuple[tuple[Fraction, Fraction], ...]
+    cuts: tuple[Fraction, ...] | None
+
+    def __call__(self, place: int) -> Ball:
+        at = place if self.cuts is None else ball(self.cuts[place])
+        where = Fraction(place) if self.cuts is None else self.cuts[place]
+        return Ball((self.rise[0] + self.rise[1] * at) / ball(max(a + b * where for a, b in self.reach)))
+
+    def stretch(self, first: int, last: int) -> tuple[Fraction, Fraction] | None:
+        """The line of D from *first* to *last* if it is one and the same there; ``None`` where cuts have their own places."""
+        if self.cuts is not None:
+            return None
+        highest = [max(range(len(self.reach)), key=lambda k: self._line(k, end)) for end in (first, last)]
+        same = all(self._line(highest[0], end) == self._line(highest[1], end) for end in (first, last))
+        return self.reach[highest[0]] if same else None
+
+    def _line(self, k: int, place: int) -> Fraction:
+        return self.reach[k][0] + self.reach[k][1] * place
+
+
+def _exponents(law: Crossing, sums: TwoSums) -> _Exponents:
     family, share = law.family, ball(law.share)
-    levels = law.levels or (law.level.epsilon,)
-    weights = [own.ball() * share for own in levels]
+    weights = [own.ball() * share for own in law.levels or (law.level.epsilon,)]
     below = sum((w * ball(x) for w, x in zip(weights, sums.below)), Ball(0))
     above = sum((w * ball(y) for w, y in zip(weights, sums.above)), Ball(0))
-    first, half = ball(family.first), ball(family.gap / 2)
-    reach = [(ball(a), ball(b)) for a, b in family.reach]
-
-    def exponent(place: int) -> Ball:
-        cut = first + half * (2 * place + 1) if family.cuts is None else ball(family.cuts[place])
-        most = reach[0][0] + reach[0][1] * cut
-        for a, b in reach[1:]:
-            most = most.max(a + b * cut)
-        return Ball((cut * below - above) / most)
-
-    return exponent
+    if family.cuts is not None:
+        return _Exponents((-above, below), tuple(family.reach), tuple(family.cuts))
+    start = family.first + family.gap / 2
+    reach = tuple((a + b * start, b * family.gap) for a, b in family.reach)
+    return _Exponents((ball(start) * below - above, ball(family.gap) * below), reach, None)
 
 
 def confirm_ladder(law: Ladder, above: Sequence[int]) -> Callable[[int, int, int], None]:
@@ -314,15 +336,15 @@ def _kept(plain: Any, beta: Any) -> Any:
 def _by_direct_sums(cut: int, answers: int, exponent: Callable[[int], Ball], *, even: bool = False) -> Ball:
     """F(rho) with rho = sum of e^(A_i/2) over the cuts up to this one, over the sum of e^(-A_i/2) from it on.
 
-    Both sums are divided by their largest term. Far terms are enclosed by how many they are: exponents never fall along the cuts.
+    Both sums are divided by their largest term, the one at the cut.
     """
     here = exponent(cut)
     if even and answers > 2:  # exponents in equal steps: terms are doubled instead of added one by one
         fall = (-(exponent(1) - exponent(0)) / 2).exp()
         left, right = _doubled(fall, cut + 1), _doubled(fall, answers - 1 - cut)
     else:
-        left = _discounted(range(cut, -1, -1), here, exponent)
-        right = _discounted(range(cut, answers - 1), here, exponent)
+        left = _discounted(0, cut, exponent, here, 1)
+        right = _discounted(cut, answers - 2, exponent, here, -1)
     rho = here.exp() * left / right
     one = Ball(1)
     return (rho.min(one) + (1 - (1 / rho).min(one))) / 2
@@ -338,14 +360,96 @@ def _doubled(fall: Ball, terms: int) -> Ball:
     return total
 
 
-def _discounted(places: range, here: Ball, exponent: Callable[[int], Ball]) -> Ball:
-    total, small = Ball(0), Ball(2) ** -context.prec
-    for seen, place in enumerate(places):
-        term = (-abs(here - exponent(place)) / 2).exp()
-        total = total + term
-        if seen % 64 == 63 and term * len(places) < small:
-            return total + Ball(0).union(term * (len(places) - seen - 1))
-    return total
+def _discounted(first: int, last: int, exponent: Callable[[int], Ball], here: Ball, sign: int) -> Ball:
+    """The sum of ``e^(sign (A_i - here) / 2)`` from *first* to *last*, where the exponents are at most 0 and monotone.
+
+    Far terms are enclosed by how many they are, long smooth stretches become integrals, the rest is added up one by one.
+    """
+
+    def term(place: int) -> Ball:
+        return Ball((sign * (exponent(place) - here) / 2).exp())
+
+    most = (last - first + 1) * term(last if sign > 0 else first)
+    if most < Ball(2) ** -(context.prec // 2):
+        return Ball(0).union(most)
+    if last - first < _ONE_BY_ONE:
+        return sum((term(place) for place in range(first, last + 1)), Ball(0))
+    if isinstance(exponent, _Exponents):
+        smooth = _as_integral(first, last, exponent, here, sign, context.prec // 12)
+        if smooth is not None:
+            return smooth
+    middle = (first + last) // 2
+    return _discounted(first, middle, exponent, here, sign) + _discounted(middle + 1, last, exponent, here, sign)
+
+
+def _as_integral(first: int, last: int, exponent: _Exponents, here: Ball, sign: int, terms: int) -> Ball | None:
+    """The same sum as an integral (Euler and Maclaurin), or ``None`` where the exponent bends or falls too quickly for it,
+    or where the arithmetic has no complex numbers.
+
+    What the formula leaves out behind 2m derivatives is at most ``|B_2m|`` times the integral of the 2m-th derivative over (2m)!,
+    which by Cauchy is at most the largest value in a circle of some radius around each place, over radius^2m.
+    """
+    line = exponent.stretch(first, last)
+    if line is None or ComplexBall is None:
+        return None
+    (n0, n1), d0, d1 = exponent.rise, ball(line[0]), ball(line[1])
+    change = sign * (n1 * d0 - n0 * d1) / 2
+    starts = [ball(line[0] + line[1] * place) for place in (first, last)]
+    least = starts[0].min(starts[1])
+    slope = abs(change) / least**2
+    # In this circle D keeps half of its size and the exponent moves by 2 * radius * slope at most.
+    radius = (terms / slope if slope > 0 else Ball(last)).min(least / (2 * abs(d1)) if line[1] else Ball(last))
+    if not radius > terms:
+        return None
+    sizes = [Ball((sign * (exponent(place) - here) / 2).exp()) for place in (first, last)]
+    worst = sizes[0].max(sizes[1]) * (2 * radius * slope).exp() / radius ** (2 * terms)
+    left_out = abs(ball(_bernoulli(2 * terms))) * (last - first) * worst
+    total = (sizes[0] + sizes[1]) / 2 + (-left_out).union(left_out)
+    for size, start, side in zip(sizes, starts, (-1, 1)):
+        series = _series(change / start**2, d1 / start, 2 * terms)
+        bends = sum((ball(_bernoulli(2 * k)) * series[2 * k - 1] / (2 * k) for k in range(1, terms + 1)), Ball(0))
+        total = total + side * size * bends
+    near = int(sign > 0)  # from the end with the largest term: the integrand never exceeds 1
+    return total + sizes[near] * _integral(last - first, -sign * change / starts[near] ** 2, -sign * d1 / starts[near])
+
+
+def _integral(length: int, slope: Ball, bend: Ball) -> Ball:
+    """The integral of ``e^(slope x / (1 + bend x))`` from 0 to *length*."""
+    tolerance = Ball(2) ** -(context.prec // 2)
+    whole = ComplexBall.integral(
+        lambda x, _: (slope * x / (1 + bend * x)).exp(),
+        ComplexBall(0),
+        ComplexBall(length),
+        abs_tol=tolerance,
+        rel_tol=tolerance,
+    )
+    return Ball(whole.real)
+
+
+def _series(slope: Ball, bend: Ball, terms: int) -> list[Ball]:
+    """The coefficients of ``e^(slope z / (1 + bend z))``, by the exponential of a power series."""
+    inner, power = [Ball(0)], slope
+    for _ in range(terms):
+        inner.append(power)
+        power = -power * bend
+    outer = [Ball(1)]
+    for k in range(1, terms):
+        outer.append(sum((j * inner[j] * outer[k - j] for j in range(1, k + 1)), Ball(0)) / k)
+    return outer
+
+
+@lru_cache(maxsize=256)
+def _bernoulli(index: int) -> Fraction:
+    """The Bernoulli number, by its recursion.
+
+    >>> [str(_bernoulli(k)) for k in (0, 1, 2, 4)]
+    ['1', '-1/2', '1/6', '-1/30']
+    """
+    if index > 1 and index % 2:
+        return Fraction(0)
+    return (1 if not index else 0) - sum(
+        (Fraction(math.comb(index, k), index - k + 1) * _bernoulli(k) for k in range(index)), Fraction(0)
+    )
 
 
 # NoiseOfNumber on a number that adds up over people.
@@ -367,10 +471,12 @@ def _look_at_noise(mechanism: Answering) -> list[str]:
     own = mechanism.noise()
     check_noise_law(own, str(mechanism.question.said.loss))
     _look_at_shown(mechanism)
+    _look_at_noisy_draws(mechanism)
     return [
         "what one person can move, from every cell of the table, a missing value and a person outside included",
         "the law of the noise against its definition, its tails, and every shift that one person can cause",
-        "the sampler gives each noise on just the bits that belong to it, next to every threshold that was tried",
+        "the sampler gives each noise on just the bits that belong to it, next to every threshold that was tried, and the "
+        "recorded number is the sum of a table and one noise",
         "the answer and its interval follow from the recorded number by public arithmetic",
         f"for all tables, by theorem: {mechanism.proof}",
     ]
@@ -550,10 +656,52 @@ def _look_at_words(noise: NoiseOfNumber) -> None:
         place = noise.place(word, _WORD)
         if place is None:
             continue  # a threshold lies inside: more bits are drawn
-        try:
-            confirm(word, _WORD, place)
-        except NotCertifiedError:
-            raise RefusedError("the sampler does not follow the law that was examined") from None
+        _need_confirmed(confirm, word, place)
+
+
+class _Words:
+    """Scripted bits: one word after the other, and how many were taken."""
+
+    def __init__(self, *words: int) -> None:
+        self._words = words
+        self.taken = 0
+
+    def take(self, count: int) -> int:
+        word = self._words[self.taken // _WORD % len(self._words)]
+        self.taken += count
+        return word >> (_WORD - count) if count < _WORD else word << (count - _WORD)
+
+
+class _MadeUp:
+    """A table that is made up: one person in each cell that is watched, of each level."""
+
+    def __init__(self, mechanism: Answering) -> None:
+        levels = [own for own, _ in mechanism.setting.levels]
+        each = dict.fromkeys(_watched(mechanism.question.cells)[:_FEW_CELLS], 1)
+        self.by_level = tuple((own, each) for own in levels)
+        self.cells = {cell: max(1, len(levels)) for cell in each}
+
+
+def _drawn(mechanism: Answering, table: _MadeUp, *words: int) -> Mapping[str, Any]:
+    """What a mechanism records for scripted words, of which it must take each once."""
+    bits = _Words(*words)
+    details: Mapping[str, Any] = mechanism.draw(table, bits).details
+    _need(bits.taken == _WORD * len(words), "the answer does not take the bits of its draws once each")
+    return details
+
+
+def _look_at_noisy_draws(mechanism: Answering) -> None:
+    """What is recorded is the number and one noise, also where that is no possible number: nothing is drawn again."""
+    table, question = _MadeUp(mechanism), mechanism.question
+    counts = question.fold(table.cells)
+    sizes = tuple(question.sizes(counts)) if mechanism.setting.public_groups else ()
+    noise, linear = mechanism.noise(sizes), mechanism.linear(sizes)
+    for word in _SOME_WORDS:
+        away = noise.place(word, _WORD)
+        if away is not None:
+            known = linear.offset + linear.unit * (question.total(counts) + away)
+            recorded = Fraction(_drawn(mechanism, table, word)["recorded"])
+            _need(recorded == known, "what is recorded is not the number of the table and one noise")
 
 
 def _look_at_shown(mechanism: Answering) -> None:
@@ -641,17 +789,76 @@ def _look_at_crossing(mechanism: Answering) -> list[str]:
     _look_at_direct_sums(law, records, setting.people or 1000)
     if mechanism.question.said.interval:
         check_noise_law(mechanism.counting())
+        _need_level(mechanism.counting(), setting)
         _need(
             mechanism.counting().share + law.share <= 1,
             "the interval and the number together cost more than is promised",
         )
+        _look_at_bought_interval(mechanism, law)
+    if mechanism.clipped is None:  # else the mechanism that chose the range draws
+        _look_at_crossed_draw(mechanism, law)
     return [
         "what one person can move at every cut that was looked at, a missing value and a person outside included: at most "
         "one person, monotone or of one sign with one peak",
         "every table of up to three people on a coarse grid and every neighbour: all events, exactly",
         "the law against direct sums at the level itself, and answers, cuts and weights by public numbers",
+        "what is recorded is the answer to which scripted bits belong, by direct sums",
         f"for all tables, by theorem: {mechanism.proof}",
     ]
+
+
+def _look_at_bought_interval(mechanism: Answering, law: Crossing) -> None:
+    """Half of the risk for the noisy number of people, half for the crossing, and half a step of the answers."""
+    family, risk = law.family, (1 - mechanism.question.said.confidence) / 2
+    low, high = family.answer(0), family.answer(family.answers - 1)
+    recorded, fewer = family.answer(family.answers // 2), _half_width(mechanism.counting(), 1 - risk)
+    for people in (-3, fewer, fewer + 1, fewer + 40, fewer + 10**6):
+        shown = mechanism.details_of(recorded, {"people": people})["interval"]
+        ends = (low, high)
+        if people > fewer:
+            with precision(_BITS):
+                spread = ball(high - low) * (1 / ball(risk)).log() / (law.level.epsilon.ball() * ball(law.share))
+                width = Fraction(str(Ball(spread / (people - fewer)).str(30, radius=False))) + family.gap / 2
+            ends = max(low, recorded - width), min(high, recorded + width)
+        near = all(abs(Fraction(end) - known) <= _WIDER * (high - low + 1) for end, known in zip(shown, ends))
+        _need(near, "the interval does not follow from the recorded number")
+
+
+def _look_at_crossed_draw(mechanism: Answering, law: Crossing) -> None:
+    table, bought = _MadeUp(mechanism), mechanism.question.said.interval
+    word, other = _SOME_WORDS[1:]
+    away = mechanism.counting().place(other, _WORD) if bought else 0
+    if away is None:
+        return  # a level so small that one word does not decide
+    details = _drawn(mechanism, table, *((word, other) if bought else (word,)))
+    sums = _made_up_sums(mechanism, table, law)
+    _need_place(confirm_crossing(law, sums), word, law.family, Fraction(details["recorded"]))
+    if bought:
+        _need(details["people"] == sums.below[0] + away, "the noisy number of people is not their number and one noise")
+
+
+def _made_up_sums(mechanism: Answering, table: _MadeUp, law: Crossing) -> _Sums:
+    question = mechanism.question
+    if law.levels is None:
+        return _Sums(*question.sums(question.fold(table.cells)))
+    pairs = [question.sums(question.fold(cells)) for own, cells in table.by_level if not own.is_zero]
+    sums = _Sums(Fraction(0), Fraction(0))
+    sums.below, sums.above = tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
+    return sums
+
+
+def _need_place(confirm: Callable[[int, int, int], None], word: int, family: Answers, recorded: Fraction) -> None:
+    """Whether a recorded answer is the one to which the word belongs."""
+    place = (recorded - family.answer(0)) / family.gap
+    _need(place.denominator == 1 and 0 <= place < family.answers, "what is recorded is not an answer")
+    _need_confirmed(confirm, word, int(place))
+
+
+def _need_confirmed(confirm: Callable[[int, int, int], None], word: int, place: int) -> None:
+    try:
+        confirm(word, _WORD, place)
+    except NotCertifiedError:
+        raise RefusedError("the sampler does not follow the law that was examined") from None
 
 
 def _need_crossing_level(mechanism: Answering, law: Crossing) -> None:
@@ -918,6 +1125,7 @@ def examine_two_crossings(mechanism: Answering) -> Finding:
                     "the two numbers together spend more delta than is promised",
                 )
         _look_at_two_folds(mechanism)
+        _look_at_two_draws(mechanism)
         return [*examine_crossing(first).checks[:3], f"for all tables, by theorem: {mechanism.proof}"]
 
     return _passed(look)
@@ -930,6 +1138,17 @@ def _look_at_two_folds(mechanism: Answering) -> None:
         here, there = question.fold({cell: 1})
         counted = [any(side.question.sums(own)) for side, own in ((first, here), (second, there))]
         _need(not all(counted), "somebody is counted in both groups")
+
+
+def _look_at_two_draws(mechanism: Answering) -> None:
+    """What is recorded is the difference of two answers, each with its own bits."""
+    table, words, values = _MadeUp(mechanism), _SOME_WORDS[1:], []
+    for side, own, word in zip(mechanism.sides(), mechanism.question.fold(table.cells), words):
+        law, sums = side.crossing(), _Sums(*side.question.sums(own))
+        values.append(law.family.answer(law.draw(sums, _Words(word))))
+        _need_place(confirm_crossing(law, sums), word, law.family, values[-1])
+    recorded = Fraction(_drawn(mechanism, table, *words)["recorded"])
+    _need(recorded == values[0] - values[1], "what is recorded is not the difference of the two answers")
 
 
 def examine_two_steps(mechanism: Answering) -> Finding:
@@ -957,6 +1176,7 @@ def examine_two_steps(mechanism: Answering) -> Finding:
                 crossed = hasattr(second, "crossing")
                 finding = examine_crossing(second) if crossed else examine_noise_number(second)
                 _need(finding.private, finding.failure)
+        _look_at_both_steps(mechanism, law)
         return [
             "the ladder of edges by public numbers, and the law of the edge against direct sums",
             "the number clipped at the lowest and at the highest edge, as a number of its own; the two costs add up",
@@ -964,6 +1184,30 @@ def examine_two_steps(mechanism: Answering) -> Finding:
         ]
 
     return _passed(look)
+
+
+def _look_at_both_steps(mechanism: Answering, law: Ladder) -> None:
+    """The edge and the clipped number, each with its own bits; nobody above the edge adds more than the edge."""
+    table, question, (word, other) = _MadeUp(mechanism), mechanism.question, _SOME_WORDS[1:]
+    values = question.fold(table.cells).values
+    above = [sum(people for at, people in values.items() if at * question.step > edge) for edge in law.edges[:-1]]
+    crossed = hasattr(mechanism.second_step(law.edges[-1]), "crossing")
+    if not crossed and any(mechanism.second_step(edge).noise().place(other, _WORD) is None for edge in law.edges):
+        return  # a level so small that one word does not decide
+    details = _drawn(mechanism, table, word, other)
+    edge, recorded = Fraction(details["clipped_at"]), Fraction(details["recorded"])
+    _need(edge in law.edges, "the clipping edge is not on the ladder")
+    _need_confirmed(confirm_ladder(law, above), word, law.edges.index(edge))
+    people = sum(values.values())
+    clipped = sum((each * min(at * question.step, edge) for at, each in values.items()), Fraction(0))
+    second = mechanism.second_step(edge)
+    if crossed:
+        number = second.crossing()
+        _need_place(confirm_crossing(number, _Sums(Fraction(people), clipped)), other, number.family, recorded)
+    else:
+        linear = second.linear()
+        known = linear.offset + clipped + linear.unit * second.noise().place(other, _WORD)
+        _need(recorded == known, "what is recorded is not the clipped number and one noise")
 
 
 def _from_root(steps: int, j: int) -> Iterator[int]:

@@ -18,13 +18,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.laws.rank_scales import BallScale, RationalScale, Scale
 from optimaldp.privacy import ApproximateDP, Epsilon
-from optimaldp.privacy.balls import Ball, ball, context, fraction
+from optimaldp.privacy.balls import Ball, ball, context, fraction, precision
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, choose_by_ends
@@ -147,7 +148,7 @@ class CrossingLaw:
         return place
 
     def ends(self, sums: Sums, *, exact: bool = False, near: bool = False) -> CrossingEnds:
-        """The law of one table; *near* looks only at cuts that can matter at the precision of the moment."""
+        """The law of one table; *near* is quick where a few cuts of very many are looked at, as in a draw."""
         scale: Scale = (RationalScale if exact else BallScale)(self._epsilons, self.share)
         growth = 1 / scale.power(self._loosest)
         delta = scale.number(self.level.delta)
@@ -155,21 +156,24 @@ class CrossingLaw:
         beta = delta / (tails + 2 * delta) if self.level.delta else scale.number(0)
         if self.family.linear:
             return CrossingEnds(beta, scale, _linear_tails(self.family, sums, scale))
-        family, (below,), (above,) = self.family, sums.below, sums.above
-
-        def height(place: int) -> Fraction:
-            cut = family.cut(place)
-            return (cut * below - above) / family.most(cut)
-
         if exact:
-            return CrossingEnds(beta, scale, _recursive_tails(family.answers, height, scale))
-        window = _window(family.answers, lambda place: float(height(place)) * self._size, near=near)
-        halves = _half_exponents(family, below, above, self.level.epsilon.ball() * ball(self.share) / 2)
-        return CrossingEnds(beta, scale, _ball_tails(family.answers, halves, window))
+            return CrossingEnds(beta, scale, _recursive_tails(self.family.answers, self._exact_height(sums), scale))
+        with precision(context.prec + _GUARD):
+            halves = [own.ball() * ball(self.share) / 2 for own in self._epsilons]
+        if self.family.cuts is not None:
+            half = _half_exponents(self.family, sums, halves)
+            return CrossingEnds(beta, scale, _ball_tails(self.family.answers, half))
+        tree = _TreeOfSums(self.family, sums, halves)
+        return CrossingEnds(beta, scale, tree.tails if near else _ball_tails(self.family.answers, tree.half))
 
-    @property
-    def _size(self) -> float:
-        return float(self.level.epsilon) * float(self.share)
+    def _exact_height(self, sums: Sums) -> Callable[[int], tuple[Fraction, ...]]:
+        """A at a cut, apart for each level."""
+
+        def height(place: int) -> tuple[Fraction, ...]:
+            cut = self.family.cut(place)
+            return tuple((cut * x - y) / self.family.most(cut) for x, y in zip(sums.below, sums.above))
+
+        return height
 
     @property
     def _epsilons(self) -> tuple[Epsilon, ...]:
@@ -211,7 +215,7 @@ class LadderLaw:
         half = self.epsilon.ball() * ball(self.share) / 2
         start = ball(_START / 2)
         size = len(self.edges)
-        tails = _ball_tails(size, lambda place: start - half * above[place], (0, size - 2))
+        tails = _ball_tails(size, lambda place: start - half * above[place])
         return CrossingEnds(Ball(0), BallScale((self.epsilon,), self.share), tails)
 
 
@@ -277,91 +281,204 @@ def _linear_tails(family: Family, sums: Sums, scale: Scale) -> Tails:
     return tails
 
 
-def _recursive_tails(answers: int, height: Callable[[int], Fraction], scale: Scale) -> Tails:
+def _recursive_tails(answers: int, height: Callable[[int], tuple[Fraction, ...]], scale: Scale) -> Tails:
     """The same by ``L_t = 1 + L_(t-1) e^(-eps (A_t - A_(t-1))/2)`` and its mirror image: exact, for few answers."""
     heights = [height(place) for place in range(answers - 1)]
-    falls = [scale.power((b - a) / 2) for a, b in pairwise(heights)]
-    left, right, one = [scale.number(1)], [scale.number(1)], scale.number(1)
-    for fall in falls:
-        left.append(1 + left[-1] * fall)
-    for fall in reversed(falls):
-        right.append(1 + right[-1] * fall)
-    right.reverse()
+    falls = [scale.power(tuple((y - x) / 2 for x, y in zip(a, b))) for a, b in pairwise(heights)]
+    left, right, one = *_passed(scale.number(1), falls), scale.number(1)
 
     def tails(place: int) -> tuple[Number, Number]:
-        below = scale.power(-heights[place]) * left[place] / right[place]
+        below = scale.power(tuple(-h for h in heights[place])) * left[place] / right[place]
         above = scale.power(heights[place]) * right[place] / left[place]
         return scale.smaller(below, one), scale.smaller(above, one)
 
     return tails
 
 
-def _ball_tails(answers: int, half: Callable[[int], Ball], window: tuple[int, int]) -> Tails:
-    """The same in balls for the cuts of a window; what lies outside of it is enclosed by what it weighs at most.
-
-    *half* encloses ``eps A_t / 2``, which does not fall with t.
-    """
-    low, high = window
-    halves = [half(place) for place in range(low, high + 1)]
-    falls = [(a - b).exp() for a, b in pairwise(halves)]
-    # Outside of the window heights go on in the same direction: each answer there weighs at most what the nearest one does.
-    before = Ball(low) * (half(low - 1) - halves[0]).exp() if low else Ball(0)
-    behind = Ball(answers - 2 - high) * (halves[-1] - half(high + 1)).exp() if high < answers - 2 else Ball(0)
-    left, right = [1 + Ball(0).union(before)], [1 + Ball(0).union(behind)]
+def _passed(one: Number, falls: Sequence[Number]) -> tuple[list[Number], list[Number]]:
+    """The discounted sums to the left and to the right of each cut; *falls* are the discounts from cut to cut."""
+    left, right = [one], [one]
     for fall in falls:
         left.append(1 + left[-1] * fall)
     for fall in reversed(falls):
         right.append(1 + right[-1] * fall)
-    right.reverse()
-    one, all_of_them = Ball(1), Ball(answers)
-
-    def tails(place: int) -> tuple[Ball, Ball]:
-        if low <= place <= high:
-            here = place - low
-            rho = (2 * halves[here]).exp() * left[here] / right[here]
-            return rho.min(one), (1 / rho).min(one)
-        edge = half(low - 1) if place < low else -half(high + 1)
-        small = Ball(0).union((2 * edge).exp() * all_of_them).min(one)
-        large = one if small < one else Ball(0).union(one)
-        return (small, large) if place < low else (large, small)
-
-    return tails
+    return left, right[::-1]
 
 
-def _half_exponents(family: Family, below: Fraction, above: Fraction, half: Ball) -> Callable[[int], Ball]:
-    """``eps A_t / 2`` by whole numbers: a million cuts are too many for fractions."""
-    if family.cuts is not None:
-        return lambda place: half * ball((family.cut(place) * below - above) / family.most(family.cut(place)))
-    start, gap = family.cut(0), family.gap
-    rise = (start * below - above, gap * below)
-    reach = [(a + b * start, b * gap) for a, b in family.reach]
-    common = math.lcm(*(part.denominator for pair in (rise, *reach) for part in pair))
-    (n0, n1), *most = ((int(a * common), int(b * common)) for a, b in (rise, *reach))
-    if len(most) == 1:
-        ((d0, d1),) = most
-        return lambda place: half * (n0 + n1 * place) / (d0 + d1 * place)
-    return lambda place: half * (n0 + n1 * place) / max(d0 + d1 * place for d0, d1 in most)
+def _ball_tails(answers: int, half: Callable[[int], Ball]) -> Tails:
+    """The same in balls, for all cuts; *half* encloses ``eps A_t / 2``."""
+    halves = [half(place) for place in range(answers - 1)]
+    left, right = _passed(Ball(1), [(a - b).exp() for a, b in pairwise(halves)])
+    return lambda place: _both_tails(halves[place], left[place], right[place])
 
 
-def _window(answers: int, size: Callable[[int], float], *, near: bool) -> tuple[int, int]:
-    """The cuts that can matter at the precision of the moment. Floats choose how far to look, never what is answered."""
-    last = answers - 2
-    if not near:
-        return 0, last
-    reach = 3 * (context.prec / 2 * math.log(2) + 2 * math.log(answers) + 8)
-    low = _bisect(lambda place: size(place) >= -reach, last)
-    high = _bisect(lambda place: size(place) > reach, last)
-    low = min(low, last)
-    return low, max(low, min(last, high))
+def _both_tails(half: Ball, left: Ball, right: Ball) -> tuple[Ball, Ball]:
+    rho = (2 * half).exp() * left / right
+    return rho.min(Ball(1)), (1 / rho).min(Ball(1))
 
 
-def _bisect(holds: Callable[[int], bool], last: int) -> int:
-    """The first place from which *holds* is true, ``last + 1`` if it never is."""
-    low, high = 0, last + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+def _half_exponents(family: Family, sums: Sums, halves: Sequence[Ball]) -> Callable[[int], Ball]:
+    """``eps A_t / 2`` where the cuts have places of their own."""
+
+    def half(place: int) -> Ball:
+        cut = family.cut(place)
+        rise = sum((h * ball(cut * x - y) for h, x, y in zip(halves, sums.below, sums.above)), Ball(0))
+        return rise / ball(family.most(cut))
+
+    return half
+
+
+# A few cuts of very many.
+#
+# Where D is not constant the sums over the cuts have no closed form, and a million exponentials take seconds. But between two
+# kinks of D the exponent is ``N(i)/d(i)`` with two linear functions, so over a block of cuts in which it changes little its
+# exponential is a short power series, and the powers of the places in a block add up to whole numbers that are known before.
+# Cuts are put into blocks of 1, 2, 4, ... like the branches of a tree: each sum is made of a few hundred blocks, most of which
+# serve the next sum too. Everything is enclosed: what a series leaves out by Cauchy's estimate, what lies too far away to matter
+# by what it weighs at most (A never falls along the cuts).
+
+_LEAF = 4  # blocks of 2^4 cuts are added up one by one
+_LEAST_RADIUS = 3  # a block is smooth if its series converges in a circle of at least 2^3 times its own radius
+_MOST_RADIUS = 40
+_MOST_GROWTH = 16  # how far the exponent may move inside of that circle, roughly: it costs as many digits
+_GUARD = 96  # bits more than asked for: exponents are differences of numbers as large as the table
+
+
+class _TreeOfSums:
+    """Discounted sums to both sides of any cut. Private."""
+
+    def __init__(self, family: Family, sums: Sums, halves: Sequence[Ball]) -> None:
+        self._last = family.answers - 2
+        self._bits = context.prec
+        self._known: dict[tuple[int, int, int], tuple[Ball, Ball] | None] = {}
+        start, gap = family.cut(0), family.gap
+        rises = [(start * x - y, gap * x) for x, y in zip(sums.below, sums.above)]
+        reach = [(a + b * start, b * gap) for a, b in family.reach]
+        common = math.lcm(*(part.denominator for pair in (*rises, *reach) for part in pair))
+        self._reach = [(int(a * common), int(b * common)) for a, b in reach]
+        self._rises = [(int(a * common), int(b * common)) for a, b in rises]
+        self._halves = halves
+
+    def tails(self, place: int) -> tuple[Ball, Ball]:
+        with precision(self._bits + _GUARD):
+            here, one = self.half(place), Ball(1)
+            # Far from the crossing both sums lie between 1 and the number of answers: nothing else about them matters.
+            far = (-2 * abs(here)).exp() * (self._last + 2)
+            if far < Ball(2) ** -self._bits:
+                small = Ball(0).union(far)
+                return (small, one) if here < 0 else (one, small)
+            height = self._last.bit_length()
+            left = self._sum(height, 0, (0, place), here, 1)
+            right = self._sum(height, 0, (place, self._last), here, -1)
+            return _both_tails(here, left, right)
+
+    def half(self, place: int) -> Ball:
+        """``eps A_t / 2`` at a cut, by whole numbers: a million cuts are too many for fractions."""
+        rise = sum((half * (a + b * place) for half, (a, b) in zip(self._halves, self._rises)), Ball(0))
+        return rise / max(a + b * place for a, b in self._reach)
+
+    def _sum(self, height: int, first: int, ends: tuple[int, int], here: Ball, sign: int) -> Ball:
+        """``e^(sign (eps A_i / 2 - here))`` over the cuts i of a block that lie between two ends, one of which is *here*."""
+        low, high = max(first, ends[0]), min(first + (1 << height) - 1, ends[1])
+        if low > high:
+            return Ball(0)
+        most = (high - low + 1) * (sign * (self.half(high if sign > 0 else low) - here)).exp()
+        if most < Ball(2) ** -self._bits:
+            return Ball(0).union(most)
+        if high - low + 1 == 1 << height and (block := self._block(height, first, sign)) is not None:
+            middle, total = block
+            return (sign * (middle - here)).exp() * total
+        if height <= _LEAF:
+            return sum(((sign * (self.half(place) - here)).exp() for place in range(low, high + 1)), Ball(0))
+        half = 1 << (height - 1)
+        return self._sum(height - 1, first, ends, here, sign) + self._sum(height - 1, first + half, ends, here, sign)
+
+    def _block(self, height: int, first: int, sign: int) -> tuple[Ball, Ball] | None:
+        key = (height, first, sign)
+        if key not in self._known:
+            self._known[key] = self._summed(height, first, sign)
+        return self._known[key]
+
+    def _summed(self, height: int, first: int, sign: int) -> tuple[Ball, Ball] | None:
+        """The exponent in the middle of a block, and the sum discounted from there; ``None`` if the block has to be halved."""
+        size = 1 << height
+        if height <= _LEAF:
+            halves = [self.half(place) for place in range(first, first + size)]
+            return halves[0], sum(((sign * (half - halves[0])).exp() for half in halves), Ball(0))
+        pair = self._one_reach(first, first + size - 1)
+        if pair is None:
+            return None
+        d0, d1 = pair
+        # In s = (i - middle) / (size/2) the exponent moves by slope s / (1 + bend s) from the middle on.
+        twice = 2 * d0 + d1 * (2 * first + size - 1)
+        change = sum((half * (b * d0 - a * d1) for half, (a, b) in zip(self._halves, self._rises)), Ball(0))
+        slope, bend = sign * change * (2 * size) / twice**2, Ball(d1 * size) / twice
+        radius = _radius(slope, bend)
+        if radius < _LEAST_RADIUS:
+            return None
+        rise = sum(
+            (half * (2 * a + b * (2 * first + size - 1)) for half, (a, b) in zip(self._halves, self._rises)), Ball(0)
+        )
+        return rise / twice, _sum_of_series(slope, bend, radius, height, _degree(radius))
+
+    def _one_reach(self, first: int, last: int) -> tuple[int, int] | None:
+        """The line that is the largest at both ends of a block, and so all along it: there D has no kink."""
+        return next(
+            (
+                (a, b)
+                for a, b in self._reach
+                if all(a + b * i == max(c + d * i for c, d in self._reach) for i in (first, last))
+            ),
+            None,
+        )
+
+    def __repr__(self) -> str:
+        return "sums(private)"
+
+
+def _radius(slope: Ball, bend: Ball) -> int:
+    """The largest r with ``2^r |bend| <= 1/2`` and ``2^r |slope| <= 16``, at most 40; negative if there is none."""
+    for radius in range(_MOST_RADIUS, _LEAST_RADIUS - 1, -1):
+        if abs(bend) * 2 ** (radius + 1) <= 1 and abs(slope) * 2**radius <= _MOST_GROWTH:
+            return radius
+    return -1
+
+
+def _degree(radius: int) -> int:
+    """An even degree behind which the terms of a series do not matter at the precision of the moment."""
+    return 2 * ((context.prec + 2 * _MOST_GROWTH) // (2 * radius) + 1)
+
+
+def _sum_of_series(slope: Ball, bend: Ball, radius: int, height: int, degree: int) -> Ball:
+    """``g(s) = e^(slope s / (1 + bend s))`` summed over the 2^height places s of a block, spread evenly over (-1, 1).
+
+    Coefficients by ``(1 + bend s)^2 g' = slope g``. In the circle of 2^radius the exponent is at most *growth*, so the k-th
+    coefficient is at most ``e^growth / 2^(radius k)``: what is left out behind the last one is a geometric series of these.
+    """
+    sums = _powers_summed(height, -(-degree // 64) * 64)
+    total, before, here = Ball(0), Ball(0), Ball(1)
+    for k in range(degree + 1):
+        if k % 2 == 0:  # odd powers cancel
+            total += here * Ball(sums[k // 2]) * Ball(2) ** (-height * k)
+        before, here = here, ((slope - 2 * k * bend) * here - (k - 1) * bend * bend * before) / (k + 1)
+    growth = abs(slope) * 2**radius / (1 - abs(bend) * 2**radius)
+    rest = 2**height * growth.exp() * Ball(2) ** (-radius * degree) / (2**radius - 1)
+    return Ball(total + (-rest).union(rest))
+
+
+@lru_cache(maxsize=128)
+def _powers_summed(height: int, most: int) -> list[int]:
+    """The sums of even powers 0, 2, ..., most of ``-(n-1), -(n-3), ..., n-1`` with n = 2^height: each half is one of n/2, moved.
+
+    >>> _powers_summed(2, 4)
+    [4, 20, 164]
+    """
+    if not height:
+        return [1] + [0] * (most // 2)
+    half, moved = _powers_summed(height - 1, most), 1 << (2 * (height - 1))
+    return [
+        2 * sum(math.comb(2 * k, 2 * j) * moved**j * half[k - j] for j in range(k + 1)) for k in range(most // 2 + 1)
+    ]
 
 
 def _sharper(a: Ball, b: Ball) -> Ball:

@@ -13,19 +13,20 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 try:
-    from flint import arb, arb_poly, ctx, fmpq, fmpz
+    from flint import acb, arb, arb_poly, ctx, fmpq, fmpz
 
     ARITHMETIC = "balls of python-flint"
 except ImportError:  # in a reader's browser, where a wheel may not be had
     from optimaldp.privacy import plain_balls
 
     arb, arb_poly, fmpq, fmpz = plain_balls.Ball, plain_balls.BallPolynomial, plain_balls.Rational, None  # type: ignore[misc, assignment]
-    ctx = plain_balls.ctx  # type: ignore[assignment]
+    acb, ctx = None, plain_balls.ctx  # type: ignore[misc, assignment]
     ARITHMETIC = "balls in plain Python"
 """Which arithmetic computes: both enclose every number, and both prove the same."""
 
 Ball = arb
 BallPolynomial = arb_poly
+ComplexBall = acb  # None in plain Python
 Rational = fmpq  # exact as Fraction and about ten times as quick; the two do not mix in one expression
 context = ctx  # context.prec: the precision in force, in bits; a block of precision alone changes it
 

@@ -28,15 +28,11 @@ from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.ledger.history import Record
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
-<<<<<<< HEAD
+from optimaldp.privacy.units import limited_unit, protected_words
 from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.words import column_words
 from optimaldp.reporting.ethics import ethics_appendix
 from optimaldp.reporting.pictures import answer_bars, answer_rows, budget_gauge, reliability_curve
-=======
-from optimaldp.privacy.units import limited_unit, protected_words
-from optimaldp.reporting.pictures import answer_bars, budget_gauge, reliability_curve
->>>>>>> reading
 from optimaldp.reporting.printing import print_page
 
 # What a report says about one answer, wherever it comes from: an entry of a ledger, or the document of a release.

@@ -152,3 +152,8 @@ def test_a_table_that_counts_somebody_twice_is_refused() -> None:
     setting = Setting(level(1), Neighbours.SUBSTITUTION, people=50)
     assert examine_release(right.mechanism(setting)).private
     assert not examine_release(wrong.mechanism(setting)).private
+
+
+def test_a_colon_may_belong_to_a_name() -> None:
+    assert str(parse('histogram(":", bins=[-1, 0, 1])')) == 'histogram(":", bins=[-1, 0, 1])'
+    assert parse("histogram(\":\": ['a', 'b'], x: ['c', 'd'])").sides[0].name == ":"

@@ -262,9 +262,12 @@ def read_own_level(text: str) -> Epsilon:
 @contextmanager
 def opened_book(ledger: Ledger | str | os.PathLike[str] | None, *, readonly: bool = False) -> Iterator[Ledger | None]:
     """The ledger that pays; one that is named by its place is closed again."""
+    if ledger is None:
+        yield None
+        return
     from optimaldp.ledger import Ledger, open_ledger
 
-    if ledger is None or isinstance(ledger, Ledger):
+    if isinstance(ledger, Ledger):
         yield ledger
     else:
         with open_ledger(ledger, readonly=readonly) as book:

@@ -18,7 +18,7 @@ from optimaldp.questions.base import Spec, among_text, counts_for, outside_last
 from optimaldp.questions.columns import Column, read_columns, settle_columns
 from optimaldp.questions.forms import Call, Form, split_among
 from optimaldp.questions.kinds.histogram import EVERYONE_ELSE, Histogram
-from optimaldp.questions.literals import check_among
+from optimaldp.questions.literals import check_among, end_of_quoted
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import CrossCounts, KeptCrossCounts
 from optimaldp.questions.sheets import AMONG, Blank, Sheet
@@ -232,7 +232,9 @@ def is_crossed(call: Call) -> bool:
 
 
 def _names_values(part: str) -> bool:
-    return ":" in part.split("'")[0].split('"')[0] or (part.startswith('"') and '":' in part.replace(" ", ""))
+    if part.startswith('"'):  # a colon may belong to the column's own name
+        return part[end_of_quoted(part, 0) :].lstrip().startswith(":")
+    return ":" in part.split("'")[0].split('"')[0]
 
 
 def read_crossed(call: Call) -> Crosstab:

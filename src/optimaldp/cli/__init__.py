@@ -58,6 +58,7 @@ def main() -> None:
     """Run the command line: every error of ours, or of the words typed, is one line on standard error and exit code 2."""
     if sys.stdout is None:  # closed by whoever started the program: an answer would be paid for and lost
         _fail("standard output is closed, so no answer could be printed; nothing was asked and nothing was spent")
+    _NOTES.clear()
     _register(sys.argv[1:])
     try:
         with _warnings_as_notes():

@@ -261,7 +261,7 @@ def confirm_crossing(law: Crossing, sums: TwoSums) -> Callable[[int, int, int], 
     return _confirm_place(law.family.answers, lambda: _exponents(law, sums), beta, even=even)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # its numbers are private
 class _Exponents:
     """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls: a line over the largest of a few lines."""
 

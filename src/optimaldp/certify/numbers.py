@@ -673,13 +673,18 @@ class _Words:
 
 
 class _MadeUp:
-    """A table that is made up: one person in each cell that is watched, of each level."""
+    """A table that is made up: as many people in each cell that is watched, of each level.
 
-    def __init__(self, mechanism: Answering) -> None:
+    Of *answers* of a crossing there are so many people that neighbouring cuts differ by about one unit of the exponent: then few
+    cuts matter, and a sum over them is quick in any arithmetic.
+    """
+
+    def __init__(self, mechanism: Answering, answers: int = 0) -> None:
         levels = [own for own, _ in mechanism.setting.levels]
-        each = dict.fromkeys(_watched(mechanism.question.cells)[:_FEW_CELLS], 1)
-        self.by_level = tuple((own, each) for own in levels)
-        self.cells = {cell: max(1, len(levels)) for cell in each}
+        cells = _watched(mechanism.question.cells)[:_FEW_CELLS]
+        each = 1 + (answers << mechanism.setting.level.epsilon.leading_zeros) // len(cells)
+        self.by_level = tuple((own, dict.fromkeys(cells, each)) for own in levels)
+        self.cells = dict.fromkeys(cells, each * max(1, len(levels)))
 
 
 def _drawn(mechanism: Answering, table: _MadeUp, *words: int) -> Mapping[str, Any]:
@@ -825,7 +830,7 @@ def _look_at_bought_interval(mechanism: Answering, law: Crossing) -> None:
 
 
 def _look_at_crossed_draw(mechanism: Answering, law: Crossing) -> None:
-    table, bought = _MadeUp(mechanism), mechanism.question.said.interval
+    table, bought = _MadeUp(mechanism, law.family.answers), mechanism.question.said.interval
     word, other = _SOME_WORDS[1:]
     away = mechanism.counting().place(other, _WORD) if bought else 0
     if away is None:
@@ -1153,7 +1158,8 @@ def _look_at_two_folds(mechanism: Answering) -> None:
 
 def _look_at_two_draws(mechanism: Answering) -> None:
     """What is recorded is the difference of two answers, each with its own bits."""
-    table, words, values = _MadeUp(mechanism), _SOME_WORDS[1:], []
+    table = _MadeUp(mechanism, mechanism.sides()[0].family().answers)
+    words, values = _SOME_WORDS[1:], []
     for side, own, word in zip(mechanism.sides(), mechanism.question.fold(table.cells), words):
         law, sums = side.crossing(), _Sums(*side.question.sums(own))
         values.append(law.family.answer(law.draw(sums, _Words(word))))
@@ -1199,10 +1205,12 @@ def examine_two_steps(mechanism: Answering) -> Finding:
 
 def _look_at_both_steps(mechanism: Answering, law: Ladder) -> None:
     """The edge and the clipped number, each with its own bits; nobody above the edge adds more than the edge."""
-    table, question, (word, other) = _MadeUp(mechanism), mechanism.question, _SOME_WORDS[1:]
+    question, (word, other) = mechanism.question, _SOME_WORDS[1:]
+    last = mechanism.second_step(law.edges[-1])
+    crossed = hasattr(last, "crossing")
+    table = _MadeUp(mechanism, last.family().answers if crossed else 0)
     values = question.fold(table.cells).values
     above = [sum(people for at, people in values.items() if at * question.step > edge) for edge in law.edges[:-1]]
-    crossed = hasattr(mechanism.second_step(law.edges[-1]), "crossing")
     if not crossed and any(mechanism.second_step(edge).noise().place(other, _WORD) is None for edge in law.edges):
         return  # a level so small that one word does not decide
     details = _drawn(mechanism, table, word, other)

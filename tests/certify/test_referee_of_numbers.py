@@ -8,7 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from optimaldp.certify import numbers as certify
 from optimaldp.certify.core.referee import examine_release
 from optimaldp.certify.numbers import (
     RefusedError,
@@ -329,6 +332,18 @@ def test_the_four_inequalities_of_the_shift_lemma(moves: list[Any], fine: bool) 
     assert four_inequalities(numbers) is fine
     family = Family(F(0), F(1), 4, ((F(1), F(0)),), both_tails=True)
     assert family.answers == 4
+
+
+@given(st.lists(st.tuples(st.integers(-6, 6), st.integers(6, 9)), min_size=1, max_size=6))
+def test_the_two_shapes_imply_the_four_inequalities(move: list[tuple[int, int]]) -> None:
+    above, below = [n for n, _ in move], [d for _, d in move]
+    moves = [F(n, d) for n, d in move]
+    shape = certify._theorem_shape(above, below)
+    assert not shape or four_inequalities(moves)
+    sizes = [abs(one) for one in moves]
+    monotone = moves in (sorted(moves), sorted(moves)[::-1])
+    peaks = any(sizes[:k] == sorted(sizes[:k]) and sizes[k:] == sorted(sizes[k:])[::-1] for k in range(len(sizes) + 1))
+    assert shape == (monotone or (peaks and not min(moves) < 0 < max(moves)))
 
 
 def test_two_steps_at_the_whole_level_each_fall() -> None:

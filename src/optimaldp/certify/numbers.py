@@ -261,7 +261,7 @@ def confirm_crossing(law: Crossing, sums: TwoSums) -> Callable[[int, int, int], 
     return _confirm_place(law.family.answers, lambda: _exponents(law, sums), beta, even=even)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # its numbers are private
 class _Exponents:
     """``share * sum of epsilon (cut X - Y) / D(cut)`` at a cut, in balls: a line over the largest of a few lines."""
 
@@ -673,13 +673,18 @@ class _Words:
 
 
 class _MadeUp:
-    """A table that is made up: one person in each cell that is watched, of each level."""
+    """A table that is made up: as many people in each cell that is watched, of each level.
 
-    def __init__(self, mechanism: Answering) -> None:
+    Of *answers* of a crossing there are so many people that neighbouring cuts differ by about one unit of the exponent: then few
+    cuts matter, and a sum over them is quick in any arithmetic.
+    """
+
+    def __init__(self, mechanism: Answering, answers: int = 0) -> None:
         levels = [own for own, _ in mechanism.setting.levels]
-        each = dict.fromkeys(_watched(mechanism.question.cells)[:_FEW_CELLS], 1)
-        self.by_level = tuple((own, each) for own in levels)
-        self.cells = {cell: max(1, len(levels)) for cell in each}
+        cells = _watched(mechanism.question.cells)[:_FEW_CELLS]
+        each = 1 + (answers << mechanism.setting.level.epsilon.leading_zeros) // len(cells)
+        self.by_level = tuple((own, dict.fromkeys(cells, each)) for own in levels)
+        self.cells = dict.fromkeys(cells, each * max(1, len(levels)))
 
 
 def _drawn(mechanism: Answering, table: _MadeUp, *words: int) -> Mapping[str, Any]:
@@ -825,7 +830,7 @@ def _look_at_bought_interval(mechanism: Answering, law: Crossing) -> None:
 
 
 def _look_at_crossed_draw(mechanism: Answering, law: Crossing) -> None:
-    table, bought = _MadeUp(mechanism), mechanism.question.said.interval
+    table, bought = _MadeUp(mechanism, law.family.answers), mechanism.question.said.interval
     word, other = _SOME_WORDS[1:]
     away = mechanism.counting().place(other, _WORD) if bought else 0
     if away is None:
@@ -911,29 +916,39 @@ def check_family(family: Answers, records: Sequence[Record], *, replaced: bool) 
     _need(answers[0] <= cuts[0] and cuts[-1] <= answers[-1], "a cut lies outside of the answers")
     most = [max(a + b * cut for a, b in family.reach) for cut in cuts]
     _need(min(most) > 0, "a cut lies where nobody can move it")
-    nobody = (Fraction(0), Fraction(0))
-    pairs = [(a, b) for a in records for b in records if a != b] if replaced else []
-    pairs += [(nobody, one) for one in records if one != nobody]
-    spread = Fraction(0)
-    for before, after in pairs:
-        x, y = after[0] - before[0], after[1] - before[1]
-        moves = [(cut * x - y) / d for cut, d in zip(cuts, most)]
-        _need(max(map(abs, moves)) <= 1, "one person moves a cut by more than one person")
-        _need(_theorem_shape(moves), "one person moves the cuts in a way that the theorem does not cover")
-        spread = max(spread, max(0, *moves) - min(0, *moves))
-    _need(spread <= 1 or family.both_tails, "one person moves both tails, but delta is cut off once")
+    moved = _differences(records, replaced=replaced)
+    # A move is (cut x - y) / D at each cut: whole numbers above and below, for the many moves and cuts that there are.
+    fine = math.lcm(*(part.denominator for part in (*cuts, *most, *(part for move in moved for part in move))))
+    rises, below = [int(cut * fine) for cut in cuts], [int(d * fine) * fine for d in most]
+    for x, y in moved:
+        across, down = int(x * fine), int(y * fine) * fine
+        above = [rise * across - down for rise in rises]
+        _need(all(abs(n) <= d for n, d in zip(above, below)), "one person moves a cut by more than one person")
+        _need(_theorem_shape(above, below), "one person moves the cuts in a way that the theorem does not cover")
+        if min(above) < 0 < max(above):  # from the first cut to the last, by the shape
+            spread = abs(Fraction(above[-1], below[-1]) - Fraction(above[0], below[0]))
+            _need(spread <= 1 or family.both_tails, "one person moves both tails, but delta is cut off once")
 
 
-def _theorem_shape(moves: Sequence[Fraction]) -> bool:
-    rising = all(a <= b for a, b in pairwise(moves))
-    falling = all(a >= b for a, b in pairwise(moves))
-    if rising or falling:
+def _differences(records: Sequence[Record], *, replaced: bool) -> set[Record]:
+    """What one person adds to the two sums by coming, or by becoming another: each once, and without its mirror image."""
+    before = [(Fraction(0), Fraction(0)), *(records if replaced else ())]
+    found = {(x - a, y - b) for a, b in before for x, y in records}
+    return {max(move, (-move[0], -move[1])) for move in found if any(move)}
+
+
+def _theorem_shape(above: Sequence[int], below: Sequence[int]) -> bool:
+    """Whether the move is monotone along the cuts, or of one sign and rising then falling in size."""
+    both = pairwise(zip(above, below))
+    steps = [n2 * d1 - n1 * d2 for (n1, d1), (n2, d2) in both]
+    if min(steps, default=0) >= 0 or max(steps) <= 0:
         return True
-    if min(moves) < 0 < max(moves):
+    if min(above) < 0 < max(above):
         return False
-    sizes = [*map(abs, moves)]
-    peak = sizes.index(max(sizes))
-    return all(a <= b for a, b in pairwise(sizes[: peak + 1])) and all(a >= b for a, b in pairwise(sizes[peak:]))
+    sign = 1 if max(above) > 0 else -1
+    sizes = [sign * step for step in steps if step]
+    turn = next(place for place, step in enumerate(sizes) if step < 0)
+    return all(step < 0 for step in sizes[turn:])
 
 
 def four_inequalities(moves: Sequence[Fraction]) -> bool:
@@ -1067,6 +1082,7 @@ def _direct_row(law: Crossing, table: Sequence[Record], ratio: Fraction | None) 
     return [b - a for a, b in pairwise([zero, *ends, zero + 1])]
 
 
+@lru_cache(maxsize=64)
 def _root_of(ratio: Fraction) -> tuple[Fraction, int]:
     """The root that the ratio was made of: ``(1 + 1/k)^k``."""
     for k in range(1, _MOST_PARTS):
@@ -1142,7 +1158,8 @@ def _look_at_two_folds(mechanism: Answering) -> None:
 
 def _look_at_two_draws(mechanism: Answering) -> None:
     """What is recorded is the difference of two answers, each with its own bits."""
-    table, words, values = _MadeUp(mechanism), _SOME_WORDS[1:], []
+    table = _MadeUp(mechanism, mechanism.sides()[0].family().answers)
+    words, values = _SOME_WORDS[1:], []
     for side, own, word in zip(mechanism.sides(), mechanism.question.fold(table.cells), words):
         law, sums = side.crossing(), _Sums(*side.question.sums(own))
         values.append(law.family.answer(law.draw(sums, _Words(word))))
@@ -1188,10 +1205,12 @@ def examine_two_steps(mechanism: Answering) -> Finding:
 
 def _look_at_both_steps(mechanism: Answering, law: Ladder) -> None:
     """The edge and the clipped number, each with its own bits; nobody above the edge adds more than the edge."""
-    table, question, (word, other) = _MadeUp(mechanism), mechanism.question, _SOME_WORDS[1:]
+    question, (word, other) = mechanism.question, _SOME_WORDS[1:]
+    last = mechanism.second_step(law.edges[-1])
+    crossed = hasattr(last, "crossing")
+    table = _MadeUp(mechanism, last.family().answers if crossed else 0)
     values = question.fold(table.cells).values
     above = [sum(people for at, people in values.items() if at * question.step > edge) for edge in law.edges[:-1]]
-    crossed = hasattr(mechanism.second_step(law.edges[-1]), "crossing")
     if not crossed and any(mechanism.second_step(edge).noise().place(other, _WORD) is None for edge in law.edges):
         return  # a level so small that one word does not decide
     details = _drawn(mechanism, table, word, other)

@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
 
-.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers docs site studio trace proofs proofs-check clean setup
+.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers bench-service docs site studio trace proofs proofs-check clean setup
 
 setup: $(STAMP)
 
@@ -75,9 +75,11 @@ hooks: $(STAMP)
 docs: $(STAMP) site
 	$(BIN)/python -m pytest tests/docs -m "not slow and not spark" -n $(WORKERS)
 
+# The pages, and the one that verifies releases in a browser: npm brings Python for it, and without npm it is left out.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),docs]"
 	$(BIN)/sphinx-build -E -W --keep-going -n -q -b html docs build/docs
+	$(BIN)/python -m tools.verify_page build/docs/verify
 
 # The machine-checked theorems (Debian's coq package is enough; without coqc both targets say so and do nothing): compile them, and
 # check what they rest on, that our own functions still compute the values in them, and every proof again by a second checker.
@@ -104,6 +106,10 @@ bench: $(STAMP)
 bench-peers: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers,sanitise]"
 	$(BIN)/python -m benchmarks.peers
+
+# The curator under load and under faults (kill -9 of workers and of the database), on a PostgreSQL of its own; some ten minutes.
+bench-service: $(STAMP)
+	$(BIN)/python -m benchmarks.service
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.report import Row, at_least_faster, at_most, best_time
+from benchmarks.report import Row, at_least_faster, at_most, best_time, within
 from optimaldp import graphs
 from optimaldp.designing import Design, design, solve
-from optimaldp.designing.homogeneous import design_fair_closed
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import level
@@ -35,30 +36,49 @@ def grid_problem(side: int) -> Problem:
     return Problem(graph, Preferences.of_truth(("yes", "no"), truth), {}, "balanced")
 
 
-def rows() -> Iterator[Row]:
+@dataclass(frozen=True)
+class Sizes:
+    """Sides of grids, a cube's dimension, and how many datasets the other graphs have."""
+
+    grid: int
+    program: int
+    cube: int
+    datasets: int
+    points: int
+    growth: tuple[int, ...]
+    answers: int
+    rainbow: tuple[int, int]
+    memory: int
+
+
+FULL = Sizes(1000, 200, 20, 100_000, 2000, (75, 158, 500, 1581), 50, (31, 316), 3000)
+SAMPLE = Sizes(20, 8, 4, 200, 12, (5, 8), 4, (5, 6), 30)
+
+
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
     """All rows of this benchmark."""
-    problem = grid_problem(1000)
-    yield from _large_grid(problem)
-    yield _linear_program()
-    yield from _hypercube()
-    yield from _level_for_each_edge()
-    yield from _growth()
-    yield from _many_answers()
-    yield _fifty_answers()
-    yield _several_levels()
-    yield from _raised()
-    yield from _files()
-    yield _memory()
+    yield from _large_grid(grid_problem(sizes.grid))
+    yield _linear_program(sizes.program)
+    yield _hypercube(sizes.cube)
+    yield from _level_for_each_edge(sizes.datasets, sizes.points)
+    yield from _growth(sizes.growth)
+    yield from _many_answers(sizes.datasets)
+    yield _many_events(sizes.datasets, sizes.answers)
+    yield _several_levels(sizes.datasets, sizes.answers)
+    yield from _raised(*sizes.rainbow)
+    yield from _files(sizes.datasets)
+    yield _memory(sizes.memory)
 
 
 def _large_grid(problem: Problem) -> Iterator[Row]:
-    from scipy.sparse.csgraph import dijkstra
-
     weights = _weights(problem.graph)
     sources = np.flatnonzero(graphs.boundary(problem.graph, problem.preferences))
     found: list[Design] = []
-    ours = best_time(lambda: found.append(solve(problem)))
-    theirs = best_time(lambda: dijkstra(weights, indices=sources, min_only=True))
+    found.append(solve(problem))  # compiles
+    turns = [
+        (_spent(lambda: found.append(solve(problem))), _spent(lambda: _search(weights, sources))) for _ in range(4)
+    ]
+    ours, theirs = (min(turn) for turn in zip(*turns))
     arcs = 2 * problem.graph.edge_count
     claim = found[-1].certificate
     assert claim is not None
@@ -70,6 +90,16 @@ def _large_grid(problem: Problem) -> Iterator[Row]:
     yield at_most(f"certify privacy and optimality of {arcs:,} arcs", certifying, "searching for them", searching, 1.0)
 
 
+def _spent(work: Callable[[], Any]) -> float:
+    return best_time(work, repeats=1)
+
+
+def _search(weights: Any, sources: npt.NDArray[np.intp]) -> None:
+    from scipy.sparse.csgraph import dijkstra
+
+    dijkstra(weights, indices=sources, min_only=True)
+
+
 def _weights(graph: DatasetGraph) -> object:
     from scipy.sparse import csr_array
 
@@ -78,9 +108,9 @@ def _weights(graph: DatasetGraph) -> object:
     return csr_array((np.array(EPSILONS)[arcs.levels], arcs.heads, arcs.first.astype(np.int32)), shape=size)
 
 
-def _linear_program() -> Row:
+def _linear_program(side: int) -> Row:
     """The same problem with the boundary given, as one linear program."""
-    problem = grid_problem(200)
+    problem = grid_problem(side)
     found = solve(problem, exact=False)
     assert found.mechanism is not None
     assert found.certificate is not None
@@ -91,7 +121,7 @@ def _linear_program() -> Row:
     theirs = best_time(lambda: solution.append(_by_highs(problem, given, values)), repeats=1)
     difference = float(np.abs(solution[0] - values).max())
     return at_least_faster(
-        "the same, 40,000 datasets", ours, "HiGHS", theirs, 300, note=f"largest difference {difference:.1e}"
+        f"the same, {side * side:,} datasets", ours, "HiGHS", theirs, 100, note=f"largest difference {difference:.1e}"
     )
 
 
@@ -120,29 +150,26 @@ def _by_highs(
     return result
 
 
-def _hypercube() -> Iterator[Row]:
+def _hypercube(dimension: int) -> Row:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    graph = graphs.hypercube(20).with_level(level("ln(2)"))
+    graph = graphs.hypercube(dimension).with_level(level("ln(2)"))
     number = np.arange(len(graph))
     ones = np.bitwise_count(number)
-    problem = Problem(graph, Preferences.of_truth(("yes", "no"), (ones > 10).astype(np.int32)), {}, "fair")
+    problem = Problem(graph, Preferences.of_truth(("yes", "no"), (ones > dimension // 2).astype(np.int32)), {}, "fair")
     arcs = graph.arcs
     matrix = csr_array(
         (np.ones(len(arcs.heads), dtype=np.int8), arcs.heads, arcs.first.astype(np.int32)), shape=(len(graph),) * 2
     )
     theirs = best_time(lambda: breadth_first_order(matrix, 0, return_predecessors=False))
-    task = f"homogeneous design, hypercube of {len(graph):,} datasets, {len(arcs.heads):,} arcs"
-    alone = best_time(partial(design_fair_closed, problem))
-    yield at_most(task, alone, "scipy breadth-first", theirs, 0.6)
-    yield at_most(f"{task}, with its verdict", best_time(partial(solve, problem)), "scipy breadth-first", theirs, 1.5)
+    task = f"homogeneous design with its verdict, hypercube of {len(graph):,} datasets, {len(arcs.heads):,} arcs"
+    return at_most(task, best_time(partial(solve, problem)), "scipy breadth-first", theirs, 1.5)
 
 
-def _level_for_each_edge() -> Iterator[Row]:
+def _level_for_each_edge(size: int, points: int) -> Iterator[Row]:
     """Levels of their own on all edges beside four levels on the same graph, and a metric on random points."""
     rng = np.random.default_rng(0)
-    size = 100_000
     tails, heads = (rng.integers(0, size, 3 * size).astype(np.int32) for _ in range(2))
     kept = tails != heads
     tails, heads, epsilon = tails[kept], heads[kept], rng.uniform(0.1, 2.0, int(kept.sum())).round(12)
@@ -156,20 +183,17 @@ def _level_for_each_edge() -> Iterator[Row]:
     four, own = best_time(partial(designed, few), repeats=2), best_time(partial(designed, epsilon), repeats=2)
     task = f"graph, design and verdict, {size:,} datasets, {len(epsilon):,} different levels"
     yield Row(task, own, "four levels", four, "shown", None)
-    points = rng.uniform(0, 4, (2000, 2))
-    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
-    halves = (points[:, 0] > 2).astype(np.int32)
+    places = rng.uniform(0, 4, (points, 2))
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    halves = (places[:, 0] > 2).astype(np.int32)
     seconds = best_time(lambda: design(graphs.metric(apart), halves), repeats=1)
-    yield Row(
-        "metric privacy, 2,000 random points, with its verdict", seconds, "limit", 20.0, "≤ 20 s", seconds <= 20.0
-    )
+    yield within(f"metric privacy, {points:,} random points, with its verdict", seconds, 20)
 
 
-def _growth() -> Iterator[Row]:
+def _growth(sides: tuple[int, ...]) -> Iterator[Row]:
     """Cost grows like A log V: nanoseconds for each arc and doubling of V should stay level."""
     reference = 0.0
-    solve(grid_problem(100), exact=False)  # compile first
-    for side in (75, 158, 500, 1581):
+    for side in sides:
         problem = grid_problem(side)
         arcs = 2 * problem.graph.edge_count
         solve(problem, exact=False)
@@ -192,9 +216,8 @@ def random_problem(size: int, answers: int) -> Problem:
     return Problem(graph, Preferences(tuple("abcdefgh"[:answers]), orders, of), {}, "balanced")
 
 
-def _many_answers() -> Iterator[Row]:
+def _many_answers(size: int) -> Iterator[Row]:
     """Three and four answers beside two on the same graph: the cost of each prefix event should stay level."""
-    size = 100_000
     reference = 0.0
     for answers in (2, 3, 4):
         problem = random_problem(size, answers)
@@ -206,21 +229,21 @@ def _many_answers() -> Iterator[Row]:
         task = f"design with its verdict, random graph of {size:,} datasets, {answers} answers"
         yield Row(task, seconds / events, "two answers", reference / 2, "shown", None, unit="s/event")
         if answers == 3:
-            yield Row(f"the same, {answers} answers, in all", seconds, "limit", 5.0, "≤ 5 s", seconds <= 5.0)
+            yield within(f"the same, {answers} answers, in all", seconds, 5)
 
 
-def _files() -> Iterator[Row]:
+def _files(size: int) -> Iterator[Row]:
     """A design as text and back, beside the design itself, and beside what the standard library alone takes for such text.
 
     Two answers are designed in a tenth of a second, less than any reader of that much JSON takes: there the limit is json.
     """
     for answers in (2, 3):
-        problem = random_problem(100_000, answers)
+        problem = random_problem(size, answers)
         made = solve(problem, exact=False)
         designing = best_time(partial(solve, problem, exact=False), repeats=2)
         text, document = made.to_json(), made.to_document()
         writing, reading = best_time(made.to_json, repeats=2), best_time(partial(Design.from_json, text), repeats=2)
-        what = f"a design of 100,000 datasets, {answers} answers ({len(text) / 1e6:.0f} MB)"
+        what = f"a design of {size:,} datasets, {answers} answers ({len(text) / 1e6:.0f} MB)"
         yield at_most(f"write {what}", writing, "designing it", designing, 5.0)
         yield at_most(f"write {what}", writing, "json.dumps", best_time(partial(json.dumps, document), repeats=2), 2.0)
         if answers == 3:
@@ -232,21 +255,17 @@ def _files() -> Iterator[Row]:
         )
 
 
-def _fifty_answers() -> Row:
-    """The referee beside the designer with fifty answers, which have 2,450 prefix events."""
-    made: list[Design] = []
-    problem = cyclic_problem(100_000, 50)
-    both = best_time(lambda: made.append(solve(problem)), repeats=1)
-    claim = made[-1].certificate
+def _many_events(size: int, answers: int) -> Row:
+    """The referee beside the designer with many answers: q of them have q (q - 1) prefix events."""
+    problem = cyclic_problem(size, answers)
+    claim = solve(problem).certificate
     assert claim is not None
     certifying = best_time(claim.check, repeats=1)
-    task = "certify 100,000 datasets, 50 answers (2,450 events)"
-    return Row(task, certifying, "designing them", max(both - certifying, 1e-3), "≤ 30 s", certifying <= 30.0)
+    return within(f"certify {size:,} datasets, {answers} answers ({answers * (answers - 1):,} events)", certifying, 30)
 
 
-def _several_levels() -> Row:
+def _several_levels(size: int, answers: int) -> Row:
     """A long line whose edges have three levels: far from the boundary probabilities are below the faintest float."""
-    size, answers = 100_000, 50
     levels = level("0.3"), level("ln(2)"), level("1")
     path, kinds = np.arange(size), np.random.default_rng(1).integers(0, 3, size - 1)
     graph = DatasetGraph(
@@ -256,8 +275,7 @@ def _several_levels() -> Row:
     words = tuple(f"answer {k}" for k in range(answers))
     problem = Problem(graph, Preferences(words, orders, (path * 2 // size).astype(np.int32)), {}, "balanced")
     seconds = best_time(partial(solve, problem), repeats=1)
-    task = f"design with its verdict, line of {size:,} datasets, {answers} answers, 3 levels"
-    return Row(task, seconds, "limit", 30.0, "≤ 30 s", seconds <= 30.0)
+    return within(f"design with its verdict, line of {size:,} datasets, {answers} answers, 3 levels", seconds, 30)
 
 
 def rainbow_problem(side: int, levels: list[float]) -> Problem:
@@ -271,19 +289,19 @@ def rainbow_problem(side: int, levels: list[float]) -> Problem:
     return Problem(graph, Preferences(("a", "b", "c"), orders, of), {}, "raised")
 
 
-def _raised() -> Iterator[Row]:
+def _raised(small: int, large: int) -> Iterator[Row]:
     """Three answers: a private mechanism with its proof, however the levels differ."""
-    few = rainbow_problem(31, [0.3, 0.5, 1.0, 2.0])
-    own = rainbow_problem(316, np.random.default_rng(1).uniform(0.1, 2, 2 * 316 * 315).tolist())
+    few = rainbow_problem(small, [0.3, 0.5, 1.0, 2.0])
+    own = rainbow_problem(large, np.random.default_rng(1).uniform(0.1, 2, 2 * large * (large - 1)).tolist())
     for task, problem in (
-        ("31 × 31 grid, 3 answers, 4 levels", few),
-        ("10⁵ datasets, 3 answers, a level per edge", own),
+        (f"{small} × {small} grid, 3 answers, 4 levels", few),
+        (f"{large * large:,} datasets, 3 answers, a level per edge", own),
     ):
         start = perf_counter()
         found = solve(problem)
         seconds = perf_counter() - start
         note = f"{found.claim}, gap {found.gap:.1g}"
-        yield Row(task, seconds, "limit", 10.0, "≤ 10 s", seconds <= 10.0, note=note)
+        yield within(task, seconds, 10, note=note)
 
 
 def cyclic_problem(size: int, answers: int) -> Problem:
@@ -294,24 +312,17 @@ def cyclic_problem(size: int, answers: int) -> Problem:
     return Problem(graph, Preferences(tuple(f"answer {k}" for k in range(answers)), orders, of), {}, "balanced")
 
 
-def _memory() -> Row:
-    """Nine million datasets: peak memory beyond the input, for each arc, in a process of its own."""
+def _memory(side: int) -> Row:
+    """A large grid: peak memory beyond the input, for each arc, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        datasets, used = pool.submit(_peak_per_arc).result()
-    return Row(
-        f"peak memory beyond the input, {datasets:,} datasets",
-        used,
-        "limit",
-        150.0,
-        "≤ 150 bytes",
-        used <= 150,
-        "bytes/arc",
-    )
+        datasets, used = pool.submit(_peak_per_arc, side).result()
+    task = f"peak memory beyond the input, {datasets:,} datasets"
+    return Row(task, used, "limit", 150.0, "≤ 150 bytes", used <= 150, "bytes/arc")
 
 
-def _peak_per_arc() -> tuple[int, float]:
+def _peak_per_arc(side: int) -> tuple[int, float]:
     solve(grid_problem(100), exact=False)  # numba and the compiled code are not part of the question
-    problem = grid_problem(3000)
+    problem = grid_problem(side)
     arcs = 2 * problem.graph.edge_count
     _ = problem.graph.arcs
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -17,25 +17,36 @@ from optimaldp.ledger.composition import compose_optimal
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.levels import Bound
 
-_SPENDS = 1000
 _WANTED_PER_SECOND = 500
 _TOGETHER = 10
 
 
-def rows() -> Iterator[Row]:
+@dataclass(frozen=True)
+class Sizes:
+    """How many spends are timed, and how many are composed."""
+
+    spends: int
+    composed: int
+
+
+FULL = Sizes(spends=1000, composed=1000)
+SAMPLE = Sizes(spends=10, composed=20)
+
+
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
     # In the working folder, not in a temporary file system: that may be memory, where durability costs nothing.
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        yield from _spending(Path(folder))
+        yield from _spending(Path(folder), sizes.spends)
         yield _opening(Path(folder))
-    yield _composing()
+    yield _composing(sizes.composed)
 
 
-def _spending(folder: Path) -> Iterator[Row]:
+def _spending(folder: Path, spends: int) -> Iterator[Row]:
     bare = _bare_insert(folder / "bare.db")
     ledger = open_ledger(folder / "survey.ledger", dataset="survey", budget=Budget(1_000_000))
     reserve, cycle = _reserve(ledger), _reserve_and_record(ledger)
     # One by one in turn, so that a busy disk disturbs all alike; the median of each counts.
-    times = [(_seconds(bare), _seconds(reserve), _seconds(cycle)) for _ in range(_SPENDS)]
+    times = [(_seconds(bare), _seconds(reserve), _seconds(cycle)) for _ in range(spends)]
     theirs, ours, whole = (median(column) for column in zip(*times))
     note = f"{1 / ours:,.0f} durable spends per second"
     yield at_most("spend (reserve durably)", ours, "bare SQLite insert, WAL, full sync", theirs, 3, note=note)
@@ -44,14 +55,14 @@ def _spending(folder: Path) -> Iterator[Row]:
         "spend and record the answer", whole, "two bare SQLite inserts, WAL, full sync", 2 * theirs, 3, note=note
     )
     yield _fast_enough(ours, theirs)
-    yield _together(folder, ledger)
+    yield _together(folder, ledger, spends // 10)
 
 
-def _together(folder: Path, ledger: Ledger) -> Row:
+def _together(folder: Path, ledger: Ledger, spends: int) -> Row:
     """Ten questions charged at once, all or none: one commit, as for ten bare rows."""
     insert = _bare_insert(folder / "bare-together.db", rows=_TOGETHER)
     charges = [Charge("majority(smokes = 'yes')", level(0.01), data_version="1")] * _TOGETHER
-    times = [(_seconds(insert), _seconds(lambda: ledger.reserve_together(charges))) for _ in range(_SPENDS // 10)]
+    times = [(_seconds(insert), _seconds(lambda: ledger.reserve_together(charges))) for _ in range(spends)]
     theirs, ours = (median(column) for column in zip(*times))
     note = f"{_TOGETHER / ours:,.0f} durable spends per second"
     return at_most(
@@ -122,18 +133,18 @@ def _opening(folder: Path) -> Row:
     return Row("open and check a ledger", ours, "SELECT of the same rows", theirs, "-", None, note=note)
 
 
-def _composing() -> Row:
-    """The exact closed form of 1,000 spends against dp-accounting's convolution of the same."""
+def _composing(spends: int) -> Row:
+    """The exact closed form of many spends against dp-accounting's convolution of the same."""
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as distributions
 
     bound, delta = Bound(Epsilon.read(0.01), Fraction(0)), Fraction(1, 10**6)
     start = time.perf_counter()
-    exact = float(compose_optimal.__wrapped__(bound, 1000, delta))
+    exact = float(compose_optimal.__wrapped__(bound, spends, delta))
     ours = time.perf_counter() - start
     start = time.perf_counter()
     one = distributions.from_privacy_parameters(common.DifferentialPrivacyParameters(0.01, 0.0), 1e-4)
-    convolved = one.self_compose(1000).get_epsilon_for_delta(1e-6)
+    convolved = one.self_compose(spends).get_epsilon_for_delta(1e-6)
     theirs = time.perf_counter() - start
     note = f"epsilon {exact:.6f} (exact, rounded up) and {convolved:.6f}"
-    return Row("compose 1,000 equal levels", ours, "dp-accounting", theirs, "-", None, note=note)
+    return Row(f"compose {spends:,} equal levels", ours, "dp-accounting", theirs, "-", None, note=note)

@@ -109,14 +109,26 @@ def _likely(size: int, chance: float) -> npt.NDArray[np.int64]:
     return np.arange(max(0, int(low)), min(size, int(high) + 1) + 1)
 
 
-def rows() -> Iterator[Row]:
-    for study in STUDIES:
+@dataclass(frozen=True)
+class Sizes:
+    """Which studies, and strict people and others of a large table."""
+
+    studies: tuple[Study, ...]
+    large: tuple[int, int]
+
+
+FULL = Sizes(studies=STUDIES, large=(100_000, 900_001))
+SAMPLE = Sizes(studies=(Study(2, 21, 11, 0.5, 8, (0, 0, 0, 0)),), large=(1000, 9001))
+
+
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
+    for study in sizes.studies:
         everywhere = Votes(study.asked, study.chance)
         best = everywhere.least_average()
         yield from _as_reported(study, best)
         yield from _compared(study, best)
     yield from _at_a_margin()
-    yield from _large()
+    yield from _large(*sizes.large)
 
 
 def _as_reported(study: Study, best: float) -> Iterator[Row]:
@@ -147,11 +159,11 @@ def _compared(study: Study, best: float) -> Iterator[Row]:
     yield at_most(task, typical, "strictest for all", asked.average(asked.strictest_for_all, chance), 1, unit="")
 
 
-def _large() -> Iterator[Row]:
+def _large(strict: int, others: int) -> Iterator[Row]:
     """Weighted votes hardly hear the strict people, so at a million the strictest level for all is right more often."""
-    asked = level_sizes(500_001, [(0.1, 100_000), (1.0, 900_001)])
+    asked = level_sizes((strict + others + 1) // 2, [(0.1, strict), (1.0, others)])
     cap, capped = asked.best_cap(0.5)
-    task, note = "average error, 100,000 strict of 1,000,001", f"typical, levels cut to {cap:.2g}"
+    task, note = f"average error, {strict:,} strict of {strict + others:,}", f"typical, levels cut to {cap:.2g}"
     yield at_most(task, capped, "typical without a cap", asked.average(asked.weighted, 0.5), 0.2, unit="", note=note)
     # Tables of a million people are thinned, each level in its own way: averages are right to about half a percent.
     yield at_most(

@@ -11,6 +11,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quantile_program import average_over_tables, least_error
-from benchmarks.report import Row, at_most, best_time
+from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.certify.quantile import examine, forget_code, second_reading
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile_accuracy import QuantileAccuracy, accuracy_with_rivals, even_accuracy, summarise
@@ -33,16 +34,32 @@ Cells = Mapping[int, int]
 
 _DATA = Path(__file__).parents[1] / "examples" / "data"
 _NEVER_WORSE = ("permute-and-flip", "exponential mechanism")
-_STUDIES = ((3, 20, "0.5"), (3, 20, "1"), (4, 12, "1"), (5, 8, "1"), (5, 8, "2"))
 _NEAR_OPTIMUM = 1.25  # the largest distance to the linear program that was measured is 1.20
 
 
-def rows() -> Iterator[Row]:
+@dataclass(frozen=True)
+class Sizes:
+    """Bins, people and epsilon: of tables that are listed, of even ones; how many bins are timed."""
+
+    listed: tuple[tuple[int, int, str], ...]
+    even: tuple[tuple[int, int, str], ...]
+    timed: int
+
+
+FULL = Sizes(
+    listed=((3, 20, "0.5"), (3, 20, "1"), (4, 12, "1"), (5, 8, "1"), (5, 8, "2")),
+    even=((1000, 2001, "0.1"), (1000, 20_001, "0.1"), (10**6, 944, "0.5")),
+    timed=10**6,
+)
+SAMPLE = Sizes(listed=((3, 4, "0.5"),), even=((100, 201, "0.1"),), timed=1000)
+
+
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
     yield from _real_columns()
-    yield from _even_tables()
-    for bins, persons, epsilon in _STUDIES:
+    yield from _even_tables(sizes.even)
+    for bins, persons, epsilon in sizes.listed:
         yield from _all_tables(bins, persons, epsilon)
-    yield from _speed()
+    yield from _speed(sizes.timed)
 
 
 def real_questions() -> Iterator[tuple[str, Cells, int, Fraction, str]]:
@@ -113,9 +130,9 @@ def binary_search_groups(spread: Spread, rank: Fraction, epsilon: float) -> NDAr
     return result
 
 
-def _even_tables() -> Iterator[Row]:
+def _even_tables(tables: tuple[tuple[int, int, str], ...]) -> Iterator[Row]:
     """Fine medians: a thousand and a million bins."""
-    for bins, persons, epsilon in ((1000, 2001, "0.1"), (1000, 20_001, "0.1"), (10**6, 944, "0.5")):
+    for bins, persons, epsilon in tables:
         ours, *rivals = even_accuracy(quantile_law(bins, HALF, level(epsilon)), persons)
         for theirs in rivals:
             task = f"people off: median of {bins} bins, {persons} people evenly, ε = {epsilon}"
@@ -142,23 +159,23 @@ def _all_tables(bins: int, persons: int, epsilon: str) -> Iterator[Row]:
             yield Row(task, averages[0], name, average, "shown", None, "")
 
 
-def _speed() -> Iterator[Row]:
+def _speed(bins: int) -> Iterator[Row]:
     rng, source = random.Random(1), SystemBits()
-    sparse = dict(Counter(rng.randrange(10**6) for _ in range(944)))
-    full = {bin_: rng.randrange(5, 16) for bin_ in range(10**6)}
-    fine = quantile_law(10**6, HALF, level("0.1"))
+    sparse = dict(Counter(rng.randrange(bins) for _ in range(944)))
+    full = {bin_: rng.randrange(5, 16) for bin_ in range(bins)}
+    fine = quantile_law(bins, HALF, level("0.1"))
     note = "after counting; exact, with its second reading"
     for name, law, cells, target in (
-        ("a million bins, n = 944", fine, sparse, 0.1),
-        ("a million bins, all occupied, n = 10⁷", fine, full, 1.0),
+        (f"{bins:,} bins, n = 944", fine, sparse, 0.1),
+        (f"{bins:,} bins, all occupied", fine, full, 1.0),
         ("10¹² bins, n = 944", quantile_law(10**12, HALF, level("0.1")), sparse, 0.1),
     ):
         ours = best_time(lambda law=law, cells=cells: law.draw(cells, source, reread=second_reading))  # type: ignore[misc]
-        yield at_most(f"draw a median: {name}", ours, "target", target, 1, note=note)
-    peer = _opendp_time(sorted(Counter(sparse).elements()), 10**6)
+        yield within(f"draw a median: {name}", ours, target, note=note)
+    peer = _opendp_time(sorted(Counter(sparse).elements()), bins)
     if peer is not None:
         ours = best_time(lambda: fine.draw(sparse, source))
-        yield at_most("draw a median: a million bins, n = 944", ours, "OpenDP make_private_quantile", peer, 1)
+        yield at_most(f"draw a median: {bins:,} bins, n = 944", ours, "OpenDP make_private_quantile", peer, 1)
     yield from _certifying()
 
 
@@ -171,8 +188,8 @@ def _certifying() -> Iterator[Row]:
             forget_code()
         examine(law)
 
-    yield at_most("certify a median, the first of a process", best_time(lambda: again(whole=True)), "target", 0.3, 1)
-    yield at_most("certify another median", best_time(lambda: again(whole=False)), "target", 0.1, 1)
+    yield within("certify a median, the first of a process", best_time(lambda: again(whole=True)), 0.3)
+    yield within("certify another median", best_time(lambda: again(whole=False)), 0.1)
 
 
 def _opendp_time(people: list[int], bins: int) -> float | None:

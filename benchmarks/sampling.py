@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from benchmarks.report import Row, at_most, best_time
+from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.privacy.balls import Ball
 from optimaldp.sampling import SystemBits, choose, draw_many
 
-_DRAWS = 2_000_000
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many draws at once."""
+
+    draws: int
 
 
-def rows() -> Iterator[Row]:
+FULL = Sizes(draws=2_000_000)
+SAMPLE = Sizes(draws=2_000)
+
+
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
+    draws = sizes.draws
     import numpy as np
 
     five = [Fraction(n, 15) for n in (1, 2, 3, 4, 5)]
     floats = [float(p) for p in five]
-    exact = best_time(lambda: draw_many(five, _DRAWS))
-    balls = best_time(lambda: draw_many(lambda: [Ball(-1).exp(), 1 - Ball(-1).exp()], _DRAWS))
-    numpy = best_time(lambda: np.random.default_rng().choice(5, size=_DRAWS, p=floats))
-    yield at_most("2·10⁶ exact draws, rationals", exact, "10⁶ draws a second", _DRAWS / 1e6, 1)
-    yield at_most("2·10⁶ exact draws, balls", balls, "10⁶ draws a second", _DRAWS / 1e6, 1)
-    yield at_most("2·10⁶ exact draws, rationals", exact, "numpy's choice (inexact)", numpy, 10)
+    exact = best_time(lambda: draw_many(five, draws))
+    balls = best_time(lambda: draw_many(lambda: [Ball(-1).exp(), 1 - Ball(-1).exp()], draws))
+    numpy = best_time(lambda: np.random.default_rng().choice(5, size=draws, p=floats))
+    yield within(f"{draws:,} exact draws, rationals", exact, draws / 1e6)
+    yield within(f"{draws:,} exact draws, balls", balls, draws / 1e6)
+    yield at_most(f"{draws:,} exact draws, rationals", exact, "numpy's choice (inexact)", numpy, 10)
     source = SystemBits()
     single = best_time(lambda: [choose(five, source) for _ in range(1000)]) / 1000
-    yield at_most("one exact draw, rationals", single, "target", 1e-3, 1)
+    yield within("one exact draw, rationals", single, 1e-3)

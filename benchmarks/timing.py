@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.report import Row
@@ -19,10 +20,21 @@ from optimaldp.privacy import Neighbours
 from optimaldp.questions import parse
 from optimaldp.sampling import SystemBits
 
-_DRAWS = 2000
-_WAITED = 100
-_AFTER = 0.02
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many draws of each table are timed, how many of them wait, and for how long."""
+
+    draws: int
+    waited: int
+    after: float
+
+
+FULL = Sizes(draws=300, waited=50, after=0.02)
+SAMPLE = Sizes(draws=5, waited=2, after=0.001)
+
 _MANY = 10**6
+_MOST_SECONDS = 15.0  # for one row: a histogram with everybody in one bin takes seconds
 _PAIRS: dict[str, tuple[str, dict[int, int], dict[int, int]]] = {
     "count, margin 1 and 10^6": ("count(x) >= 1000", {0: 1000, 1: 2 * _MANY}, {0: 1000 + _MANY, 1: _MANY}),
     "winner of 5, tie and far": (
@@ -49,20 +61,20 @@ _PAIRS: dict[str, tuple[str, dict[int, int], dict[int, int]]] = {
 }
 
 
-def rows() -> Iterator[Row]:
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
     for name, (text, first, second) in _PAIRS.items():
         level = read_release_level("1")
         tables = [Table(first), Table(second)]
         drawn = certify(parse(text).mechanism(Setting(level, Neighbours.SUBSTITUTION, tables[0].people)))
         source = SystemBits()
-        plain = auc(*_times(lambda table: draw(drawn, table, source), tables, _DRAWS))  # noqa: B023
-        waited = auc(*_times(lambda table: _waited(drawn, table, source), tables, _WAITED))  # noqa: B023
+        plain = auc(*_times(lambda table: draw(drawn, table, source), tables, sizes.draws))  # noqa: B023
+        waited = auc(*_times(lambda table: _waited(drawn, table, source, sizes.after), tables, sizes.waited))  # noqa: B023
         yield Row(f"time of a draw, AUC: {name}", plain, "nothing told", 0.5, "shown", None, "")
         yield Row(f"with answer_after, AUC: {name}", waited, "nothing told", 0.5, "shown", None, "")
 
 
-def _waited(drawn: Any, table: Table, source: SystemBits) -> Any:
-    clock = Clock(_AFTER)
+def _waited(drawn: Any, table: Table, source: SystemBits, after: float) -> Any:
+    clock = Clock(after)
     answer = draw(drawn, table, source)
     clock.wait()
     return answer
@@ -70,14 +82,23 @@ def _waited(drawn: Any, table: Table, source: SystemBits) -> Any:
 
 def _times(work: Callable[[Table], Any], tables: list[Table], draws: int) -> tuple[list[float], list[float]]:
     taken: tuple[list[float], list[float]] = ([], [])
-    for table in tables:
-        work(table)
+    draws = max(2, min(draws, int(_MOST_SECONDS / _once(work, tables))))
     for number in range(2 * draws):
         which = number % 2
         start = time.perf_counter()
         work(tables[which])
         taken[which].append(time.perf_counter() - start)
     return taken
+
+
+def _once(work: Callable[[Table], Any], tables: list[Table]) -> float:
+    """Seconds of one draw of each table, after one that warms up."""
+    for table in tables:
+        work(table)
+    start = time.perf_counter()
+    for table in tables:
+        work(table)
+    return time.perf_counter() - start
 
 
 def auc(first: list[float], second: list[float]) -> float:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from benchmarks.report import Row, at_most, best_time
+from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.laws.winner import (
     ball_power,
     draw_winner,
@@ -27,7 +28,18 @@ from optimaldp.sampling import SystemBits
 
 Election = tuple[int, ...]
 
-_STUDIES = ((3, 30, 1), (3, 30, 2), (5, 20, 0.5), (5, 30, 1), (5, 20, 2))
+
+@dataclass(frozen=True)
+class Sizes:
+    """Options, people and epsilon of each study, and how many options a winner is drawn from."""
+
+    studies: tuple[tuple[int, int, float], ...]
+    options: int
+
+
+FULL = Sizes(((3, 30, 1), (3, 30, 2), (5, 20, 0.5), (5, 30, 1), (5, 20, 2)), options=10_000)
+SAMPLE = Sizes(((3, 6, 1),), options=100)
+
 _SLACK = 1.001  # the linear program is solved to about seven digits; four of them are compared
 
 
@@ -102,10 +114,10 @@ def _constraints(counts: Election, columns: dict[tuple[Election, int], int]) -> 
                     yield from ((p, q), (q, p))
 
 
-def rows() -> Iterator[Row]:
-    for options, persons, epsilon in _STUDIES:
+def rows(sizes: Sizes = FULL) -> Iterator[Row]:
+    for options, persons, epsilon in sizes.studies:
         yield from _accuracy(options, persons, epsilon)
-    yield from _latency()
+    yield from _latency(sizes.options)
 
 
 def _accuracy(options: int, persons: int, epsilon: float) -> Iterator[Row]:
@@ -124,10 +136,10 @@ def _accuracy(options: int, persons: int, epsilon: float) -> Iterator[Row]:
     yield at_most(task, ours, "exponential mechanism", worse, 1, unit="")
 
 
-def _latency() -> Iterator[Row]:
+def _latency(options: int) -> Iterator[Row]:
     source = SystemBits()
     billion = [500_000_000, 499_999_990, 100, 5, 3]
-    many = [(7919 * i) % 1000 for i in range(10_000)]
+    many = [(7919 * i) % 1000 for i in range(options)]
 
     def drawn(counts: Sequence[int], epsilon: float, times: int) -> float:
         promise = level(epsilon)
@@ -136,8 +148,8 @@ def _latency() -> Iterator[Row]:
             return [draw_winner(counts, promise, "substitution", source) for _ in range(times)]
 
         work()
-        return best_time(work, repeats=9) / times
+        return best_time(work, repeats=5) / times
 
-    yield at_most("draw a winner, 5 options, n = 10⁹", drawn(billion, 0.1, 20), "target", 1e-3, 1)
-    yield at_most("draw a winner, 3 options, n = 735", drawn([303, 298, 134], 1, 20), "target", 1e-3, 1)
-    yield at_most("draw a winner, 10,000 options", drawn(many, 0.1, 1), "target", 0.1, 1, note="permute-and-flip")
+    yield within("draw a winner, 5 options, n = 10⁹", drawn(billion, 0.1, 20), 1e-3)
+    yield within("draw a winner, 3 options, n = 735", drawn([303, 298, 134], 1, 20), 1e-3)
+    yield within(f"draw a winner, {options:,} options", drawn(many, 0.1, 1), 0.1, note="permute-and-flip")

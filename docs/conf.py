@@ -22,7 +22,7 @@ extensions = ["myst_parser", "sphinx-mathjax-offline"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 nitpicky = True
-exclude_patterns = ["generate", "build"]
+exclude_patterns = ["generate", "build", "verify"]
 
 html_theme = "furo"
 html_static_path = ["_static"]

@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +36,8 @@ class PostgresServer:
     """A running server that trusts local connections."""
 
     port: int
+    folder: Path
+    programs: Path
 
     @property
     def url(self) -> str:
@@ -41,6 +45,25 @@ class PostgresServer:
 
     def url_of(self, database: str) -> str:
         return f"postgresql://{_ROLE}@127.0.0.1:{self.port}/{database}"
+
+    def kill(self) -> None:
+        """End every process of the server at once (kill -9), as a power cut would."""
+        first = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        for pid in [first, *_children(first)]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while Path(f"/proc/{first}").exists():
+            time.sleep(0.01)
+
+    def start(self) -> None:
+        """Start the server, or start it again; it recovers from its log."""
+        control = [self.programs / "pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-t", "30"]
+        # No fsync: a test server has nothing to lose in a power cut of the machine.
+        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
+        _run([*control, "-o", options, "start"])
+
+    def stop(self) -> None:
+        _run([self.programs / "pg_ctl", "-D", self.folder / "data", "-w", "-t", "30", "-m", "immediate", "stop"])
 
     def new_database(self, name: str) -> str:
         """Create an empty database (dropping an old one of that name) and return its URL."""
@@ -90,17 +113,23 @@ def postgres_server() -> Iterator[PostgresServer]:
                 "-N",
             ]
         )
-        port = _free_port()
-        # No fsync: a test server has nothing to lose in a power cut.
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60"
-        control = [programs / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-t", "30"]
-        _run([*control, "-o", options, "start"])
+        server = PostgresServer(_free_port(), folder, programs)
+        server.start()
         try:
-            yield PostgresServer(port)
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"])
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that this process started, and theirs."""
+    try:
+        own = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [*own, *(more for child in own for more in _children(child))]
 
 
 def _programs() -> Path | None:

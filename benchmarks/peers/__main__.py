@@ -1,4 +1,7 @@
-"""Run every comparison and write the report: ``python -m benchmarks.peers [folder]`` (default: docs)."""
+"""Run every comparison and write the report: ``python -m benchmarks.peers [folder]`` (default: docs).
+
+``python -m benchmarks.peers --only numbers leaders`` prints the rows of some studies and writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,43 @@ from rich.console import Console
 from benchmarks.peers import (
     channels,
     command,
+    generous,
     histograms,
+    leaders,
     libraries,
     means,
+    numbers,
     persons,
     quantiles,
     questions,
+    several,
     speed,
     synthesis,
 )
 from benchmarks.peers.claims import judged
 from benchmarks.peers.page import Document, render
 
-_STUDIES = (questions, means, quantiles, histograms, persons, channels, synthesis, speed, command)
+STUDIES = (
+    questions,
+    numbers,
+    means,
+    generous,
+    leaders,
+    quantiles,
+    several,
+    histograms,
+    persons,
+    channels,
+    synthesis,
+    speed,
+    command,
+)
 
 
 def measure(console: Console) -> Document:
     """All rows and what they bear out, as plain values."""
     rows = []
-    for study in _STUDIES:
+    for study in STUDIES:
         console.print(f"[dim]{study.__name__} …[/dim]")
         rows += [comparison.to_document() for comparison in study.comparisons()]
     versions = {"python": platform.python_version()} | libraries.versions()
@@ -55,7 +76,18 @@ def _json(document: Document) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def _print_rows(names: list[str], console: Console) -> int:
+    for study in STUDIES:
+        if study.__name__.rpartition(".")[2] in names:
+            for row in study.comparisons():
+                shown = row.to_document()
+                console.print(row.task, "|", row.peer, "|", shown.get("ours"), shown.get("theirs"), row.verdict)
+    return 0
+
+
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--only"]:
+        return _print_rows(arguments[1:], Console(width=200))
     folder, console = Path(arguments[0] if arguments else "docs"), Console()
     document = measure(console)
     write(document, folder)

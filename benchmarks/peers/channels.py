@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,21 +32,35 @@ _LN2 = math.log(2)
 _COST = "expected cost"
 
 
-def comparisons() -> Iterator[Comparison]:
+@dataclass(frozen=True)
+class Sizes:
+    """How many voters, how large a channel, how many releases, and how often each side is timed."""
+
+    voters: tuple[int, ...]
+    channel: int
+    releases: int
+    repeats: int
+
+
+FULL = Sizes(voters=(3, 5, 7), channel=200, releases=100, repeats=5)
+SAMPLE = Sizes(voters=(3,), channel=10, releases=5, repeats=1)
+
+
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
     for name, graph in (
         ("ring of 6 answers", AnswerGraph.ring(6)),
         ("path of 24 answers", AnswerGraph.path(24)),
         ("grid of 4 × 5 answers", AnswerGraph.grid(4, 5)),
         ("tree of 15 answers", AnswerGraph.tree(2, 3)),
     ):
-        yield from _answers(name, graph)
-    for voters in (3, 5, 7):
-        yield from _voters(voters)
-    yield from _leakage(200)
-    yield from _composition()
+        yield from _answers(name, graph, sizes.repeats)
+    for voters in sizes.voters:
+        yield from _voters(voters, sizes.repeats)
+    yield from _leakage(sizes.channel, sizes.repeats)
+    yield from _composition(sizes.releases)
 
 
-def _answers(name: str, graph: AnswerGraph) -> Iterator[Comparison]:
+def _answers(name: str, graph: AnswerGraph, repeats: int) -> Iterator[Comparison]:
     """Uniform prior, cost 1 for a wrong answer, ε = ln 2."""
     size, steps = len(graph.vertices), np.asarray(graph.distances)
     prior = [1 / size] * size
@@ -55,11 +70,11 @@ def _answers(name: str, graph: AnswerGraph) -> Iterator[Comparison]:
 
     cost = Estimate(1 - float(optimal_mechanism(graph, "ln(2)").utility))
     yield Comparison(OPTIMUM, f"{name}: {_COST}", "qif linear program", cost, Estimate(1 - np.trace(theirs()) / size))
-    ours = best_time(lambda: optimal_mechanism(graph, "ln(2)"), repeats=5)
-    yield _timed(OPTIMUM, f"{name}: time", "qif linear program", ours, best_time(theirs, repeats=5))
+    ours = best_time(lambda: optimal_mechanism(graph, "ln(2)"), repeats=repeats)
+    yield _timed(OPTIMUM, f"{name}: time", "qif linear program", ours, best_time(theirs, repeats=repeats))
 
 
-def _voters(voters: int) -> Iterator[Comparison]:
+def _voters(voters: int, repeats: int) -> Iterator[Comparison]:
     """Majority of single votes: every dataset is a vertex. qif gets the same freedom as we do."""
     graph = graphs.votes(voters)
     names = list(graph.names)
@@ -78,11 +93,11 @@ def _voters(voters: int) -> Iterator[Comparison]:
     found = 1 - sum(rows[i][0 if wanted == "yes" else 1] for i, wanted in enumerate(truth)) / len(names)
     task = f"majority of {voters} single votes"
     yield Comparison(OPTIMUM, f"{task}: {_COST}", "qif linear program", Estimate(float(cost)), Estimate(float(found)))
-    spent = best_time(ours, repeats=5), best_time(theirs, repeats=5)
+    spent = best_time(ours, repeats=repeats), best_time(theirs, repeats=repeats)
     yield _timed(OPTIMUM, f"{task}: time", "qif linear program", *spent)
 
 
-def _leakage(size: int) -> Iterator[Comparison]:
+def _leakage(size: int, repeats: int) -> Iterator[Comparison]:
     import qif
 
     generator = np.random.default_rng(7)
@@ -106,14 +121,16 @@ def _leakage(size: int) -> Iterator[Comparison]:
     for name, (ours, theirs) in pairs.items():
         task = f"{name}, {size} × {size}"
         yield Comparison(LEAKAGE, f"{task}: value", "qif", Estimate(float(ours())), Estimate(float(theirs())))
-        yield _timed(LEAKAGE, f"{task}: time", "qif", best_time(ours, repeats=7), best_time(theirs, repeats=7))
+        yield _timed(
+            LEAKAGE, f"{task}: time", "qif", best_time(ours, repeats=repeats), best_time(theirs, repeats=repeats)
+        )
 
 
-def _composition() -> Iterator[Comparison]:
-    """The least ε of 100 releases at ε = 0.1 each, at a total δ of 1e-6."""
+def _composition(count: int) -> Iterator[Comparison]:
+    """The least ε of many releases at ε = 0.1 each, at a total δ of 1e-6."""
     from dp_accounting.pld import common, privacy_loss_distribution
 
-    count, epsilon, delta = 100, "0.1", Fraction(1, 10**6)
+    epsilon, delta = "0.1", Fraction(1, 10**6)
 
     def theirs() -> float:
         one = privacy_loss_distribution.from_privacy_parameters(common.DifferentialPrivacyParameters(0.1, 0.0))
@@ -123,7 +140,7 @@ def _composition() -> Iterator[Comparison]:
         compose_optimal.cache_clear()
         return float(compose_optimal(Bound(Epsilon.read(epsilon), Fraction(0)), count, delta))
 
-    task, peer = "100 releases at ε = 0.1, δ = 1e-6", "dp-accounting privacy-loss distribution"
+    task, peer = f"{count} releases at ε = 0.1, δ = 1e-6", "dp-accounting privacy-loss distribution"
     yield Comparison(COMPOSITION, f"{task}: ε of all", peer, Estimate(ours()), Estimate(theirs()))
     yield _timed(COMPOSITION, f"{task}: time", peer, best_time(ours), best_time(theirs))
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import venv
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.peers.record import Comparison, Estimate
@@ -18,7 +19,19 @@ ENGINE = "importing Ibis with DuckDB, which read it before"
 BARE = "importing DuckDB alone, which reads it now"
 _TASK = "a yes or no from a CSV of 1,000 lines"
 _ROOT = Path(__file__).parents[2]
-_RUNS = 7  # the least of them: what is above it belongs to the rest of the machine
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many runs, of which the least counts: what is above it belongs to the rest of the machine. Whether all "
+    "is installed anew."""
+
+    runs: int
+    install: bool
+
+
+FULL = Sizes(runs=7, install=True)
+SAMPLE = Sizes(runs=1, install=False)
 
 _ENGINE = "import ibis, ibis.backends.duckdb"
 _BARE = "import duckdb"
@@ -29,18 +42,21 @@ dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=1.0)
 """
 
 
-def comparisons() -> Iterator[Comparison]:
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
-        ours = _environment(Path(folder, "ours"), str(_wheel(Path(folder, "wheel"))))
-        theirs = _environment(Path(folder, "opendp"), "opendp")
+        ours = theirs = Path(sys.executable).parent
+        if sizes.install:
+            ours = _environment(Path(folder, "ours"), str(_wheel(Path(folder, "wheel"))), "ibis-framework[duckdb]")
+            theirs = _environment(Path(folder, "opendp"), "opendp")
         table = Path(folder, "people.csv")
         table.write_text("age,smokes\n" + "".join(f"{20 + i % 60},{'yes' if i % 3 else 'no'}\n" for i in range(1000)))
         question = ("--question", "share(smokes = 'yes') >= 0.3", "--epsilon", "1")
         least = _least(
-            [str(ours / "optimaldp"), "release", "--data", str(table), *question],
+            [str(ours / "python"), "-m", "optimaldp", "release", "--data", str(table), *question],
             [str(ours / "python"), "-c", _ENGINE],
             [str(ours / "python"), "-c", _BARE],
             [str(theirs / "python"), "-c", _COUNTS],
+            runs=sizes.runs,
         )
     for peer, spent in zip((ENGINE, BARE, "OpenDP from counts: no table is read"), least[1:], strict=True):
         yield Comparison(STUDY, _TASK, peer, Estimate(least[0]), Estimate(spent), timed=True)
@@ -51,18 +67,18 @@ def _wheel(folder: Path) -> Path:
     return next(folder.glob("optimaldp-*.whl"))
 
 
-def _environment(folder: Path, wanted: str) -> Path:
-    """A new environment with one package and what it needs; the folder of its programs."""
+def _environment(folder: Path, *wanted: str) -> Path:
+    """A new environment with some packages and what they need; the folder of its programs."""
     venv.create(folder, with_pip=True)
     programs = folder / ("Scripts" if sys.platform == "win32" else "bin")
-    _quietly([str(programs / "python"), "-m", "pip", "install", wanted])
+    _quietly([str(programs / "python"), "-m", "pip", "install", *wanted])
     return programs
 
 
-def _least(*commands: Sequence[str]) -> list[float]:
+def _least(*commands: Sequence[str], runs: int) -> list[float]:
     """The least processor time of each, in turns, so that all of them meet the same machine."""
     times: list[list[float]] = [[] for _ in commands]
-    for _ in range(_RUNS):
+    for _ in range(runs):
         for place, command in enumerate(commands):
             before = _spent()
             _quietly(command)

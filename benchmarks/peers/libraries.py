@@ -58,6 +58,35 @@ def opendp_canonical(epsilon: float, delta: float) -> Callable[[float], float]:
     return made
 
 
+def opendp_gaussian(epsilon: float, delta: float) -> Callable[[int], int]:
+    """Discrete Gaussian noise on one count, calibrated to (epsilon, delta) by its own maps."""
+    dp = opendp()
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+
+    def make(scale: float) -> Any:
+        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)), delta)
+
+    made: Callable[[int], int] = make(dp.binary_search_param(make, d_in=1, d_out=(epsilon, delta), T=float))
+    return made
+
+
+def opendp_top(size: int, scale: float, *, monotonic: bool) -> Callable[[list[int]], list[int]]:
+    """The leading options at once."""
+    dp = opendp()
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int, monotonic=monotonic), dp.max_divergence()
+    made: Callable[[list[int]], list[int]] = dp.m.make_noisy_top_k(*space, k=size, scale=scale)
+    return made
+
+
+def diffprivlib_mean(epsilon: float, bounds: tuple[float, float]) -> Callable[[Any], float]:
+    """Its mean of a public number of people."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from diffprivlib import tools
+
+    return lambda people: float(tools.mean(people, epsilon=epsilon, bounds=bounds))
+
+
 def opendp_noisy_max(epsilon: float) -> Callable[[list[int]], int]:
     """Selection by the highest score (permute-and-flip); every score may change by 1, some up and some down."""
     dp = opendp()

@@ -12,11 +12,12 @@ _INTRODUCTION = """\
 # Ours and others
 
 This page is written by `make bench-peers`. Every row is one task at the same ε and for the same neighbours: *substitution*, one
-person's record is replaced by another and the number of people is public. Each peer is set up as its own experts would. Smaller
-is better in every row: errors are probabilities of a wrong answer, expected sums of absolute errors, or costs. The ratio is ours
-divided by theirs, so 1 means that nothing is gained. Errors are exact; a ✓ marks a formula for a peer that was also compared
-with draws of the peer's own code, and ± is an interval of 95 % where only draws are known. Of times only ratios are shown, since
-seconds belong to a machine; they were taken in one run, the shortest of several, and from half to double they are called similar.
+person's record is replaced by another and the number of people is public, unless the heading or the task says *one person more or
+less*. Each peer is set up as its own experts would, and where its settings matter it gets those that are best on the very table.
+Smaller is better in every row: errors are probabilities of a wrong answer, expected absolute errors, or costs. The ratio is ours
+divided by theirs, so 1 means that nothing is gained. Errors are exact; a ✓ marks a formula that was also compared with draws of
+the code itself, and ± is an interval of 95 % where only draws are known. Of times only ratios are shown, since seconds belong to
+a machine; they were taken in one run, the shortest of several, and from half to double they are called similar.
 """
 
 
@@ -77,5 +78,6 @@ def _versions(document: Document) -> Iterator[str]:
         yield f"| {name} | {version} |"
     yield ""
     yield "diffprivlib needs a scikit-learn before 1.8. The libraries that make synthetic rows have an environment each, with the"
-    yield "newest versions that their own pins allow: OpenDP 0.16 with mbi 1.1, smartnoise-synth 1.0.8, dpmm 0.1.9 (Python 3.11)."
+    yield "newest versions that their own pins allow: OpenDP 0.16 with mbi 1.1, smartnoise-synth 1.0.8, dpmm 0.1.9 (Python 3.11);"
+    yield "so has Tumult Core 0.20."
     yield "OpenDP's import is measured without the optional packages that it would load.\n"

@@ -8,8 +8,9 @@ or in the way that is worst for the mechanism in question. Both true answers cou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -19,8 +20,25 @@ from benchmarks.peers.record import Comparison, Estimate, checked
 from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes
 
 STUDY = "People with levels of their own"
+THREE = "People with three levels, majority of 1001, everybody a fair coin: probability of a wrong answer"
+SAMPLED = "sampling mechanism (Jorgensen, Yu and Cormode)"
+THRESHOLD = "best threshold on budgets: who has less is left out, who has more gets no more"
 _STRICT, _OTHERS = 0.1, 1.0
-_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Draws of a peer's own code, and how many people there are."""
+
+    draws: int
+    people: int
+
+
+FULL = Sizes(draws=2000, people=1001)
+SAMPLE = Sizes(draws=50, people=101)
+# Parts of everybody at epsilon 0.1, 0.5 and 1.
+_PARTS = ((0.02, 0.18, 0.8), (0.1, 0.3, 0.6), (0.34, 0.33, 0.33), (0.54, 0.37, 0.09))
+_LEVELS = (0.1, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -40,13 +58,42 @@ Error = Callable[[Story, int, int], float]
 """(story, how many strict people say yes, margin): the error when yes is true. By symmetry no is the mirror image."""
 
 
-def comparisons() -> Iterator[Comparison]:
-    _compare_with_draws(Story(21), strict_yes=14, margin=6)
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
+    _compare_with_draws(Story(21), strict_yes=14, margin=6, draws=sizes.draws)
+    for parts in _PARTS:
+        yield from _three_levels(parts, sizes.people)
     for story, margins in ((Story(21), (1, 5, 15, 25)), (Story(501), (1, 10))):
         for margin in margins:
             yield from _compare(story, margin, "on average", average, typical)
             if story.strict == 21:
                 yield from _compare(story, margin, "at worst", worst, every_table)
+
+
+def _three_levels(parts: tuple[float, ...], people: int) -> Iterator[Comparison]:
+    """Everybody votes yes with probability one half; the error is averaged over all votes."""
+    sizes = [round(part * people) for part in parts]
+    sizes[-1] += people - sum(sizes)
+    asked = LevelSizes((people + 1) // 2, _LEVELS, tuple(sizes))
+    ours = Estimate(asked.average(asked.typical, 0.5))
+    task = ", ".join(f"{size} at {level:g}" for size, level in zip(sizes, _LEVELS))
+    least = min(threshold_error(sizes, number) for number in range(len(_LEVELS)))
+    yield Comparison(THREE, task, THRESHOLD, ours, Estimate(least))
+    yield Comparison(THREE, task, SAMPLED, ours, Estimate(asked.average(asked.sampled, 0.5)))
+
+
+def threshold_error(sizes: Sequence[int], number: int) -> float:
+    """Only people of the levels from *number* on are counted, with integer Laplace noise at that level; half of "
+    "the others count."""
+    from scipy.stats import binom
+
+    left_out, kept = sum(sizes[:number]), sum(sizes[number:])
+    needed, scale = (sum(sizes) + 1) // 2, 1 / _LEVELS[number]
+    yes = np.arange(kept + 1)
+    chances = binom.pmf(yes, kept, 0.5)
+    # The answer is yes if the noisy count of those who are kept, and half of the others, reach what is needed.
+    says = np.array([laplace_tail(scale, math.ceil(needed - left_out / 2) - int(count)) for count in yes])
+    true = binom.sf(needed - yes - 1, left_out, 0.5)
+    return float(chances @ (says * (1 - true) + (1 - says) * true))
 
 
 def _compare(
@@ -64,7 +111,7 @@ def _compare(
         yield Comparison(STUDY, task, f"OpenDP, {peer}", ours, Estimate(summary(story, margin, error)))
 
 
-def _compare_with_draws(story: Story, *, strict_yes: int, margin: int) -> None:
+def _compare_with_draws(story: Story, *, strict_yes: int, margin: int, draws: int) -> None:
     """The formulas below against OpenDP itself, in one state where no answer is almost sure."""
     others = story.others(strict_yes, margin)
     strict, lenient = libraries.opendp_count(1 / _STRICT), libraries.opendp_count(1 / _OTHERS)
@@ -74,7 +121,7 @@ def _compare_with_draws(story: Story, *, strict_yes: int, margin: int) -> None:
         left_out: lambda: story.strict / 2 + lenient(others),
     }
     for error, guess in guesses.items():
-        wrong = [float(guess() < story.needed) for _ in range(_DRAWS)]
+        wrong = [float(guess() < story.needed) for _ in range(draws)]
         checked(error(story, strict_yes, margin), wrong, error.__name__)
 
 
@@ -101,9 +148,14 @@ def every_table(story: Story, strict_yes: int, margin: int) -> float:
     return _ours(story, strict_yes, margin, LevelSizes.every_table)
 
 
+@cache
+def _asked(story: Story) -> LevelSizes:
+    """Once for each story: the law for the typical table is searched for, and found the same every time."""
+    return LevelSizes(story.needed, (_STRICT, _OTHERS), (story.strict, story.persons - story.strict))
+
+
 def _ours(story: Story, strict_yes: int, margin: int, aim: Callable[[LevelSizes, Counts], Floats]) -> float:
-    asked = LevelSizes(story.needed, (_STRICT, _OTHERS), (story.strict, story.persons - story.strict))
-    return float(aim(asked, np.array([[strict_yes, story.others(strict_yes, margin)]]))[0])
+    return float(aim(_asked(story), np.array([[strict_yes, story.others(strict_yes, margin)]]))[0])
 
 
 def strictest(story: Story, strict_yes: int, margin: int) -> float:

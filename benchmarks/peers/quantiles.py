@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from fractions import Fraction
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from benchmarks.peers import libraries
 from benchmarks.peers.record import Comparison, Estimate, checked, drawn
@@ -15,44 +14,52 @@ from optimaldp.laws.quantile_accuracy import QuantileAccuracy, accuracy_with_riv
 from optimaldp.laws.quantile_rivals import Spread, spread_of
 from optimaldp.privacy import level
 
-_DRAWS = 1000
-_SLOW_DRAWS = 300
+
+@dataclass(frozen=True)
+class Sizes:
+    """Draws of a peer's own code, of a slow one, and how many questions."""
+
+    draws: int
+    slow: int
+    questions: int
+
+
+FULL = Sizes(draws=1000, slow=300, questions=100)
+SAMPLE = Sizes(draws=30, slow=3, questions=2)
 
 WRONG = "Quantile, probability of a wrong bin"
 PEOPLE = "Quantile, people between the answer and the truth"
 
 
-def comparisons() -> Iterator[Comparison]:
-    for name, cells, bins, rank, epsilon in real_questions():
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
+    for name, cells, bins, rank, epsilon in list(real_questions())[: sizes.questions]:
         task = f"{name}, ε = {epsilon}"
         ours, _, exponential, candidates = accuracy_with_rivals(quantile_law(bins, rank, level(epsilon)), cells)
         spread = spread_of(cells, bins, rank)
         people = sorted(Counter(cells).elements())
         draw = libraries.opendp_quantile(len(people), bins, float(rank), float(epsilon))
-        yield from _checked_rows(task, "OpenDP make_private_quantile", ours, candidates, spread, partial(draw, people))
+        drawn_bins = [draw(people) for _ in range(sizes.draws)]
+        yield from _checked_rows(task, "OpenDP make_private_quantile", ours, candidates, spread, drawn_bins)
         yield from _pair(task, "exponential mechanism on the same bins", ours, _exact(exponential))
         if bins > 5:  # it draws a number, not a bin: for wide bins that is another question
-            yield from _diffprivlib(task, ours, spread, people, rank, float(epsilon))
+            answer = libraries.diffprivlib_quantile(float(rank), float(epsilon), (0.0, float(bins)))
+            values = _apart(people)
+            drawn_bins = [min(bins - 1, int(answer(values))) for _ in range(sizes.slow)]
+            off = [_people_off(spread, bin_) for bin_ in drawn_bins]
+            theirs = drawn([float(value > 0) for value in off]), drawn(off)
+            yield from _pair(task, "diffprivlib quantile, rounded to its bin", ours, theirs)
 
 
-def _diffprivlib(
-    task: str, ours: QuantileAccuracy, spread: Spread, people: list[int], rank: Fraction, epsilon: float
-) -> Iterator[Comparison]:
-    answer = libraries.diffprivlib_quantile(float(rank), epsilon, (0.0, float(spread.bins)))
-    held, values = Counter(people), []
-    for bin_, count in sorted(
-        held.items()
-    ):  # apart from each other, or a bin of equal values would have no width at all
-        values += [bin_ + (place + 0.5) / count for place in range(count)]
-    off = [_people_off(spread, min(spread.bins - 1, int(answer(values)))) for _ in range(_SLOW_DRAWS)]
-    theirs = (drawn([float(value > 0) for value in off]), drawn(off))
-    yield from _pair(task, "diffprivlib quantile, rounded to its bin", ours, theirs)
+def _apart(people: list[int]) -> list[float]:
+    """The people of a bin apart from each other: a bin of equal values would have no width at all."""
+    held = sorted(Counter(people).items())
+    return [bin_ + (place + 0.5) / count for bin_, count in held for place in range(count)]
 
 
 def _checked_rows(
-    task: str, peer: str, ours: QuantileAccuracy, theirs: QuantileAccuracy, spread: Spread, draw: Callable[[], int]
+    task: str, peer: str, ours: QuantileAccuracy, theirs: QuantileAccuracy, spread: Spread, drawn_bins: list[int]
 ) -> Iterator[Comparison]:
-    off = [_people_off(spread, draw()) for _ in range(_DRAWS)]
+    off = [_people_off(spread, bin_) for bin_ in drawn_bins]
     wrong = checked(theirs.wrong, [float(value > 0) for value in off], peer)
     yield from _pair(task, peer, ours, (wrong, checked(theirs.rank_error, off, peer)))
 

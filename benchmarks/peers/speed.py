@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.peers import libraries
@@ -22,15 +23,25 @@ from optimaldp.sampling import SystemBits
 LATENCY = "Time of one release after counting"
 IMPORT = "Time of an import"
 _ALONE = "OpenDP without its extras"
-_TIMES = 100
-_STARTS = 5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many releases are timed together, and how many starts of Python."""
+
+    times: int
+    starts: int
+
+
+FULL = Sizes(times=100, starts=5)
+SAMPLE = Sizes(times=2, starts=1)
 
 _OURS = """
 import optimaldp
 from optimaldp.questions import parse
 from optimaldp.asking.request import read_release_level
-from optimaldp.certify.questions import certify, draw
-from optimaldp.laws.setting import Setting, Table
+from optimaldp.certify.core.referee import certify, draw
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours
 from optimaldp.sampling import SystemBits
 mechanism = parse("majority(x)").mechanism(Setting(read_release_level(1), Neighbours.SUBSTITUTION, 1001))
@@ -52,12 +63,12 @@ Geometric(epsilon=1.0, sensitivity=1).randomise(600) >= 501
 """
 
 
-def comparisons() -> Iterator[Comparison]:
-    yield from _latency()
-    yield from _imports()
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
+    yield from _latency(sizes.times)
+    yield from _imports(sizes.starts)
 
 
-def _latency() -> Iterator[Comparison]:
+def _latency(times: int) -> Iterator[Comparison]:
     votes, bins = [303, 298, 134, 133, 133], [500, 200, 150, 100, 51]
     noisy, geometric = libraries.opendp_count(1.0), libraries.diffprivlib_count(1.0, 1)
     choose, several = libraries.opendp_noisy_max(1.0), libraries.opendp_counts(2.0)
@@ -76,9 +87,9 @@ def _latency() -> Iterator[Comparison]:
     ]
     for task, ours, peers in tasks:
         ours()  # the mechanism is certified once, whatever the counts
-        spent = _each(ours)
+        spent = _each(ours, times)
         for peer, theirs in peers.items():
-            yield Comparison(LATENCY, task, peer, Estimate(spent), Estimate(_each(theirs)), timed=True)
+            yield Comparison(LATENCY, task, peer, Estimate(spent), Estimate(_each(theirs, times)), timed=True)
 
 
 def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
@@ -87,31 +98,31 @@ def _draw(question: str, counts: tuple[int, ...]) -> Callable[[], Any]:
     return lambda: draw(passed, table, source)
 
 
-def _each(work: Callable[[], Any]) -> float:
-    return best_time(lambda: [work() for _ in range(_TIMES)], repeats=5) / _TIMES
+def _each(work: Callable[[], Any], times: int) -> float:
+    return best_time(lambda: [work() for _ in range(times)], repeats=5) / times
 
 
-def _imports() -> Iterator[Comparison]:
+def _imports(starts: int) -> Iterator[Comparison]:
     """A new interpreter, less the time of one that does nothing; the shortest of several starts."""
-    nothing = _start("pass")
-    ours, first = _start("import optimaldp") - nothing, _start(_OURS) - nothing
+    nothing = _start("pass", starts)
+    ours, first = _start("import optimaldp", starts) - nothing, _start(_OURS, starts) - nothing
     for peer, code in (
         (_ALONE, _OPENDP_ALONE),
         ("diffprivlib", "import diffprivlib"),
         ("qif", "import qif"),
         ("dp-accounting", "import dp_accounting"),
     ):
-        theirs = _start(code) - nothing
+        theirs = _start(code, starts) - nothing
         yield Comparison(IMPORT, "the import alone", peer, Estimate(ours), Estimate(theirs), timed=True)
     for peer, code in ((_ALONE, _OPENDP), ("diffprivlib", _DIFFPRIVLIB)):
-        theirs = _start(code) - nothing
+        theirs = _start(code, starts) - nothing
         task = "import and first private yes or no from counts"
         yield Comparison(IMPORT, task, peer, Estimate(first), Estimate(theirs), timed=True)
 
 
-def _start(code: str) -> float:
+def _start(code: str, starts: int) -> float:
     times = []
-    for _ in range(_STARTS):
+    for _ in range(starts):
         begun = time.perf_counter()
         subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True)
         times.append(time.perf_counter() - begun)

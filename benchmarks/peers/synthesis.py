@@ -1,7 +1,8 @@
 """Synthetic rows of the ANES survey: the mean error of all counts of one, two and three columns, beside OpenDP's and dpmm's.
 
 Each library runs in an environment of its own, made under ``build/peers`` (their pins exclude each other), on the same file of
-codes. One that cannot be installed or does not finish is named in the report with the reason.
+codes. One that cannot be installed or does not finish is named in the report with the reason. ``SYNTHESIS_EPSILONS``,
+``SYNTHESIS_DRAWS`` and ``SYNTHESIS_SECONDS`` make the study longer.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import csv
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,46 +20,59 @@ from typing import Any
 import numpy as np
 
 import optimaldp as odp
+from benchmarks.peers.environments import PLACE, environment, reason, run
 from benchmarks.peers.record import Comparison, Estimate, drawn
 
 STUDY = "Synthetic rows of a survey: one person more or less, theirs with δ = 10⁻⁶, ours without"
 DELTA = 1e-6
-_SOURCE = Path("examples/data/anes1996.csv")
+_SOURCE = Path(__file__).parents[2] / "examples" / "data" / "anes1996.csv"
 _PROGRAMS = Path(__file__).parent / "synthesisers"
-_PLACE = Path("build/peers")
-_EPSILONS = (0.5, 1.0, 2.0)
-_DRAWS = max(1, int(os.environ.get("SYNTHESIS_DRAWS", "3")))
-_SECONDS = float(os.environ.get("SYNTHESIS_SECONDS", "1800"))
 _AGES = (30, 45, 65)
-# Library, what is installed, and its two algorithms. torch first, since the index of some machines has it by this number alone.
-_LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "opendp": ("opendp[mbi]", "pandas"),  # its rows need pandas, which its extra does not bring
-    "smartnoise": ("torch==2.13.0", "smartnoise-synth"),
-    "dpmm": ("dpmm",),
-}
 _NAMES = {"opendp": "OpenDP", "smartnoise": "SmartNoise", "dpmm": "dpmm"}
-_PYTHONS = {"dpmm": "python3.11"}
 _NO_VALUE = "-1"  # OpenDP's rows have empty cells beside the public values
 _WAYS = {1: "one column", 2: "two columns", 3: "three columns"}
 # Ours: a public list of tables, decided without the data. Each pair of columns would leave so little for each of the 21 that
 # counts of one, two and three columns are all worse (measured at epsilon 1: 44, 12 and 3.7 people instead of 7, 8 and 3).
 OURS = {"each column": 1}
 
+
+@dataclass(frozen=True)
+class Sizes:
+    """Levels, draws of each library and the seconds granted to them together; how many columns; whether peers are installed."""
+
+    epsilons: tuple[float, ...]
+    draws: int
+    seconds: float
+    columns: int
+    install: bool
+
+
+FULL = Sizes(
+    epsilons=tuple(map(float, os.environ.get("SYNTHESIS_EPSILONS", "1").split(","))),
+    draws=max(1, int(os.environ.get("SYNTHESIS_DRAWS", "3"))),
+    seconds=float(os.environ.get("SYNTHESIS_SECONDS", "150")),
+    columns=7,
+    install=True,
+)
+SAMPLE = Sizes(epsilons=(1.0,), draws=1, seconds=1, columns=3, install=False)
+
 Codes = Any
 Errors = dict[int, float]
 
 
-def comparisons() -> Iterator[Comparison]:
-    codes, domain = read_codes()
-    _PLACE.mkdir(parents=True, exist_ok=True)
+def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
+    codes, domain = read_codes(sizes.columns)
+    PLACE.mkdir(parents=True, exist_ok=True)
     path = _write(codes, domain)
-    ours = {(name, epsilon): _ours(codes, domain, name, epsilon) for name in OURS for epsilon in _EPSILONS}
-    for library in _LIBRARIES:
-        python = environment(library)
+    ours = {
+        (name, epsilon): _ours(codes, domain, name, epsilon, sizes.draws) for name in OURS for epsilon in sizes.epsilons
+    }
+    for library in _NAMES:
+        python = environment(library) if sizes.install else "not installed for a sample"
         for algorithm in ("MST", "AIM"):
             peer = f"{_NAMES[library]} {algorithm}"
-            for epsilon in _EPSILONS:
-                theirs = _theirs(library, algorithm, python, path, codes, domain, epsilon)
+            for epsilon in sizes.epsilons:
+                theirs = _theirs(library, algorithm, python, path, codes, domain, epsilon, sizes)
                 if isinstance(theirs, str):
                     yield Comparison(
                         STUDY, f"ε = {epsilon:g}", peer, Estimate(0), Estimate(0), note=theirs, missing=True
@@ -77,8 +91,8 @@ def _compared(
             yield Comparison(STUDY, task, peer, mine, drawn([one[ways] for one in theirs]))
 
 
-def read_codes() -> tuple[Codes, dict[str, int]]:
-    """The survey as codes 0, 1, ... of public values, and the number of values of each column."""
+def read_codes(count: int = 7) -> tuple[Codes, dict[str, int]]:
+    """The first *count* columns of the survey as codes 0, 1, ... of public values, and how many values each column has."""
     with _SOURCE.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     parties = ["strong Democrat", "weak Democrat", "independent Democrat", "independent", "independent Republican"]
@@ -92,12 +106,13 @@ def read_codes() -> tuple[Codes, dict[str, int]]:
         "education": (7, [int(row["education"]) - 1 for row in rows]),
         "income_group": (6, [(int(row["income_group"]) - 1) // 4 for row in rows]),
     }
+    columns = dict(list(columns.items())[:count])
     codes = np.array([values for _, values in columns.values()]).T
     return codes, {name: size for name, (size, _) in columns.items()}
 
 
 def _write(codes: Codes, domain: Mapping[str, int]) -> Path:
-    path = (_PLACE / "anes-codes.csv").resolve()
+    path = (PLACE / "anes-codes.csv").resolve()
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([list(domain), *codes.tolist()])
     return path
@@ -123,11 +138,11 @@ def _table(codes: Codes, sizes: Sequence[int], chosen: Sequence[int]) -> Any:
     return np.bincount(np.ravel_multi_index(list(complete.T), shape), minlength=int(np.prod(shape)))
 
 
-def _ours(codes: Codes, domain: Mapping[str, int], name: str, epsilon: float) -> list[Errors]:
+def _ours(codes: Codes, domain: Mapping[str, int], name: str, epsilon: float, draws: int) -> list[Errors]:
     source = _closed_table(codes, domain)
     tables = [list(chosen) for chosen in combinations(domain, OURS[name])]
     made = []
-    for _ in range(_DRAWS):
+    for _ in range(draws):
         clean = odp.sanitise(source, dict.fromkeys(domain), epsilon=epsilon, neighbours="add-remove", marginals=tables)
         rows = clean.to_frame("arrow")
         made.append(errors(np.array([list(map(int, rows[column].to_pylist())) for column in domain]).T, codes, domain))
@@ -138,7 +153,7 @@ def _closed_table(codes: Codes, domain: Mapping[str, int]) -> str:
     """The table with types that list all values and rule out a missing one: what the peers take for granted."""
     import duckdb
 
-    path = (_PLACE / "anes-codes.db").absolute()
+    path = (PLACE / "anes-codes.db").absolute()
     path.unlink(missing_ok=True)
     with duckdb.connect(str(path)) as database:
         for name, size in domain.items():
@@ -151,23 +166,6 @@ def _closed_table(codes: Codes, domain: Mapping[str, int]) -> str:
     return f"duckdb://{path}?table=people"
 
 
-def environment(library: str) -> Path | str:
-    """The Python of a library's own environment, made once; or why there is none."""
-    folder = (_PLACE / library).absolute()
-    python = folder / "bin" / "python"
-    done = folder / "installed"
-    if done.exists():
-        return python
-    try:
-        _run([_PYTHONS.get(library, sys.executable), "-m", "venv", "--clear", str(folder)])
-        for package in _LIBRARIES[library]:
-            _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package])
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"cannot be installed here: {_reason(error)}"
-    done.touch()
-    return python
-
-
 def _theirs(
     library: str,
     algorithm: str,
@@ -176,40 +174,31 @@ def _theirs(
     codes: Codes,
     domain: Mapping[str, int],
     epsilon: float,
+    sizes: Sizes,
 ) -> list[Errors] | str:
     if isinstance(python, str):
         return python
-    output = _PLACE.resolve() / f"{library}-{algorithm}-{epsilon:g}"
+    output = PLACE.resolve() / f"{library}-{algorithm}-{epsilon:g}"
     job = {"data": str(path), "domain": dict(domain), "rows": len(codes), "algorithm": algorithm}
-    job |= {"epsilon": epsilon, "delta": DELTA, "draws": _DRAWS, "output": str(output)}
+    job |= {"epsilon": epsilon, "delta": DELTA, "draws": sizes.draws, "output": str(output)}
     description = output.with_name(f"{output.name}.json")
     description.write_text(json.dumps(job), encoding="utf-8")
-    made = [output.with_name(f"{output.name}-{draw}.csv") for draw in range(_DRAWS)]
+    made = [output.with_name(f"{output.name}-{draw}.csv") for draw in range(sizes.draws)]
     for path_of_draw in made:
         path_of_draw.unlink(missing_ok=True)
-    reason = ""
+    why = ""
     try:
-        _run([str(python), "-W", "ignore", str(_PROGRAMS / f"{library}_rows.py"), str(description)])
+        run(
+            [str(python), "-W", "ignore", str(_PROGRAMS / f"{library}_rows.py"), str(description)],
+            seconds=sizes.seconds,
+        )
     except (OSError, subprocess.SubprocessError) as error:
-        reason = f"does not run here: {_reason(error)}"
+        why = f"does not run here: {reason(error)}"
     # What was drawn before the time was over counts.
     finished = [errors(_read(str(one), domain), codes, domain) for one in made if one.exists()]
-    return finished or reason
+    return finished or why
 
 
 def _read(path: str, domain: Mapping[str, int]) -> Codes:
     with Path(path).open(encoding="utf-8") as file:
         return np.array([[int(float(row[name] or _NO_VALUE)) for name in domain] for row in csv.DictReader(file)])
-
-
-def _run(command: list[str]) -> None:
-    # Nothing of ours is seen in there: a path to another mbi would be.
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=_SECONDS, env=clean)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, subprocess.TimeoutExpired):
-        return f"not finished after {_SECONDS:g} seconds"
-    said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-    return said[-1][:200] if said else type(error).__name__

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from optimaldp.asking.result import Release as Release
     from optimaldp.asking.session import open_table
     from optimaldp.asking.verifying import verify as verify
+    from optimaldp.client import connect as connect
     from optimaldp.designing import Design as Design
     from optimaldp.designing import baselines as baselines
     from optimaldp.designing import design as design
@@ -109,6 +110,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "ledger": ("optimaldp.ledger", None),
     "Budget": ("optimaldp.ledger", "Budget"),
     "open": ("optimaldp.asking.session", "open_table"),
+    "connect": ("optimaldp.client", "connect"),
     "describe": ("optimaldp.tables.describing", "describe"),
     "release": ("optimaldp.asking.releasing", "release"),
     "release_many": ("optimaldp.asking.previewing", "release_many"),

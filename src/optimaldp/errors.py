@@ -137,6 +137,27 @@ class BudgetError(LedgerError):
         super().__init__(f"{message.rstrip('.')}. Nothing was sampled and nothing was spent.")
 
 
+class ServiceError(OptimalDPError):
+    """A curator's service that cannot be reached, gave no answer, or does not allow what was wanted."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        """The status of the HTTP answer; ``None`` where there was none."""
+        super().__init__(message)
+
+
+class AccessError(ServiceError):
+    """A key that is missing, wrong, expired or revoked, or that does not allow this."""
+
+
+class NotApprovedError(ServiceError):
+    """An approver refused the question. Nothing was sampled and nothing was spent."""
+
+
+class StillWaitingError(ServiceError, TimeoutError):
+    """Nobody has decided yet. The question goes on waiting."""
+
+
 class PaidRepeatWarning(UserWarning):
     """A question that was paid for already is about to be paid for again. As an error it stops the question before it is."""
 

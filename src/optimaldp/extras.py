@@ -17,10 +17,13 @@ EXTRAS = {
     "matplotlib": "plots",
     "starlette": "studio",
     "uvicorn": "studio",
+    "httpx": "service",
+    "mcp": "service",
     "ibis": "ibis",
     "pyspark": "spark",
     "sqlalchemy": "postgres",
     "psycopg": "postgres",
+    "prometheus_client": "service",
     "dp_accounting": "accounting",
     "mbi": "sanitise",
     "opendp": "opendp",
@@ -63,4 +66,13 @@ def numba_if_installed() -> Any | None:
             f"numba is not installed, so a long loop runs as plain Python, some hundred times slower: {remedy}.",
             stacklevel=3,
         )
+        return None
+
+
+@cache
+def numpy_if_installed() -> Any | None:
+    """Arrays, or ``None`` where there are none, as in a reader's browser: what a referee tries on few cells runs without."""
+    try:
+        return import_module("numpy")
+    except ModuleNotFoundError:
         return None

@@ -17,12 +17,12 @@ _NOTE = "text-align:left;padding-left:.8em;opacity:.7"
 _BAR = "background:#0072B2;height:.8em;border-radius:2px;min-width:1px"
 
 
-def html_bars(names: Sequence[str], counts: Sequence[int], notes: Sequence[str] = ()) -> str:
-    """Counts as bars for a notebook: one row for each name, with its count and a note behind it. Negative counts have no bar."""
-    largest = max([*counts, 1])
+def html_bars(names: Sequence[str], counts: Sequence[float], notes: Sequence[str] = ()) -> str:
+    """Numbers as bars for a notebook: one row for each name, with its number and a note behind it. Negative ones have no bar."""
+    largest = max([*counts, 0]) or 1
     shown = zip_longest(names[:_MOST_BARS], counts[:_MOST_BARS], notes[:_MOST_BARS], fillvalue="")
     rows = [
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='width:16em'>{_html_bar(int(count), largest)}</td>"
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='width:16em'>{_html_bar(float(count), largest)}</td>"
         f"<td style='text-align:right'>{count}</td><td style='{_NOTE}'>{html.escape(note)}</td></tr>"
         for name, count, note in shown
     ]
@@ -31,7 +31,7 @@ def html_bars(names: Sequence[str], counts: Sequence[int], notes: Sequence[str] 
     return f"<table>{''.join(rows)}</table>"
 
 
-def _html_bar(count: int, largest: int) -> str:
+def _html_bar(count: float, largest: float) -> str:
     return f"<div style='{_BAR};width:{100 * count / largest:.1f}%'></div>" if count > 0 else ""
 
 

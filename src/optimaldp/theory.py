@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from optimaldp.designing.boundaries import balanced_row, balanced_value, frontier
-from optimaldp.designing.propagation import Bounds, Propagator
 from optimaldp.designing.solving import design
+from optimaldp.designing.steps import Bounds, Propagator
+from optimaldp.designing.two_answers import balanced_row, balanced_value, frontier
 from optimaldp.errors import LevelError
 from optimaldp.graphs import DatasetGraph
 from optimaldp.plots.graphs import plot_errors

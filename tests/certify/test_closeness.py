@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from optimaldp.certify.core.closeness import least_ratio, ratio_within, within_gaussian
-from optimaldp.certify.graphs.pairs import check_pair
 from optimaldp.certify.graphs.privacy import keeps
+from optimaldp.certify.graphs.rounding import check_pair
 from optimaldp.privacy import Epsilon, all_of, directed, level
 from optimaldp.privacy.balls import ball, precision
 

@@ -10,17 +10,18 @@ import pytest
 from small_sides import mechanism_of
 
 from optimaldp.certify.core.closeness import enclosure, least_ratio
-from optimaldp.certify.graphs.edge_loop import (
+from optimaldp.certify.graphs.floats import (
     CERTAIN,
     CERTAIN_IN_TWO,
     OPEN,
+    Promises,
+    SmallSides,
     examine_edges,
 )
-from optimaldp.certify.graphs.floats import Promises, SmallSides
-from optimaldp.certify.graphs.pairs import check_pair
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.certify.graphs.rounding import (
     UNIT,
+    check_pair,
 )
 from optimaldp.errors import LevelError
 from optimaldp.mechanisms import TwoSides

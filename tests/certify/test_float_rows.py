@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import optimaldp as odp
-from optimaldp.certify.graphs.float_rows import float_table
+from optimaldp.certify.graphs.floats import float_table
 from optimaldp.certify.graphs.privacy import check_exactly, check_privacy, is_private
 from optimaldp.designing import solve
 from optimaldp.graphs import DatasetGraph, Preferences

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from optimaldp.certify.graphs.files import verify_document
+from optimaldp.certify.graphs.verdict import verify_document
 from optimaldp.designing import solve
 from optimaldp.errors import ProblemError
 from optimaldp.mechanisms.documents import read_problem

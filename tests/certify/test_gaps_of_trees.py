@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from small_walks import sides
 
-from optimaldp.certify.graphs.bounds import Walk, step_above
 from optimaldp.certify.graphs.float_trees import _LevelTable
-from optimaldp.certify.graphs.tree_loop import _local_gaps, _mark_ancestry, _total_gaps
-from optimaldp.certify.graphs.trees import ENDLESS, add_up, tree_edges
+from optimaldp.certify.graphs.rounding import Walk, step_above
+from optimaldp.certify.graphs.trees import ENDLESS, _local_gaps, _mark_ancestry, _total_gaps, add_up, tree_edges
 from optimaldp.graphs import DatasetGraph, NumberNames
 from optimaldp.privacy import directed, level
 

@@ -15,7 +15,7 @@ from optimaldp.errors import InputError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism, SharedRows
-from optimaldp.mechanisms.multipliers import (
+from optimaldp.mechanisms.certificate import (
     impossibility_document,
     ratio_text,
     read_impossibility,

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from small_walks import LEVELS
 
-from optimaldp.certify.graphs.long_rows import LongRows, _certainly_kept, _epsilon, _exactly_kept
-from optimaldp.certify.graphs.pairs import check_pair
+from optimaldp.certify.graphs.privacy import LongRows, _certainly_kept, _epsilon, _exactly_kept
+from optimaldp.certify.graphs.rounding import check_pair
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import ball, precision
 

@@ -229,7 +229,7 @@ def test_weighted_votes_that_are_wrong_at_one_probe(delta: Fraction) -> None:
         return examine_weighted(law, question, LEVELS, sizes, centred=True, delta=delta).private
 
     assert passes(shown)
-    probes = list(weighted_referee.probes(question, sizes))
+    probes = list(weighted_referee.weighted_probes(question, sizes))
     moved = {tuple(row[0] for row in table) for table in probes}
     for place, size in enumerate(sizes):
         assert {0, 1, size - 1, size} <= {row[place] for row in moved}

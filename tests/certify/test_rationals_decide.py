@@ -10,7 +10,6 @@ import pytest
 from small_lines import HALF, ONE, QUARTER, THIRD, ZERO, graph_of, line_of
 
 from optimaldp.certify.core.closeness import _MOST_BITS, _gaussian_pair, least_ratio
-from optimaldp.certify.graphs.pairs import check_pair, promised_above
 from optimaldp.certify.graphs.privacy import (
     check_exactly,
     check_privacy,
@@ -19,7 +18,7 @@ from optimaldp.certify.graphs.privacy import (
     keeps,
     row_fault,
 )
-from optimaldp.certify.graphs.rounding import first_of_each, group
+from optimaldp.certify.graphs.rounding import check_pair, first_of_each, group, promised_above
 from optimaldp.errors import GraphError, LevelError, MechanismError
 from optimaldp.graphs import DatasetGraph, NumberNames
 from optimaldp.mechanisms import Mechanism, SharedRows, TwoSides
@@ -148,7 +147,7 @@ def test_long_rows_are_checked_by_enclosures_with_the_same_verdict(answers, monk
         mechanism = line_of(values, promised, answers=answers)
         plain = check_exactly(mechanism)
         with monkeypatch.context() as patch:
-            patch.setattr("optimaldp.certify.graphs.long_rows._MANY_PROBABILITIES", 0)
+            patch.setattr("optimaldp.certify.graphs.privacy._MANY_PROBABILITIES", 0)
             enclosed = check_exactly(mechanism)
         assert (enclosed.private, enclosed.reason) == (plain.private, plain.reason)
         assert plain.epsilon <= enclosed.epsilon * (1 + 1e-15)

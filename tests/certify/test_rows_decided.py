@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from small_float_rows import line, mechanism_of, random_table, rows_of
 
-from optimaldp.certify.graphs import float_rows, verdict
-from optimaldp.certify.graphs.float_rows import check_float_rows, float_row_fault
+from optimaldp.certify.graphs import floats, verdict
+from optimaldp.certify.graphs.floats import check_float_rows, float_row_fault
 from optimaldp.certify.graphs.privacy import check_exactly, check_privacy
 from optimaldp.certify.graphs.verdict import as_floats_first
 from optimaldp.mechanisms import FloatRows, SharedRows
@@ -88,7 +88,7 @@ def test_edges_between_rows_of_floats_are_different_cases():
     rows = rows_of([[0.25, 0.25, 0.5], [0.3, 0.25, 0.45], [0.5, 0.25, 0.25]])
     mechanism = mechanism_of(rows, [(0, 1), (1, 2), (2, 0)], [level("ln(3/2)", "0.01")])
     known = {}
-    kept = [float_rows._check_edge(mechanism, rows, edge, known).kept for edge in range(3)]
+    kept = [floats._check_row_edge(mechanism, rows, edge, known).kept for edge in range(3)]
     assert kept == [True, False, False]
     assert not check_privacy(mechanism).private
 
@@ -102,24 +102,24 @@ def test_of_equally_broken_edges_the_first_is_named():
 
 
 def test_many_broken_edges_are_not_all_measured(monkeypatch):
-    asked, check = [], float_rows._check_edge
+    asked, check = [], floats._check_row_edge
 
     def counted(mechanism, rows, number, known):
         asked.append(number)
         return check(mechanism, rows, number, known)
 
-    monkeypatch.setattr(float_rows, "_check_edge", counted)
+    monkeypatch.setattr(floats, "_check_row_edge", counted)
     table = [[0.1, 0.4, 0.5], [0.2, 0.3, 0.5], [0.05, 0.45, 0.5], [0.15, 0.35, 0.5], [0.16, 0.34, 0.5]]
     for enough, expected in ((9, [1, 2, 0]), (1, [1, 2]), (0, [1])):
         asked.clear()
-        monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", enough)
+        monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", enough)
         mechanism = line(table, [level("ln(3/2)")])
         finding = check_float_rows(mechanism, mechanism.rows)
         assert asked == expected
         assert (finding.private, finding.worst_edge) == (False, 1)
         assert finding.epsilon == pytest.approx(math.log(4))
     # The worst one breaks its own promise most, though another uses a larger epsilon.
-    monkeypatch.setattr(float_rows, "_MOST_EXACT_EDGES", 9)
+    monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 9)
     levels = [level("ln(3/2)"), level("ln(39/10)")]
     mechanism = line(table, levels, [0, 1, 0, 0])
     finding = check_float_rows(mechanism, mechanism.rows)
@@ -142,14 +142,14 @@ def test_given_rows_are_compared_exactly():
 
 
 def test_edges_between_equal_given_rows_are_checked_once(monkeypatch):
-    calls, check = [], float_rows.check_pair
-    monkeypatch.setattr(float_rows, "check_pair", lambda *pair: calls.append(pair) or check(*pair))
+    calls, check = [], floats.check_pair
+    monkeypatch.setattr(floats, "check_pair", lambda *pair: calls.append(pair) or check(*pair))
     half = (Fraction(1, 2), Fraction(1, 2))
     rows = rows_of([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5], [0.25, 0.75]], [half], [0, -1, 0, -1])
     mechanism = mechanism_of(rows, [(0, 1), (2, 3), (2, 1)], [level("ln(2)"), level("ln(3)")], [0, 0, 1])
     known = {}
     for edge in (0, 0, 1, 2):
-        float_rows._check_edge(mechanism, rows, edge, known)
+        floats._check_row_edge(mechanism, rows, edge, known)
     assert [(one[1], one[2]) for one in calls] == [(rows.row(u), rows.row(v)) for u, v in ((0, 1), (2, 3), (2, 1))]
     assert [one[0] for one in calls] == [level("ln(2)"), level("ln(2)"), level("ln(3)")]
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from small_float_rows import TABLE, line, mechanism_of, random_table, rows_of
 
-from optimaldp.certify.graphs import float_rows
-from optimaldp.certify.graphs.float_rows import float_row_fault, float_table
-from optimaldp.certify.graphs.floats import Promises
+from optimaldp.certify.graphs import floats
+from optimaldp.certify.graphs.floats import Promises, float_row_fault, float_table
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.certify.graphs.rounding import UNIT
 from optimaldp.privacy import directed, level
@@ -75,7 +74,7 @@ def test_least_ratios_are_rounded_up_and_by_little(delta, answers):
     above, below = random_table(generator, 12, answers), random_table(generator, 12, answers)
     above[0, 0] = below[0, 0] = 0.0
     above[1, 1] = 0.0
-    needed = float_rows._least_ratios(above, below, np.full(12, float(Fraction(delta))), UNIT)
+    needed = floats._least_ratios(above, below, np.full(12, float(Fraction(delta))), UNIT)
     for p, q, ratio in zip(above.tolist(), below.tolist(), needed.tolist()):
         top, bottom = [Fraction(x) for x in p], [Fraction(x) for x in q]
         events = sorted(((a, b) for a, b in zip(top, bottom) if a), key=lambda ab: -ab[0] / ab[1])
@@ -90,7 +89,7 @@ def test_least_ratios_are_rounded_up_and_by_little(delta, answers):
 
 def test_least_ratios_at_the_ends():
     def ratio(above, below, delta):
-        return float_rows._least_ratios(np.array([above]), np.array([below]), np.array([delta]), UNIT).tolist()[0]
+        return floats._least_ratios(np.array([above]), np.array([below]), np.array([delta]), UNIT).tolist()[0]
 
     assert ratio([0.5, 0.5], [0.0, 1.0], 0.0) == math.inf
     assert ratio([0.5, 0.5], [0.0, 1.0], 0.25) == math.inf
@@ -108,7 +107,7 @@ def test_ratios_cover_the_error_of_their_entries():
     for unit in (UNIT, 4 * UNIT):
         for delta in (0.0, 0.125):
             above, below = np.array([[0.3, 0.7]]), np.array([[0.1, 0.9]])
-            needed = float_rows._least_ratios(above, below, np.array([delta]), unit)[0]
+            needed = floats._least_ratios(above, below, np.array([delta]), unit)[0]
             worst = (Fraction(0.3) * (1 + Fraction(unit)) - Fraction(delta)) / (Fraction(0.1) * (1 - Fraction(unit)))
             assert worst <= Fraction(float(needed)) <= worst * (1 + 40 * Fraction(unit))
 
@@ -118,7 +117,7 @@ def test_sums_that_lose_all_they_add_are_rounded_up():
     small, count = 2.0**-55, 300
     above, below = np.array([[0.5, *[small] * count]]), np.array([[0.25, *[0.55 * small] * count]])
     assert np.cumsum(above)[-1] == 0.5
-    needed = float_rows._least_ratios(above, below, np.array([0.25]), UNIT)[0]
+    needed = floats._least_ratios(above, below, np.array([0.25]), UNIT)[0]
     exact = (Fraction(1, 4) + count * Fraction(small)) / (Fraction(1, 4) + count * Fraction(0.55 * small))
     assert exact > 1 + 100 * Fraction(UNIT)
     assert exact <= Fraction(float(needed)) <= exact + 10_000 * Fraction(UNIT)
@@ -133,13 +132,13 @@ def test_each_bound_of_each_direction_counts():
         ("ln(3)", "ln(7/5)", False),
     ):
         promises = Promises((directed(forward=level(ahead), backward=level(back)),))
-        ratio, unsure = float_rows._ratios(tail, head, np.array([0]), promises, UNIT)
+        ratio, unsure = floats._ratios(tail, head, np.array([0]), promises, UNIT)
         assert unsure.tolist() == [doubtful]
         assert ratio[0] == pytest.approx(2.0)
-    same = float_rows._ratios(tail, tail, np.array([0]), Promises((level(1),)), UNIT)
+    same = floats._ratios(tail, tail, np.array([0]), Promises((level(1),)), UNIT)
     assert same[0][0] == pytest.approx(1.0)
     assert same[1].tolist() == [False]
-    broken = float_rows._ratios(tail * math.nan, head, np.array([0]), Promises((level(1),)), UNIT)
+    broken = floats._ratios(tail * math.nan, head, np.array([0]), Promises((level(1),)), UNIT)
     assert broken[1].tolist() == [True]
 
 
@@ -147,15 +146,15 @@ def test_each_bound_of_each_direction_counts():
 def test_chunks_of_edges_change_nothing(at_once, monkeypatch):
     mechanism = line(TABLE, [level("ln(5/2)"), level("ln(2)")], [0, 1, 0, 1])
     promises, table = Promises(mechanism.graph.levels), float_table(mechanism.rows)
-    monkeypatch.setattr(float_rows, "_CHUNK_NUMBERS", at_once)
-    edges, ratios, largest, edge = float_rows._first_stage(mechanism, table, promises, UNIT)
+    monkeypatch.setattr(floats, "_CHUNK_NUMBERS", at_once)
+    edges, ratios, largest, edge = floats._first_stage(mechanism, table, promises, UNIT)
     # 0.3 / 0.12 on the last edge is 2.5, and 0.25 / 0.1 on the second one: more than the promise.
     assert edges.tolist() == [1, 3]
     assert ratios == pytest.approx([2.5, 2.5])
     assert largest == pytest.approx(math.log(1.25))
     assert edge == 0
     loose = line(TABLE, [level(3)])
-    edges, ratios, largest, edge = float_rows._first_stage(loose, table, Promises(loose.graph.levels), UNIT)
+    edges, ratios, largest, edge = floats._first_stage(loose, table, Promises(loose.graph.levels), UNIT)
     assert (edges.tolist(), ratios.tolist(), edge) == ([], [], 1)
     assert largest == pytest.approx(math.log(2.5))
 
@@ -168,17 +167,17 @@ def test_equal_cases_are_looked_at_once():
     edges = [*same, *single, (0, 1)]
     mechanism = mechanism_of(rows, edges, [level(1), level(2)], [0] * 12 + [1])
     used = np.arange(13) / 10
-    kept, bounds = float_rows._distinct(mechanism.graph, rows, np.arange(13), used)
+    kept, bounds = floats._distinct(mechanism.graph, rows, np.arange(13), used)
     assert sorted(kept.tolist()) == [0, *range(3, 13)]
     assert bounds.tolist() == [used[k] for k in kept.tolist()]
-    kept, _ = float_rows._distinct(mechanism.graph, rows, np.array([1, 12]), used[[1, 12]])
+    kept, _ = floats._distinct(mechanism.graph, rows, np.array([1, 12]), used[[1, 12]])
     assert sorted(kept.tolist()) == [1, 12]
 
 
 def test_entries_in_two_floats():
     third = Fraction(1, 3)
     rows = rows_of([[0.1, 0.2, 0.7], [0.25, 0.25, 0.5], [0.1, 0.2, 0.7]], [(third, third, third)], [-1, 0, 0])
-    high, low = float_rows._parts(rows, np.array([0, 1, 2]))
+    high, low = floats._row_parts(rows, np.array([0, 1, 2]))
     for place in range(3):
         for a, b, exact in zip(high[place].tolist(), low[place].tolist(), rows.row(place)):
             assert a == float(exact)
@@ -192,15 +191,15 @@ def test_twice_the_precision_where_events_are_single_answers():
     rows = rows_of(table)
     mechanism = mechanism_of(rows, [(0, 1), (2, 3), (4, 5), (5, 4)], [level("ln(2)"), level("ln(3)")], [0, 0, 0, 1])
     promises = Promises(mechanism.graph.levels)
-    kept = float_rows._second_stage(mechanism.graph, rows, promises, np.array([0, 1, 2, 3]))
+    kept = floats._second_stage(mechanism.graph, rows, promises, np.array([0, 1, 2, 3]))
     assert kept.tolist() == [False, True, False, True]
     turned = mechanism_of(rows, [(1, 0), (3, 2), (5, 4)], [level("ln(2)")])
-    assert float_rows._second_stage(turned.graph, rows, promises, np.array([0, 1, 2])).tolist() == [False, True, False]
-    assert float_rows._second_stage(turned.graph, rows, promises, np.zeros(0, dtype=np.int64)).tolist() == []
+    assert floats._second_stage(turned.graph, rows, promises, np.array([0, 1, 2])).tolist() == [False, True, False]
+    assert floats._second_stage(turned.graph, rows, promises, np.zeros(0, dtype=np.int64)).tolist() == []
     # Each direction by its own promise: the first answer doubles, the others hardly fall.
     for ahead, back, kept in (("ln(3/2)", "ln(5)", False), ("ln(5)", "ln(3/2)", True)):
         tilted = mechanism_of(rows, [(0, 1)], [directed(forward=level(ahead), backward=level(back))])
-        found = float_rows._second_stage(tilted.graph, rows, Promises(tilted.graph.levels), np.array([0]))
+        found = floats._second_stage(tilted.graph, rows, Promises(tilted.graph.levels), np.array([0]))
         assert found.tolist() == [kept]
 
 

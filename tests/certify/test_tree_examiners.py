@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 
 from optimaldp import graphs, level
-from optimaldp.certify.graphs import loops
-from optimaldp.certify.graphs.given import given_rows
-from optimaldp.certify.graphs.long_rows import LongRows
+from optimaldp.certify.graphs import rounding as loops
+from optimaldp.certify.graphs.given import (
+    Prefix,
+    PrefixSums,
+    ShortGaps,
+    given_rows,
+    number_above,
+    number_below,
+    prefixes,
+)
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.prefix_sums import Prefix, PrefixSums, ShortGaps, number_above, number_below, prefixes
-from optimaldp.certify.graphs.privacy import check_privacy
+from optimaldp.certify.graphs.privacy import LongRows, check_privacy
 from optimaldp.designing import solve
 from optimaldp.graphs import Preferences
 from optimaldp.graphs.problem import Problem

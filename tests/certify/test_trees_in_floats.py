@@ -9,10 +9,8 @@ import pytest
 from small_walks import UNIT
 
 from optimaldp.certify.graphs.float_trees import FloatTrees, _Sums
-from optimaldp.certify.graphs.given import GivenRows
-from optimaldp.certify.graphs.prefix_sums import Prefix
-from optimaldp.certify.graphs.tree_loop import _settle
-from optimaldp.certify.graphs.trees import ENDLESS, TINY
+from optimaldp.certify.graphs.given import GivenRows, Prefix
+from optimaldp.certify.graphs.trees import ENDLESS, TINY, _settle
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.mechanisms import BoundTree, FloatRows, Mechanism, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT

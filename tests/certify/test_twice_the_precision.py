@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from small_sides import LARGEST
 
-from optimaldp.certify.graphs.edge_loop import (
+from optimaldp.certify.graphs.floats import (
     _holds,
     _product_error,
     _sum_error,
+    holds,
 )
-from optimaldp.certify.graphs.floats import holds
 from optimaldp.certify.graphs.rounding import (
     UNIT,
     decimal_above,

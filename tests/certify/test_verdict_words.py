@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from optimaldp.certify.graphs import loops
-from optimaldp.certify.graphs.loops import Loop
+from optimaldp.certify.graphs import rounding as loops
+from optimaldp.certify.graphs.rounding import Loop
 from optimaldp.certify.graphs.verdict import Verdict
 
 

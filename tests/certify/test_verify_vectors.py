@@ -10,7 +10,7 @@ from golden import vectors
 from small_mechanisms import line_optimum
 from small_mechanisms import verify_given as verify
 
-from optimaldp.certify.graphs.bounds import Walk, step_above
+from optimaldp.certify.graphs.rounding import Walk, step_above
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.mechanisms import Certificate, DualProof, EventConstraint, Mechanism, SharedRows
 from optimaldp.mechanisms.documents import read_problem

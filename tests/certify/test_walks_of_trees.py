@@ -8,12 +8,11 @@ from fractions import Fraction
 import pytest
 from small_walks import LEVELS, UNIT, VALUES, sides
 
-from optimaldp.certify.graphs.bounds import STEEP, Walk, step_above
 from optimaldp.certify.graphs.float_trees import _LevelTable, _padded
-from optimaldp.certify.graphs.long_rows import LongRows
-from optimaldp.certify.graphs.prefix_sums import ShortGaps, number_above, number_below
-from optimaldp.certify.graphs.tree_loop import _walk_gap
-from optimaldp.certify.graphs.trees import ENDLESS
+from optimaldp.certify.graphs.given import ShortGaps, number_above, number_below
+from optimaldp.certify.graphs.privacy import LongRows
+from optimaldp.certify.graphs.rounding import STEEP, Walk, step_above
+from optimaldp.certify.graphs.trees import ENDLESS, _walk_gap
 from optimaldp.errors import LevelError
 from optimaldp.privacy import all_of, directed, level
 from optimaldp.privacy.balls import Ball, ball, precision, rational

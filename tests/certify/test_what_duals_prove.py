@@ -11,12 +11,12 @@ import pytest
 from small_lines import HALF, ONE, QUARTER, ZERO, graph_of, line_of
 
 from optimaldp.certify.graphs.duals import HeldPromises, _implies, proven_bound
+from optimaldp.certify.graphs.float_trees import SharedTrees
 from optimaldp.certify.graphs.given import (
+    Prefix,
     given_rows,
 )
 from optimaldp.certify.graphs.optimality import check_optimality
-from optimaldp.certify.graphs.prefix_sums import Prefix
-from optimaldp.certify.graphs.shared_trees import SharedTrees
 from optimaldp.errors import CertificateError
 from optimaldp.graphs import Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, DualProof, Mechanism, SharedRows

@@ -19,7 +19,7 @@ from optimaldp.certify.graphs.given import (
     given_rows,
     root_values,
 )
-from optimaldp.certify.graphs.pairs import check_pair
+from optimaldp.certify.graphs.rounding import check_pair
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import Preferences
 from optimaldp.mechanisms import FloatRows, Mechanism, SharedRows, TwoSides

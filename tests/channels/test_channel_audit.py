@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from optimaldp.channels import AnswerGraph, audit, audit_mechanism, optimal_mechanism
-from optimaldp.channels.measures.audits import clopper_pearson_lower
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
+from optimaldp.channels.report import clopper_pearson_lower
 from optimaldp.errors import ChannelError
 from optimaldp.sampling import choose, uniform_below
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from test_channel_matrix import channels
 
 from optimaldp.channels import Channel, mutual_information, shannon_capacity
-from optimaldp.channels.measures.capacity import _iterate, _Search
+from optimaldp.channels.capacity import _iterate, _Search
 from optimaldp.errors import ChannelError
 
 

@@ -29,9 +29,9 @@ from optimaldp.channels import (
     shannon_entropy,
     square,
 )
-from optimaldp.channels.measures.report import border_utility_bound, proposition_2
-from optimaldp.channels.measures.vulnerability import conditional_min_entropy, min_entropy
 from optimaldp.channels.optimal.closed_forms import ring_profile, truncated_geometric
+from optimaldp.channels.report import border_utility_bound, proposition_2
+from optimaldp.channels.vulnerability import conditional_min_entropy, min_entropy
 
 RESPONSE = Channel([["2/3", "1/3"], ["1/3", "2/3"]])
 CLIQUE_PRIOR = ["1/10", "1/5", "1/5", "1/5", "1/5", "1/10"]

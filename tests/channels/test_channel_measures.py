@@ -38,7 +38,7 @@ from optimaldp.channels import (
     renyi_entropy,
     shannon_entropy,
 )
-from optimaldp.channels.measures.vulnerability import identity_gain
+from optimaldp.channels.vulnerability import identity_gain
 from optimaldp.errors import ChannelError
 
 

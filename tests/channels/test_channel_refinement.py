@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_channel_matrix import channels, priors
 
 from optimaldp.channels import Channel, posterior_gain, refinement
-from optimaldp.channels.measures.refining import _separating
+from optimaldp.channels.privacy import _separating
 from optimaldp.errors import ChannelError
 
 

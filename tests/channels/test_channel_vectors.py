@@ -34,9 +34,9 @@ from optimaldp.channels import (
     range_bound,
     square,
 )
-from optimaldp.channels.measures.report import improved_range_factor
-from optimaldp.channels.measures.vulnerability import conditional_min_entropy, min_entropy, posterior_vulnerability
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
+from optimaldp.channels.report import improved_range_factor
+from optimaldp.channels.vulnerability import conditional_min_entropy, min_entropy, posterior_vulnerability
 
 
 def cases(*kinds: str) -> Any:

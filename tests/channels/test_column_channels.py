@@ -14,9 +14,14 @@ from hypothesis import strategies as st
 from optimaldp.certify.channels import verify_channel, weighing
 from optimaldp.channels import AnswerGraph, Channel, least_epsilon, optimal_mechanism
 from optimaldp.channels.optimal import columns, large
-from optimaldp.channels.optimal.floats import CoveringGuesses, cover_prior, useful_guesses
 from optimaldp.channels.optimal.large import large_form
-from optimaldp.channels.optimal.proofs import RoundedPotentialProof, WeighedPotentialProof
+from optimaldp.channels.optimal.proofs import (
+    CoveringGuesses,
+    RoundedPotentialProof,
+    WeighedPotentialProof,
+    cover_prior,
+    useful_guesses,
+)
 from optimaldp.privacy.epsilon import Epsilon
 
 

@@ -21,11 +21,11 @@ from optimaldp.channels import (
     posterior_gain,
     ring_profile,
 )
-from optimaldp.channels.measures.vulnerability import identity_gain
 from optimaldp.channels.optimal import program as lp
 from optimaldp.channels.optimal.large import large_form
 from optimaldp.channels.optimal.program import DecayKernel, build_program, cell_orbits
 from optimaldp.channels.optimal.proofs import PotentialProof, ProgramProof
+from optimaldp.channels.vulnerability import identity_gain
 from optimaldp.errors import ChannelError, LevelError
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -230,7 +230,7 @@ def test_repair_makes_any_matrix_private() -> None:
 
 
 def test_repair_loses_next_to_nothing_when_the_vertex_is_not_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lp, "exact_vertex", lambda program, solved: None)
+    monkeypatch.setattr(lp, "exact_optimum", lambda program, solved: None)
     found = optimal_mechanism(AnswerGraph.grid(2, 3), "ln(2)", gain="negdist")
     assert isinstance(found.proof, ProgramProof)
     assert least_epsilon(found.channel, found.graph).ratio <= 2

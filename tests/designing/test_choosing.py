@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -9,16 +10,17 @@ import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import Oracle, random_problem
 
 import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.designing import Status, design, solve
 from optimaldp.designing.baselines import exponential, geometric_threshold, permute_and_flip, randomised_response
-from optimaldp.designing.boundaries import balanced_row, balanced_value, frontier
 from optimaldp.designing.choosing import boost, choose_boundary, lexicographic
+from optimaldp.designing.two_answers import balanced_row, balanced_value, frontier
 from optimaldp.errors import MechanismError, ProblemError
-from optimaldp.graphs import Preferences, clique, line, majority, values, votes
-from optimaldp.mechanisms import Mechanism
+from optimaldp.graphs import DatasetGraph, Preferences, clique, line, majority, values, votes
+from optimaldp.mechanisms import Claimed, Mechanism
 from optimaldp.mechanisms.documents import read_problem
 from optimaldp.mechanisms.dominance import (
     Relation,
@@ -112,6 +114,37 @@ def test_the_best_boundary_for_a_prior() -> None:
     assert sure.mechanism["111"]["yes"] == 1
 
 
+def test_classes_know_how_many_datasets_they_have() -> None:
+    edges = [(a, b, level("ln(2)")) for a, b in ("01", "02", "03", "13", "23", "35", "45")]
+    graph = DatasetGraph.from_edges(map(str, range(6)), edges)
+    orders = {name: ["2", "0", "1"] if name in "04" else ["0", "2", "1"] for name in graph.names}
+    found = choose_boundary(graph, orders, answers=["0", "1", "2"], values=[2, 1])
+    assert found.witness["expected"] == "61/6"  # 10, if a class counted once and its arcs were a set
+    assert found.claim is Claimed.UNDOMINATED
+    assert found.certificate is not None
+    assert found.certificate.check()
+    assert odp.Design.from_json(found.to_json()).claim is Claimed.UNDOMINATED
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_private_mechanism_has_a_larger_expected_value(seed: int) -> None:
+    problem, rng = random_problem(seed), random.Random(seed)
+    oracle = Oracle(problem)
+    graph, preferences, q = problem.graph, problem.preferences, len(problem.answers)
+    masses = {name: rng.choice((0, 1, 1, 2)) for name in graph.names}
+    worth = sorted((rng.randint(0, 3) for _ in range(q)), reverse=True)
+    found = choose_boundary(graph, preferences, prior=masses, values=worth)
+    objective = np.zeros(len(graph) * q)
+    for vertex, name in enumerate(graph.names):
+        for value, answer in zip(worth, preferences.order(vertex)):
+            objective[oracle.at(vertex, answer)] = masses[name] * value
+    most = oracle.maximum(objective)
+    assert most is not None
+    assert float(Fraction(found.witness["expected"])) == pytest.approx(most[0], abs=1e-7)
+    assert found.certificate is not None
+    assert found.certificate.check().claim == Claimed.UNDOMINATED
+
+
 def test_values_must_fall_along_the_preference() -> None:
     graph, preferences = voting(3)
     with pytest.raises(ProblemError, match="must not increase"):
@@ -158,6 +191,9 @@ def test_a_lexicographic_optimum_without_a_dominance_optimum() -> None:
     assert found.status is Status.OPTIMAL
     assert found.mechanism is not None
     assert list(found.mechanism["v"].values()) == [Fraction(p) for p in instance["lexicographic_optimum_v"]]
+    assert found.claim is Claimed.UNDOMINATED  # never the greatest, which does not exist here
+    again = odp.Design.from_json(found.to_json())
+    assert (again.status, again.claim, again.gap) == (found.status, found.claim, 0.0)
 
 
 def test_incomparable_mechanisms_name_their_evidence() -> None:

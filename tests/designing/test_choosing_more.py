@@ -55,7 +55,7 @@ def test_nothing_dominates_it(seed):
         for k in (1, 2):
             event = tuple(sorted(order[:k]))
             sums.append((head, event, sum(row[a] for a in event)))
-            program.require(*sums[-1])
+            program.require_terms(program.prefix(head, event)[0], sums[-1][2])
     best = program.maximise(program.sum_of((v, e) for v, e, _ in sums))
     assert float(best.value - sum(value for _, _, value in sums)) == pytest.approx(0, abs=1e-9)
 

@@ -7,7 +7,7 @@ import pytest
 
 import optimaldp as odp
 from optimaldp import graphs
-from optimaldp.certify.graphs.files import verify_document
+from optimaldp.certify.graphs.verdict import verify_document
 from optimaldp.designing import solve
 from optimaldp.documents.json_text import json_text, read_json_text
 from optimaldp.graphs import DatasetGraph, Preferences

@@ -12,7 +12,7 @@ import pytest
 
 from optimaldp.certify import verify
 from optimaldp.designing import Status, design
-from optimaldp.designing.boundaries import balanced_value
+from optimaldp.designing.two_answers import balanced_value
 from optimaldp.graphs import DatasetGraph, line
 from optimaldp.mechanisms import Mechanism
 from optimaldp.privacy import level

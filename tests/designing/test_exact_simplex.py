@@ -15,7 +15,7 @@ from optimaldp.designing import Status, solve
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.many import free_prefixes
 from optimaldp.mechanisms.documents import read_problem
-from optimaldp.programs.exact import Constraint, Floats, Infeasible, Simplex, SparseRow, inexact, maximise
+from optimaldp.programs.linear import Constraint, FloatVertex, Infeasible, Simplex, SparseRow, inexact, maximise
 
 SMALL = st.integers(-3, 3).map(fmpq)
 
@@ -76,7 +76,7 @@ def test_a_wrong_guess_is_walked_right() -> None:
         Constraint({0: one}, Fraction(1, 3)),
         Constraint({0: -one}, -one / 4),
     ]
-    guess = Floats(np.array([0.25, 0.75]), np.zeros(3), np.array([0.0, 1 / 12, 0.0]))
+    guess = FloatVertex(np.array([0.25, 0.75]), np.zeros(3), np.array([0.0, 1 / 12, 0.0]))
     found = maximise({0: Fraction(2), 1: one}, constraints, 2, guess)
     assert found is not None
     assert found.exact
@@ -148,6 +148,6 @@ def test_everything_given(row: dict[str, str], status: Status) -> None:
 
 def test_an_endless_multiplier_of_the_floats_is_left_out():
     """HiGHS says infinity for some constraints of long chains; a point is worth keeping without it."""
-    found = inexact({0: Fraction(1)}, Floats(np.array([0.5]), np.array([np.inf, 2.0, np.nan, -1.0]), np.zeros(4)))
+    found = inexact({0: Fraction(1)}, FloatVertex(np.array([0.5]), np.array([np.inf, 2.0, np.nan, -1.0]), np.zeros(4)))
     assert found.multipliers == {1: 2}
     assert (found.value, found.exact) == (Fraction(1, 2), False)

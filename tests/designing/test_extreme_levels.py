@@ -9,8 +9,8 @@ import pytest
 
 import optimaldp as odp
 from optimaldp import graphs
-from optimaldp.certify.graphs.bounds import Walk, step_above
-from optimaldp.certify.graphs.prefix_sums import number_above, number_below
+from optimaldp.certify.graphs.given import number_above, number_below
+from optimaldp.certify.graphs.rounding import Walk, step_above
 from optimaldp.designing import Proof, Status
 from optimaldp.privacy import level
 from optimaldp.privacy.balls import lower, precision, rational

@@ -14,7 +14,7 @@ from fair_problems import chances_of, filled, most_gained, random_problem
 
 import optimaldp as odp
 from optimaldp.designing import Status, solve
-from optimaldp.designing.passing import NoRoomError
+from optimaldp.designing.solving import NoRoomError
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem

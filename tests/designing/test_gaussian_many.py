@@ -12,8 +12,8 @@ from mixed_problems import MixedOracle, contradiction, random_problem, random_ro
 import optimaldp as odp
 from optimaldp.certify.core.closeness import within_gaussian
 from optimaldp.designing import Status, design, event_program, solve
-from optimaldp.designing.boundaries import touching_value
-from optimaldp.designing.curved import CurvedProgram
+from optimaldp.designing.event_program import CurvedProgram
+from optimaldp.designing.two_answers import touching_value
 from optimaldp.graphs import DatasetGraph, Preferences, clique
 from optimaldp.graphs.problem import Problem
 from optimaldp.privacy import level

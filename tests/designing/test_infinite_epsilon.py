@@ -9,7 +9,7 @@ import pytest
 
 from optimaldp.certify import verify
 from optimaldp.designing import Design, Status, design
-from optimaldp.designing.impossible import _support_arcs
+from optimaldp.designing.impossibility import _support_arcs
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, line
 from optimaldp.graphs.problem import Problem

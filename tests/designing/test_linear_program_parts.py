@@ -8,12 +8,12 @@ from flint import fmpq
 
 import optimaldp as odp
 from optimaldp.designing import Proof, Status, solve
-from optimaldp.designing import large_many as mending
+from optimaldp.designing import large as mending
 from optimaldp.designing import many as components
 from optimaldp.designing.many import _decided
 from optimaldp.errors import ProblemError
 from optimaldp.mechanisms.documents import read_problem
-from optimaldp.programs.exact import SparseLU
+from optimaldp.programs.linear import SparseLU
 
 GADGET = {  # R12: the envelope is not private, and yet there is an optimum
     "fixed": {"u": {"a": "0.5", "b": "0.4", "c": "0.1"}, "w": {"a": "0.6", "b": "0.2", "c": "0.2"}},

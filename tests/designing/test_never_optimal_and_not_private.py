@@ -10,8 +10,8 @@ import pytest
 import optimaldp as odp
 from optimaldp import graphs
 from optimaldp.designing import Proof, Status
-from optimaldp.designing import passing as gate
-from optimaldp.designing.outcome import Outcome, Route
+from optimaldp.designing import solving as gate
+from optimaldp.designing.result import Outcome, Route
 from optimaldp.errors import NotCertifiedError
 from optimaldp.graphs import Preferences
 from optimaldp.graphs.problem import Problem

@@ -10,13 +10,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from command_line import run_cli
-from oracle import Oracle
+from oracle import Oracle, random_problem
 
 import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.certify.graphs import privacy
-from optimaldp.designing import Design, Status, classes, raised
-from optimaldp.designing.classes import Classes, class_problem, partitions
+from optimaldp.designing import Design, Status, raised
+from optimaldp.designing import raised as classes
+from optimaldp.designing.raised import Classes, class_problem, partitions
 from optimaldp.errors import InputError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
@@ -24,43 +25,6 @@ from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Weighing
 from optimaldp.mechanisms.documents import problem_document
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, level
-
-RATIOS = ["1", "11/10", "5/4", "3/2", "2", "3", "10"]
-DELTAS = ["0", "0", "0", "1/100", "1/10", "1/4", "1"]
-
-
-def random_promises(rng: random.Random) -> tuple[Bound, ...]:
-    count = rng.choice([1, 1, 1, 2])
-    return tuple(
-        Bound(Epsilon(Fraction(0), Fraction(rng.choice(RATIOS))), Fraction(rng.choice(DELTAS))) for _ in range(count)
-    )
-
-
-def random_problem(seed: int) -> Problem:
-    """A few datasets, three or four answers, levels that differ, also by direction, and parallel edges."""
-    rng = random.Random(seed)
-    n, q = rng.randint(2, 7), rng.choice([3, 3, 3, 4])
-    answers = tuple("abcd"[:q])
-    names = [str(v) for v in range(n)]
-    few = [level(f"ln({r})", d) for r, d in (("2", 0), ("3", "1/10"))]
-    edges = []
-    for v in range(1, n):
-        edges.append((names[rng.randrange(v)], names[v]))
-    edges += [tuple(rng.sample(names, 2)) for _ in range(rng.randint(0, n))]
-    alike = rng.random() < 0.5  # few levels make classes, many do not
-    levelled = []
-    for u, v in edges:
-        ahead = random_promises(rng)
-        own = ApproximateDP(ahead, ahead if rng.random() < 0.7 else random_promises(rng))
-        levelled.append((u, v, rng.choice(few) if alike else own))
-    orders = [tuple(rng.sample(answers, q)) for _ in range(rng.choice([2, 3]))]
-    wants = {name: rng.choice(orders) for name in names}
-    return Problem(
-        DatasetGraph.from_edges(names, levelled),
-        Preferences.read(DatasetGraph.from_edges(names, levelled), wants, answers),
-        {},
-        "raised",
-    )
 
 
 def dominated_by(problem: Problem, found: Design) -> float:

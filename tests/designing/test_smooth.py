@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from optimaldp.designing.curved import GaussianRows, SmoothProgram
+from optimaldp.designing.event_program import GaussianRows, SmoothProgram
 
 
 def step(s, mu):

@@ -8,13 +8,12 @@ from fractions import Fraction
 
 import pytest
 from command_line import run_cli
-from oracle import Oracle
-from test_raised import random_problem
+from oracle import Oracle, random_problem
 
 import optimaldp as odp
 from optimaldp import graphs
-from optimaldp.certify.graphs.files import verify_status
-from optimaldp.designing import Proof, Status, solve
+from optimaldp.certify.graphs.verdict import verify_status
+from optimaldp.designing import Proof, Status, impossibility, solve
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms.documents import problem_document
@@ -153,3 +152,24 @@ def test_a_mechanism_beside_no_optimum_is_undominated():
     code, verdict = run("verify", "-", text=json.dumps(document))
     assert code == 1
     assert not verdict["mechanism"]["private"]
+
+
+@pytest.mark.parametrize(("most", "proven"), [(5000, True), (7, False)])
+def test_mechanisms_of_a_witness_are_stored_up_to_a_size_and_that_is_said(monkeypatch, most, proven):
+    monkeypatch.setattr(impossibility, "MOST_STORED", most)
+    fixed = {"0": {"a": "1/2", "b": "1/2"}}
+    truth = {str(v): "ab"[v // 2 % 2] for v in range(8)}
+    found = odp.design(graphs.line(8, level="ln(2)"), truth, fixed=fixed, exact=False)
+    assert found.status is Status.NO_OPTIMUM
+    assert bool(verify_status(json.loads(found.to_json()))) is proven
+    assert ("are not stored" in found.witness.get("certificate", "")) is not proven
+
+
+@pytest.mark.parametrize("answers", [2, 3])
+def test_what_an_infinite_epsilon_leaves_open_says_why_there_is_no_certificate(answers):
+    graph = DatasetGraph.from_edges(list("uvw"), [("u", "v", level("inf")), ("v", "w", level("ln(2)"))])
+    orders = {"u": ABC[:answers], "v": ABC[:answers][::-1], "w": ABC[:answers]}
+    fixed = {"w": dict(zip(ABC[:answers], [Fraction(1, answers)] * answers))}
+    found = odp.design(graph, orders, answers=ABC[:answers], fixed=fixed)
+    assert found.status is Status.NO_OPTIMUM
+    assert "infinite epsilon" in found.witness["certificate"]

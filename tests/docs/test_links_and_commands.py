@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -72,13 +73,25 @@ def _check(call: str) -> None:
     from optimaldp.cli import app, commands  # noqa: F401  (registers the commands)
 
     command: Any = get_command(app)
-    words = shlex.split(call)[1:]
+    # Where the shell puts what is printed is not the program's.
+    words = list(itertools.takewhile(lambda word: not re.match(r"\d?>|&", word), shlex.split(call)[1:]))
     while hasattr(command, "commands"):
+        words = _behind_options(command, words)
+        if command.invoke_without_command and not words:
+            return
         assert words, f"{call}: a command is missing"
         assert words[0] in command.commands, f"{call}: there is no command {words[0]}"
         command = command.commands[words.pop(0)]
     with command.make_context("optimaldp", words):
         pass
+
+
+def _behind_options(group: Any, words: list[str]) -> list[str]:
+    """The words behind the options of a group of commands itself: ``serve --config F key list``."""
+    takes_value = {name: not one.is_flag for one in group.params for name in getattr(one, "opts", ())}
+    while words and words[0] in takes_value:
+        words = words[2 if takes_value[words[0]] else 1 :]
+    return words
 
 
 CALLS = sorted({(_name(page), call) for page in PAGES for call in command_lines(page.read_text())})
@@ -99,6 +112,8 @@ def test_the_readme_shows_commands() -> None:
         "optimaldp realese --data x.csv",
         "optimaldp preview --question 'majority(a)' --epsilon",
         "optimaldp preview --nonsense 1",
+        "optimaldp serve --nonsense 1",
+        "optimaldp serve --config x.toml kye create ann",
     ],
 )
 def test_wrong_commands_are_found(call: str) -> None:

@@ -12,8 +12,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     page
     for page in [ROOT / "README.md", *DOCS.rglob("*.md")]
-    # The walks are followed by tests/walks, each in a folder of its own.
-    if not {"generated", "walks"} & set(page.parts) and list(blocks(page.read_text()))
+    # The walks are followed by tests/walks, each in a folder of its own; the curator's page by tests/faces, with a curator.
+    if not {"generated", "walks"} & set(page.parts) and page.name != "curator.md" and list(blocks(page.read_text()))
 )
 _SPARK = DOCS / "howto" / "spark.md"
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from optimaldp.errors import GraphError
 from optimaldp.graphs import DatasetGraph, FunctionNames, NumberNames, hypercube, votes
 from optimaldp.graphs import dataset_graph as module
-from optimaldp.graphs.distinct import first_of_each
+from optimaldp.graphs.dataset_graph import first_of_each
 from optimaldp.graphs.names import LazyNames, ProductNames, RowNames
-from optimaldp.kernels.graph_loops import both_directions
+from optimaldp.kernels.loops import both_directions
 from optimaldp.privacy import directed, level
 
 ONE, TWO = level("ln(2)"), level("ln(3)", "0.1")

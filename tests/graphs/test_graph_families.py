@@ -24,7 +24,7 @@ from optimaldp.graphs import (
     values,
     votes,
 )
-from optimaldp.graphs.families import products as product_edges
+from optimaldp.graphs import products as product_edges
 from optimaldp.privacy import level
 
 

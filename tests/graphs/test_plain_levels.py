@@ -11,8 +11,9 @@ import optimaldp as odp
 from optimaldp.certify import verify
 from optimaldp.errors import GraphError
 from optimaldp.graphs import DatasetGraph
-from optimaldp.graphs.edge_levels import PlainLevels, exp_enclosure
+from optimaldp.graphs.dataset_graph import PlainLevels, exp_enclosure
 from optimaldp.mechanisms import Mechanism
+from optimaldp.privacy import level
 from optimaldp.privacy.balls import ball, lower, precision, upper
 
 
@@ -103,3 +104,18 @@ def test_what_a_graph_says_of_its_levels() -> None:
     assert arrays.level_words == f"{len(arrays.levels)} levels"
     assert not arrays.is_homogeneous
     assert len(arrays.edges()) == arrays.edge_count
+
+
+def test_thousands_of_level_objects_become_arrays() -> None:
+    rng = np.random.default_rng(3)
+    epsilons = [round(float(e), 6) for e in rng.uniform(0.1, 2, 1500)]
+    names = [str(v) for v in range(1501)]
+    objects = [level(e, "0.01" if e < 1 else 0) for e in epsilons]
+    edges = [(names[v], names[v + 1], one) for v, one in enumerate(objects)]
+    graph = DatasetGraph.from_edges(names, edges)
+    assert isinstance(graph.levels, PlainLevels)
+    assert [one for *_, one in graph.edges()] == objects
+    # A level that is no decimal of a float keeps all of them as they are.
+    exact = DatasetGraph.from_edges(names, [*edges[:-1], (*edges[-1][:2], level("ln(2)"))])
+    assert not isinstance(exact.levels, PlainLevels)
+    assert exact.edges()[-1][2] == level("ln(2)")

@@ -22,7 +22,7 @@ from optimaldp.graphs import (
     votes,
     with_hot_edges,
 )
-from optimaldp.graphs.families.products import compositions, ranks
+from optimaldp.graphs.products import compositions, ranks
 from optimaldp.privacy import Epsilon, level
 
 

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# The second measures of two studies whose first ones have the sentence.
+_PEOPLE_OFF = "Quantile, people between the answer and the truth"
+_PEOPLE_MISSING = "Leading options, people missing at the worst place of the list"
 
 
 def _page() -> Any:
@@ -69,10 +72,22 @@ def _by_time(ratio: float) -> str:
 
 def test_every_task_and_peer_is_there(report: dict[str, Any]) -> None:
     peers = " ".join(row["peer"] for row in report["rows"])
-    assert all(name in peers for name in ("OpenDP", "diffprivlib", "qif", "dp-accounting"))
+    assert all(name in peers for name in ("OpenDP", "diffprivlib", "Tumult", "qif", "dp-accounting"))
+    experts = (
+        "AboveThreshold",
+        "joint exponential",
+        "JointExp",
+        "AQ",
+        "SliceQuantiles",
+        "threshold on budgets",
+        "both distances",
+    )
+    assert all(name in peers for name in experts)
     tasks = " ".join(row["task"] for row in report["rows"])
     wanted = ("margin", "(303, 298, 134, 133, 133)", "(201, 200, 200, 200, 200)", "K = 2,", "K = 5,", "K = 20,")
     assert all(word in tasks for word in (*wanted, "strict", "expected cost", "leakage", "import"))
+    tables = ("ages", "visits to a doctor", "lognormal", "Pareto", "20 of 10,000")
+    assert all(any(name in row["task"] for row in report["rows"] if "generous" in row["study"]) for name in tables)
     assert {"opendp", "diffprivlib", "qif", "dp-accounting"} <= set(report["versions"])
 
 
@@ -80,3 +95,13 @@ def test_the_page_says_where_nothing_is_gained() -> None:
     text = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
     assert "Where nothing is gained" in text
     assert "A threshold on a count at pure ε: nothing is gained." in text
+    assert "A count as a number: nothing is gained." in text
+
+
+def test_a_loss_is_told(report: dict[str, Any]) -> None:
+    """A study in which some peer is better has a sentence that says so."""
+    lost = {row["study"] for row in report["rows"] if row["verdict"] == "worse" and "ours" in row}
+    assert lost <= {claim["study"] for claim in report["claims"] if not claim["gained"]} | {
+        _PEOPLE_OFF,
+        _PEOPLE_MISSING,
+    }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import optimaldp as odp
 from optimaldp.designing import Status, solve
-from optimaldp.designing.large_many import difference, double_table
+from optimaldp.designing.large import difference, double_table
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.double_dijkstra import SURE, below, double_step

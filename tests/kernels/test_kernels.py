@@ -15,7 +15,7 @@ from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.dijkstra import _PROPAGATE, SURE, below, step
-from optimaldp.kernels.graph_loops import _BREADTH_FIRST, breadth_first
+from optimaldp.kernels.loops import _BREADTH_FIRST, breadth_first
 from optimaldp.mechanisms import TwoSides
 from optimaldp.mechanisms.rows import side_to_fraction
 from optimaldp.privacy import ApproximateDP, Level, all_of, directed, level

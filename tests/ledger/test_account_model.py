@@ -209,7 +209,7 @@ def test_a_chain_follows_what_is_right() -> None:
     key = ("majority(x)", bound("0.2"), None, "code", 1, "{}")
     assert same_question(SPEND) == key
     assert same_question(replace(SPEND, data=None)) is None
-    assert chain.answered[key].spend == 2
+    assert chain.answered[key][-1].spend == 2
     assert chain.paid[key[:3]] == 2
     twin = EntryChain("there")
     twin.extend(chain.entries, stored)

@@ -322,15 +322,15 @@ def test_a_ledger_of_a_later_format_is_refused_unchanged(filled: Path) -> None:
 
 
 def test_an_entry_of_a_later_version_is_refused(filled: Path) -> None:
-    rewrite(filled, lambda connection: append(connection, {"version": 4, "kind": "refund", "spend": 2}))
-    with pytest.raises(LedgerError, match="entry 11: an entry has version 4, and this optimaldp reads versions 1 to 3"):
+    rewrite(filled, lambda connection: append(connection, {"version": 5, "kind": "refund", "spend": 2}))
+    with pytest.raises(LedgerError, match="entry 11: an entry has version 5, and this optimaldp reads versions 1 to 4"):
         open_ledger(filled)
 
 
 def test_ledgers_of_two_versions_live_side_by_side(filled: Path, tmp_path: Path) -> None:
     later = tmp_path / "later.ledger"
     shutil.copy(filled, later)
-    rewrite(later, lambda connection: append(connection, {"version": 4, "kind": "refund", "spend": 2}))
+    rewrite(later, lambda connection: append(connection, {"version": 5, "kind": "refund", "spend": 2}))
     assert not verify_ledger(later).intact
     assert verify_ledger(filled).intact
 

@@ -16,8 +16,7 @@ from optimaldp.documents.json_text import json_text
 from optimaldp.errors import CertificateError
 from optimaldp.graphs import DatasetGraph, NumberNames, Preferences
 from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms.float_text import MANY, decimal_rows, float_rows, written_rows
-from optimaldp.mechanisms.rows import SURE_SIDE, FloatRows, TwoSides
+from optimaldp.mechanisms.rows import MANY, SURE_SIDE, FloatRows, TwoSides, decimal_rows, float_rows, written_rows
 from optimaldp.privacy import level
 from optimaldp.privacy.numbers import read_number
 

@@ -18,9 +18,10 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "optimaldp"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
-# studio/server.py imports the studio's other modules inside its guard; the store reads its address, guarded, before all else. A
-# table of Ibis is recognised by its package, which is there then; psycopg is imported where a missing package is told.
-ENTERED_BY_A_GUARD = r"studio/|ledger/(.*/)?postgres_store\.py|tables/(opening|databases)\.py"
+# studio/server.py imports the studio's other modules inside its guard, and service/server.py asks for its extra first. The store
+# reads its address, guarded, before all else. A table of Ibis is recognised by its package, which is there then; psycopg is
+# imported where a missing package is told.
+ENTERED_BY_A_GUARD = r"studio/|service/|ledger/(.*/)?postgres_store\.py|tables/(opening|databases)\.py"
 FOR_DEVELOPERS = {"docs", "peers", "package", "mutation", "dev", "ci"}
 
 
@@ -140,7 +141,7 @@ print(len(asked))
 def test_a_loop_without_its_compiler_is_the_same_loop() -> None:
     run = _lean("""
 import numpy as np
-from optimaldp.kernels.compiled import COMPILE_FROM, Kernel
+from optimaldp.kernels.loops import COMPILE_FROM, Kernel
 def total(values):
     sum = 0
     for value in values:
@@ -162,6 +163,7 @@ print(results == [10, 15], [str(one.message).rpartition("pip")[2] for one in hea
             "plots",
         ),
         (["studio"], "studio"),
+        (["serve", "--demo"], "service"),
     ],
 )
 def test_the_command_line_names_a_missing_extra(arguments: list[str], extra: str, tmp_path: Path) -> None:

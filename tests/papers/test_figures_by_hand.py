@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from optimaldp.papers import paper
-from optimaldp.papers.record import example_1, figure_1
+from optimaldp.papers.rainbow import example_1, figure_1
 from optimaldp.privacy import level
 
 

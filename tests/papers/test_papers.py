@@ -11,7 +11,7 @@ from command_line import run_cli
 
 from optimaldp.graphs import boundary_graph
 from optimaldp.papers import NUMBERS, paper
-from optimaldp.papers.record import figure_1
+from optimaldp.papers.rainbow import figure_1
 from optimaldp.privacy import level
 
 NUMERIC = re.compile(r"-?[\d./, ]+")

@@ -202,7 +202,7 @@ def _scalar(function: str, args: dict[str, str]) -> Fraction | int | float:
     if function.startswith("tau"):
         return promise.transition(Fraction(args["s"]))
     if function.startswith("balanced error"):
-        from optimaldp.designing.boundaries import balanced_value
+        from optimaldp.designing.two_answers import balanced_value
 
         return 1 - balanced_value(promise)
     if function.startswith("binary upper bound"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import optimaldp as odp
 from optimaldp.errors import InputError
 from optimaldp.ledger import Budget
 from optimaldp.reporting import printing
+from optimaldp.reporting.pictures import reliability_curve
 from optimaldp.reporting.report import documents_html, question_texts, reliability_of, report_html, write_report
 
 TABLE = pyarrow.table(
@@ -75,7 +78,58 @@ def test_a_report_stands_alone_and_says_everything(ledger: Path) -> None:
     assert "balanced chain" in text  # the proof, in the appendix
     assert "lattice noise" in text
     assert text.index("balanced chain") > text.index("Appendix")
-    assert page.count('class="picture"') == 3  # the gauge, and a curve for each question that has a margin
+    # The gauge, a curve for each question that has a margin, and what epsilon means for one person.
+    assert page.count('class="picture"') == 4
+    assert "1. Is the share of people who smoke at least 90 %?" in text
+    assert "2. How many people have each value of smokes: yes or no?" in text
+    assert "3. For each ward: is the share of people whose age is below 150 more than 50 %?" in text
+
+
+def test_options_and_groups_stay_in_the_order_of_the_question(tmp_path: Path) -> None:
+    path = tmp_path / "order.ledger"
+    with odp.open(TABLE, ledger=path, budget=Budget(epsilon=100)) as table:
+        table.ask("histogram(smokes, ['yes', 'no'])", epsilon=20)
+        table.ask("majority(age < 150)", epsilon=20, by="ward", groups=["a", "<b>&"])
+        table.ask("histogram(ward: ['a'], smokes: ['yes'])", epsilon=20)
+    page = report_html(path)
+    text = re.sub(r"<[^>]+>", " ", page)
+    assert "yes: 300; no: 700; (everyone else): 0" in text
+    assert "a: yes; &lt;b&gt;&amp;: yes" in text
+    assert "<tr><th>ward</th><th>smokes</th><th>count</th></tr><tr><td>a</td><td>yes</td>" in page
+
+
+def test_a_number_is_said_with_its_interval(tmp_path: Path) -> None:
+    path = tmp_path / "number.ledger"
+    with odp.open(TABLE, ledger=path, budget=Budget(epsilon=100)) as table:
+        made = table.ask("count(smokes = 'yes')", epsilon=1)
+    for page in (report_html(path), documents_html([made]), documents_html([json.loads(made.to_json())])):
+        assert page.count(html.escape(made.said())) == 2  # in the table of all answers, and beside its question
+        assert "1. How many people are there who smoke?" in page
+
+
+def test_curves_that_look_alike_are_drawn_once() -> None:
+    shown = odp.preview("majority(age < 150)", epsilon=1, n=1000)
+    (first, errors), *others = shown.series
+    twins = replace(shown, series=((first, errors), ("a twin", tuple(e + 1e-3 for e in errors)), *others))
+    assert reliability_curve(twins).count("<polyline") == reliability_curve(shown).count("<polyline")
+    assert f"{first} = a twin" in reliability_curve(twins)
+    sure = replace(shown, series=((first, tuple(0.001 for _ in errors)), *others))
+    assert "<svg" not in reliability_curve(sure)
+    assert "99.5 %" in reliability_curve(sure)
+
+
+def test_an_ethics_board_reads_what_it_means_for_one_person(ledger: Path) -> None:
+    text = re.sub(r"<[^>]+>", " ", report_html(ledger))
+    board = text[text.index("Appendix: for an ethics board") :]
+    for head in ("What is protected", "What is not protected", "What it means for one person", "What remains"):
+        assert head in board
+    assert "epsilon 4" in board
+    assert "98.3 of 100 guesses are right" in board  # e^4 / (1 + e^4), rounded up
+    assert "4 of 10 spent" in board
+    mixed = [
+        odp.release(TABLE, "majority(age < 150)", epsilon=1, neighbours=one) for one in ("substitution", "add-remove")
+    ]
+    assert "each answer says what it means" in documents_html(mixed)
 
 
 def test_an_empty_ledger_has_a_report_too(tmp_path: Path) -> None:
@@ -135,7 +189,7 @@ def test_documents_of_releases_make_a_report_without_a_ledger(tmp_path: Path) ->
     assert "these answers together cost at most epsilon 2, delta 0." in text
     assert "No ledger kept count" in text
     assert text.count("it holds.") == 3
-    assert page.count('class="picture"') == 2
+    assert page.count('class="picture"') == 3
 
 
 def test_a_changed_document_is_not_reported_as_if_it_held(tmp_path: Path) -> None:

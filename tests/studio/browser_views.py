@@ -34,7 +34,7 @@ VIEWS: dict[str, dict[str, Any]] = {
     "zoomed": {"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2, "color_scheme": "light"},
 }
 PATHS = {
-    "explore": "/",
+    "explore": "/explore",
     "release": "/release",
     "sanitise": "/sanitise",
     "design": "/design",

@@ -37,7 +37,7 @@ def view() -> str:
 def page(browser: Any, view: str) -> Iterator[Any]:
     """A page that fails the test on any error of its scripts or of its content security policy."""
     context = browser.new_context(**VIEWS[view], accept_downloads=True)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(40_000)
     made = context.new_page()
     problems: list[str] = []
     made.on("pageerror", lambda error: problems.append(f"{error.message}\n{error.stack}"))

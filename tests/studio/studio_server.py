@@ -43,3 +43,19 @@ def write_survey(folder: Path) -> Path:
 
 CANARIES = ("Zyzzyva", "Qwixotic", "Brillig", "7431", "9917", "5573", "17348", "13004", "15490")
 """Cells, counts and sums of counts of the survey: none of them may reach a browser. (The number of rows is public here.)"""
+
+
+PATIENTS = 600
+
+
+def write_hospital(folder: Path) -> Path:
+    """Two visits of each patient, as hospitals write them: 1.234,56, 31.12.2024, Latin-1, and a column called *alter*."""
+    lines = ["patient_id;ward;alter;cost;smokes;admitted"]
+    for patient in range(PATIENTS):
+        ward = ("Pädiatrie", "Chirurgie", "Zyzzyva")[patient % 3]
+        for visit in range(2):
+            cost = ("8.317,25", "1.200,50", "", "Qwixotic")[(patient + visit) % 4]
+            lines.append(f"P{patient};{ward};{patient % 90};{cost};{'ja' if patient % 4 == 0 else 'nein'};31.12.2024")
+    path = folder / "hospital.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="latin-1")
+    return path

@@ -105,6 +105,7 @@ def test_own_names_are_answered(local: TestClient, host: str) -> None:
     [
         ({"Origin": "http://evil.example"}, "ForeignOrigin"),
         ({"Origin": "null"}, "ForeignOrigin"),
+        ({"Origin": "http://["}, "ForeignOrigin"),  # no address at all
         ({"Origin": "http://127.0.0.1:9999"}, "ForeignOrigin"),
         ({"Sec-Fetch-Site": "cross-site"}, "ForeignOrigin"),
         ({"Sec-Fetch-Site": "same-site"}, "ForeignOrigin"),
@@ -187,7 +188,7 @@ def test_the_token_in_the_url_becomes_a_cookie(remote: TestClient) -> None:
     assert answer.status_code == 303
     assert answer.headers["location"] == "/"
     assert {"HttpOnly", "SameSite=strict"} <= set(answer.headers["set-cookie"].split("; "))
-    assert remote.get("/").status_code == 200
+    assert remote.get("/explore").status_code == 200
     assert remote.post("/api/preview", json=ASKED).status_code == 200
 
 

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -42,7 +43,7 @@ def workers_of(parent: int) -> set[int]:
         except OSError:
             continue
         state, owner = rest.split()[:2]
-        if int(owner) == parent and state != "Z" and b"optimaldp.studio.pool" in command:
+        if int(owner) == parent and state != "Z" and b"optimaldp.studio.worker" in command:
             found.add(int(entry.parent.name))
     return found
 
@@ -63,8 +64,9 @@ def test_a_cancelled_call_leaves_no_process_behind() -> None:
     async def scenario() -> None:
         pool = Pool(NO_TABLE)
         work = asyncio.create_task(pool.run("preview", SLOW, seconds=None))
-        while not workers_of(os.getpid()):
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(30):
+            while not workers_of(os.getpid()):
+                await asyncio.sleep(0.02)
         (busy,) = workers_of(os.getpid())
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
@@ -107,6 +109,7 @@ def test_public_calls_never_run_where_a_table_was_opened(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
+@pytest.mark.slow
 @needs_proc
 def test_a_closed_tab_stops_the_work() -> None:
     with running_studio() as address:
@@ -191,7 +194,7 @@ def test_a_port_in_use_is_never_shared(monkeypatch: pytest.MonkeyPatch, exclusiv
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Signals) -> None:
     """Without a ledger the record is kept for this session alone; so are files that were given to the page."""
     survey, kept = write_survey(tmp_path), tmp_path / "kept"
@@ -201,8 +204,11 @@ def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Sign
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(kept)})
     assert process.stdout is not None
     address = process.stdout.readline().split()[2]
-    with urllib.request.urlopen(f"{address}api/session") as answer:
-        assert answer.status == 200
+    page = urllib.request.urlopen(address).read().decode()
+    token = re.search('studio-token" content="([^"]*)"', page)
+    assert token is not None
+    headers = {"Content-Type": "application/json", "X-Studio-Token": token[1]}
+    urllib.request.urlopen(urllib.request.Request(f"{address}api/open", b"{}", headers)).close()
     assert list(kept.glob("*/session.ledger"))
     process.send_signal(ending)
     process.wait(30)

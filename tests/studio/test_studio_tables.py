@@ -117,6 +117,7 @@ def test_a_file_is_given_opened_asked_and_removed(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_file_with_types_brings_them(empty: TestClient) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     written = io.BytesIO()
@@ -128,6 +129,7 @@ def test_a_file_with_types_brings_them(empty: TestClient) -> None:
     assert "types of columns are public" in shown["read_as"]
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_changes_nothing_and_is_not_echoed(empty: TestClient) -> None:
     opened(empty)
     before = empty.get("/api/session").json()
@@ -207,6 +209,7 @@ def test_a_studio_that_has_a_table_takes_no_other(quiet_desk: TestClient) -> Non
     assert (refused.status_code, refused.json()["error"]["kind"]) == (409, "TableGiven")
 
 
+@pytest.mark.slow
 def test_a_page_that_shows_another_table_is_told(empty: TestClient) -> None:
     number = opened(empty)["table"]
     asked = {"question": "majority(age < 80)", "epsilon": "1"}
@@ -225,7 +228,7 @@ THIRD = {"question": "majority(age < 50)", "epsilon": "0.4"}
 
 def test_several_questions_are_priced_and_charged_together_or_not_at_all(desk: TestClient) -> None:
     priced = call(desk, "check_plan", {"questions": BASKET}).json()
-    assert priced["price"] == {"covered": True, "recorded": False, "words": "Together they cost epsilon 0.8."}
+    assert priced["price"] == {"covered": True, "recorded": False, "words": "Together they cost ε = 0.8."}
     dear = call(desk, "check_plan", {"questions": [*BASKET, THIRD]}).json()["price"]
     assert dear["covered"] is False
     assert "0.2 remains" in dear["words"]
@@ -236,7 +239,7 @@ def test_several_questions_are_priced_and_charged_together_or_not_at_all(desk: T
     assert [one["answer"] for one in made["answers"]] == ["no", "no"]
     assert made["ledger"]["share"] == pytest.approx(0.8)
     again = call(desk, "check_plan", {"questions": [*BASKET, THIRD | {"epsilon": "0.1"}]}).json()
-    assert again["price"]["words"].startswith("Together they cost epsilon 0.1. 2 of them were answered before")
+    assert again["price"]["words"].startswith("Together they cost ε = 0.1. 2 of them were answered before")
 
 
 def test_a_list_with_a_mistake_is_told_and_spends_nothing(quiet_desk: TestClient) -> None:
@@ -328,6 +331,7 @@ def test_a_ticket_is_good_for_one_spend(desk: TestClient) -> None:
     assert desk.get("/api/session").json()["ledger"]["share"] == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_the_same_question_from_two_tabs_at_once_is_paid_once(desk: TestClient) -> None:
     body = BASKET[0] | {"confirm": True}
     with ThreadPoolExecutor(2) as tabs:
@@ -337,6 +341,7 @@ def test_the_same_question_from_two_tabs_at_once_is_paid_once(desk: TestClient) 
     assert desk.get("/api/settled").json()["ledger"]["share"] == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_after_the_spend_is_told_from_the_ledger(
     desk: TestClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import Bins, Condition, Options, People, Tally, count_people, engines, open_source
-from optimaldp.tables.csv_files import decoded
+from optimaldp.tables.csv_lines import decoded
 from optimaldp.tables.frames import cell_text
 from optimaldp.tables.tally import Grid, KeyTally, Steps
 

@@ -25,7 +25,8 @@ from optimaldp.tables import (
     grammar,
     plan_counting,
 )
-from optimaldp.tables.csv_files import CsvFiles, cut, open_csv
+from optimaldp.tables.csv_files import CsvFiles, open_csv
+from optimaldp.tables.csv_lines import cut
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.readings import MOST_BINS
 from optimaldp.tables.readings import check as check_steps

@@ -21,15 +21,17 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from optimaldp.asking.ask import MEANING
 from optimaldp.errors import InputError, LevelError, OptimalDPError, PaidRepeatWarning, ReleaseError, TableError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
+from optimaldp.progress import track
 from optimaldp.sampling import BitSource
 from optimaldp.tables import Source
 from optimaldp.tables.tally import People
@@ -152,8 +154,13 @@ class Order(ABC, Generic[Made]):
         return None if recorded is None else self.restored(recorded, book.opening.dataset)
 
 
-def walk(opened: Source, orders: Sequence[Order[Made]], book: Ledger | None, bits: BitSource) -> list[Made]:
-    """Take orders through the corridor: all are covered by the ledger, or nothing is read and nothing is spent."""
+def walk(
+    opened: Source, orders: Sequence[Order[Made]], book: Ledger | None, bits: BitSource, *, watched: bool = False
+) -> list[Made]:
+    """Take orders through the corridor: all are covered by the ledger, or nothing is read and nothing is spent.
+
+    *watched*: whether whoever asks may see how long each takes, as a progress bar with the running budget.
+    """
     version = None if book is None else opened.version()
     known = [None if book is None else order.replayed(book, version) for order in orders]
     fresh = [order for order, one in zip(orders, known) if one is None]
@@ -162,25 +169,45 @@ def walk(opened: Source, orders: Sequence[Order[Made]], book: Ledger | None, bit
         warn_of_paid_repeats(book, fresh)
         for order in fresh:
             order.warn_before(book)
-    made = iter(withhold_details(_pay_and_draw, opened, fresh, book, version, bits))
+    made = iter(withhold_details(_pay_and_draw, opened, fresh, book, version, bits, watched))
     return [next(made) if one is None else one for one in known]
 
 
 def _pay_and_draw(
-    opened: Source, orders: Sequence[Order[Made]], book: Ledger | None, version: str | None, bits: BitSource
+    opened: Source,
+    orders: Sequence[Order[Made]],
+    book: Ledger | None,
+    version: str | None,
+    bits: BitSource,
+    watched: bool,
 ) -> list[Made]:
     """The private half: no frame above this one ever holds a count."""
-    prepared = [_prepare(order, opened, book, orders) for order in orders]
+    first = book is not None and book.pays_first and len(orders) > 0
+    if book is not None and first:  # whatever happens from here on, even how long counting takes, is paid for
+        charges = [charge_of(order.asked, data_version=version) for order in orders]
+        reservations = book.reserve_together(charges, **_agreed(orders))
+    prepared = [_prepare(order, opened, book, orders) for order in (_watched(orders, book) if watched else orders)]
     if book is None or not prepared:
         return [ready.draw(bits, None) for ready, _ in prepared]
-    charges = [
-        charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
-        for order, (ready, weightless) in zip(orders, prepared)
-    ]
-    reservations = book.reserve_together(charges, **_agreed(orders))
+    if not first:
+        charges = [
+            charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
+            for order, (ready, weightless) in zip(orders, prepared)
+        ]
+        reservations = book.reserve_together(charges, **_agreed(orders))
     made = [ready.draw(bits, book.opening.dataset) for ready, _ in prepared]
     book.record_together([(held, *order.to_record(one)) for held, order, one in zip(reservations, orders, made)])
     return made
+
+
+def _watched(orders: Sequence[Order[Made]], book: Ledger | None) -> Iterable[Order[Made]]:
+    """Several orders with a progress bar that says what they cost so far, and of what."""
+    if len(orders) < 2:
+        return orders
+    left = "" if book is None or book.opening.budget.unlimited else f" of {book.remaining().epsilon} left"
+    costs = accumulate((order.asked.level.epsilon for order in orders), initial=ZERO)
+    notes = {id(order): f"ε = {cost}{left}" for order, cost in zip(orders, list(costs)[1:])}
+    return track(orders, "asking", total=len(orders), note=lambda order: notes[id(order)])
 
 
 def _prepare(
@@ -277,10 +304,23 @@ class Clock:
         self._seconds = seconds
         self._start = time.monotonic()
 
-    def wait(self) -> None:
-        """Sleep until the answer may be given; one that took longer waits for the next multiple."""
+    def turn_came(self) -> None:
+        """The question had to wait for others and is worked on from now on: from the next multiple it has a whole interval.
+
+        So the time of its answer depends on how long it waited, and not on how long its own work takes.
+        """
+        waited = time.monotonic() - self._start
+        self._start += math.ceil(waited / self._seconds) * self._seconds
+
+    def left(self) -> float:
+        """How many seconds are left until the answer may be given; one that took longer waits for the next multiple."""
         passed = time.monotonic() - self._start
-        time.sleep(max(0.0, math.ceil(passed / self._seconds) * self._seconds - passed))
+        whole = max(1, math.ceil(passed / self._seconds))
+        return max(0.0, whole * self._seconds - passed)
+
+    def wait(self) -> None:
+        """Sleep until the answer may be given."""
+        time.sleep(self.left())
 
 
 # What is said before a question is paid for again.

@@ -107,6 +107,10 @@ def parse_plan(text: str, *, name: str = "the plan", folder: Path | None = None)
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError("plan", name, f"is not TOML ({error})", "see docs/questions.md for an example") from None
+    except RecursionError:
+        raise InputError("plan", name, "is nested too deeply", "see docs/questions.md for an example") from None
+    except ValueError:
+        raise InputError("plan", name, "holds a number with too many digits", "write a shorter number") from None
     _known(content, _TOP, "plan")
     questions = content.get("question")
     if "source" not in content or not isinstance(questions, list) or not questions:

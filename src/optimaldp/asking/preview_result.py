@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.extras import requiring
-from optimaldp.privacy import ApproximateDP, Neighbours
+from optimaldp.privacy import ApproximateDP, Neighbours, level
+from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.results import Result
 
@@ -63,6 +64,22 @@ class Preview(Result):
             "notes": list(self.notes),
             **self.more,
         }
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> Preview:
+        """Read a preview back from :meth:`to_document`."""
+        return Preview(
+            document["question"],
+            single_level(level(document["epsilon"], document["delta"]), "a preview"),
+            Neighbours(document["neighbours"]),
+            document["persons"],
+            tuple(document["margin"]),
+            tuple((name, tuple(errors)) for name, errors in document["error"].items()),
+            tuple(document["reliable_from"].items()),
+            tuple(document["notes"]),
+            tuple(document["off"]),
+            {name: value for name, value in document.items() if name not in _WRITTEN},
+        )
 
     def leakage(self) -> Leakage:
         """How useful the answer would be and how much it would tell, in bits, beside the bounds of paper 004.
@@ -155,4 +172,7 @@ class Preview(Result):
         return drawn(draw_preview(self), path)
 
 
+_WRITTEN = frozenset(
+    ["question", "epsilon", "delta", "neighbours", "persons", "margin", "error", "reliable_from", "off", "notes"]
+)
 _RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}

@@ -9,17 +9,22 @@ from typing import Any
 from optimaldp import __version__
 from optimaldp.asking.ask import MEANING, from_json
 from optimaldp.asking.request import Groups, Request
-from optimaldp.asking.result import epsilon_means
-from optimaldp.asking.statements import claimed_optimality, law_document
+from optimaldp.asking.result import About, Release, epsilon_means
+from optimaldp.asking.statements import claimed_optimality, law_document, meaning_of_answer
 from optimaldp.errors import InputError
-from optimaldp.privacy import Epsilon
+from optimaldp.extras import numpy_if_installed
+from optimaldp.laws.law import Aim
+from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.epsilon import ZERO
+from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.mechanism import QuestionMechanism
+from optimaldp.questions.personal import FairLevels, HedgedVotes
 
 FORMAT = "optimaldp release 2"
 _MOST_PEOPLE = 2**63
 _TEXTS = ("among", "dataset", "time", "version", "format")
+_NO_RELEASE = "is not the document of a release"
 _AS_WRITTEN = "give the document as release --json wrote it"
 
 
@@ -32,6 +37,55 @@ def request_of(document: Mapping[str, Any]) -> Request:
     meaning = document.get("meaning", 1)
     _need(meaning is None or type(meaning) is int, "meaning", meaning, "is not a whole number")
     return from_json(document, remedy=_AS_WRITTEN).request()
+
+
+_OF_EVERY_RELEASE = {
+    *("format", "answer", "question", "epsilon", "delta", "neighbours", "certificate", "time", "version"),
+    *("spent", "mechanism", "histogram", "answers"),
+}
+_OF_A_SERVICE = {"replayed", "request", "remaining"}
+"""What a service writes beside a release."""
+
+
+def release_of(document: Mapping[str, Any]) -> Release:
+    """The release that a document describes: what ``release.to_document()`` wrote, or what a service answered.
+
+    Nothing is examined here: :func:`optimaldp.asking.verifying.verify` does that.
+    """
+    _need({"answer", "question", "epsilon", "neighbours"} <= set(document), "document", sorted(document), _NO_RELEASE)
+    request, spent = request_of(document), document.get("spent")
+    question, answer = request.question, document["answer"]
+    return Release(
+        question.restored(answer) if request.groups is None else answer,
+        question,
+        request.level,
+        request.neighbours,
+        About(_statement_of(document, request), meaning_of_answer(request, document.get("dataset")), ()),
+        request.level if spent is None else single_level(level(spent["epsilon"], spent["delta"]), "a release"),
+        recorded=_was_replayed(document),
+        time=str(document.get("time", "")),
+    )
+
+
+def _was_replayed(document: Mapping[str, Any]) -> bool:
+    """Whether a service answered from the record. ``recorded`` says so too where it is a truth: of a number it is the draw."""
+    return document.get("replayed") is True or document.get("recorded") is True
+
+
+def _statement_of(document: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """The statement, with what a document writes beside its certificate put back."""
+    statement = dict(document.get("certificate") or {})
+    statement["mechanism_document"] = document.get("mechanism")
+    if "histogram" in document:
+        statement["histogram"] = document["histogram"]
+    if "answers" in document:
+        groups = {name: {k: v for k, v in one.items() if k != "answer"} for name, one in document["answers"].items()}
+        statement["number"] = {"groups": groups}
+    elif "exact" in document:
+        apart = {*_OF_EVERY_RELEASE, *_OF_A_SERVICE, *meaning_of_answer(request, None)}
+        beside = {name: value for name, value in document.items() if name not in apart}
+        statement["number"] = {name: value for name, value in beside.items() if not isinstance(value, bool)}
+    return statement
 
 
 def people_of(published: Mapping[str, Any]) -> int | None:
@@ -101,12 +155,29 @@ def false_claim(
     claims = _numbers(request, mechanism)
     if document.get("version") == _own_version():
         claims |= _sentences(request, mechanism) | {"checked": list(checks)}
+        if reliability_known(mechanism):
+            claims["reliable"] = mechanism.reliability()
     for name, value in claims.items():
         if name in certificate and plain(certificate[name]) != plain(value):
             return f"its certificate says something else than this release can: {name}"
     if not _levels_agree(certificate.get("levels"), mechanism):
         return "its certificate says something else than this release can: levels"
     return ""
+
+
+def reliability_known(mechanism: QuestionMechanism) -> bool:
+    """Whether the sentence on reliability can be computed here: that of a quantile takes arrays."""
+    return numpy_if_installed() is not None or mechanism.question.spec()["kind"] not in ("quantile", "quantiles")
+
+
+def not_recomputed(request: Request, mechanism: QuestionMechanism) -> tuple[str, ...]:
+    """What a document says and nobody compared, because it takes arrays that are not installed; privacy is never among it."""
+    if numpy_if_installed() is not None:
+        return ()
+    left = [] if reliability_known(mechanism) else ["the sentence on how reliable the answer is"]
+    if request.aim is Aim.TYPICAL and mechanism.name in (FairLevels.name, HedgedVotes.name):
+        left.append("that no other law for these levels is better on average")
+    return tuple(left)
 
 
 def _numbers(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]:
@@ -118,7 +189,6 @@ def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level, request.limited),
-        "reliable": mechanism.reliability(),
         "neighbours": request.neighbours_words(),
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),

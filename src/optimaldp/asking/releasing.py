@@ -131,7 +131,7 @@ def release_each(
         try:
             if book is not None:
                 book.note_description(None if opened.description is None else opened.description.hash)
-            return walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits)
+            return walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits, watched=clock is None)
         except QuestionError:
             clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
             raise

@@ -202,7 +202,8 @@ class Release(Result):
         return [(name, _in_words(value)) for name, value in self.statement.items() if name not in skip]
 
     def details(self) -> list[tuple[str, str]]:
-        return [("question", self.question), *zip(_HEADS, self.sentences()), *self.proof()]
+        known = list(zip(_HEADS, self.sentences()))
+        return [("question", self.question), *(known[1:] if self.crossed else known), *self.proof()]
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """How reliable the answer is, by margin; of counts, the counts themselves. Also written to *path* if one is given."""
@@ -233,14 +234,29 @@ class Release(Result):
             return {str(place): value for place, value in enumerate(self.answer, start=1)}
         return dict(self.answer) if isinstance(self.answer, dict) else {"answer": self.answer}
 
+    def intervals(self) -> dict[str, tuple[Any, Any] | None]:
+        """The interval of each of :meth:`answers`, for numbers and counts; ``None`` where an answer has none."""
+        if "number" in self.statement:
+            return dict(self.interval) if isinstance(self.answer, dict) else {"answer": self.interval}
+        if isinstance(self.answer, dict) and "noisy" in (self.statement.get("histogram") or {}):
+            return dict(zip(self.answer, self.histogram().intervals()))
+        return dict.fromkeys(self.answers())
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the answer is a cross table."""
+        return isinstance(self.answer, list) and "noisy" in (self.statement.get("histogram") or {})
+
     def to_frame(self) -> Any:
-        """One row for each answer, as a pandas table."""
+        """One row for each answer, as a pandas table: numbers and counts with the ends of their intervals."""
+        if self.crossed:
+            return self.crosstab().to_frame()
         with requiring("pandas"):
             import pandas
 
         frame = pandas.DataFrame({"name": list(self.answers()), "value": list(self.answers().values())})
-        if "number" in self.statement:  # with the interval beside it
-            intervals = self.interval if isinstance(self.answer, dict) else {"answer": self.interval}
+        intervals = self.intervals()
+        if "number" in self.statement or any(ends is not None for ends in intervals.values()):
             frame["low"], frame["high"] = (
                 [None if ends is None else ends[side] for ends in intervals.values()] for side in (0, 1)
             )
@@ -256,7 +272,21 @@ class Release(Result):
         return super()._writers() | {".csv": self.to_csv}
 
     def _repr_html_(self) -> str:
-        return (_answer_html(self.answer) if isinstance(self.answer, dict) else "") + super()._repr_html_()
+        told = "".join(f"<li>{html.escape(text)}</li>" for text in self.warnings)
+        cautions = f"<ul style='{_CAUTION}'>{told}</ul>" if told else ""
+        return f"<div>{cautions}{self._shown()}{super()._repr_html_()}</div>"
+
+    def _shown(self) -> str:
+        """The answer for a notebook: a number with its interval, counts and numbers by group as bars, a cross table."""
+        if self.crossed:
+            return self.crosstab()._repr_html_()
+        if not isinstance(self.answer, dict):
+            return f"<p style='font-size:1.4em;margin:.2em 0'>{html.escape(self.said())}</p>"
+        values = list(self.answer.values())
+        if values and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+            notes = ["" if ends is None else f"{ends[0]:g} to {ends[1]:g}" for ends in self.intervals().values()]
+            return html_bars(list(self.answer), values, notes)
+        return _answer_html(self.answer)
 
 
 _MOST_SHOWN = 20  # answers in one line
@@ -264,6 +294,7 @@ _MOST_LISTED = 1000  # answers in one sentence
 _APART = ("mechanism_document", "histogram", "number")  # written beside the certificate
 _SAID_FIRST = ("question", "epsilon", "delta", "neighbours")
 _HEADS = ("answer", "protected", "what epsilon means", "reliable")
+_CAUTION = "list-style:none;margin:.2em 0;padding:.3em .8em;border-left:4px solid #E69F00"
 
 
 def _answer_html(answer: dict[str, Any]) -> str:

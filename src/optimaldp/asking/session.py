@@ -70,6 +70,8 @@ class OpenTable:
     def asked(self, question: Question | str, **options: Any) -> Ask:
         """A question with its options, read as this table is."""
         ask = Ask(question, **options)
+        if ask.description is None:  # named when the table was opened
+            ask = replace(ask, description=self.reading.get("description"))
         return replace(ask, **ask.remembered(self.reading))
 
     @takes_options()

@@ -65,13 +65,18 @@ def _unit(request: Request, schema: Schema) -> str:
     if request.ask.description is not None:  # which says who is a person
         return ""
     if unit is None:
-        likely = [name for name in schema.names if _looks_like_identifier(name)]
-        if not likely:
+        likely = likely_person(schema)
+        if likely is None:
             return ""
-        return f"each row counts as one person; if a person can have several rows, name the unit: {likely[0]}?"
+        return f"each row counts as one person; if a person can have several rows, name the unit: {likely}?"
     if _looks_like_identifier(unit):
         return ""
     return f"the unit {unit} does not look like an identifier by its name: each of its values counts as one person"
+
+
+def likely_person(schema: Schema) -> str | None:
+    """The first column that identifies a person, by its name alone; ``None`` where no name looks so."""
+    return next((name for name in schema.names if _looks_like_identifier(name)), None)
 
 
 def _looks_like_identifier(name: str) -> bool:

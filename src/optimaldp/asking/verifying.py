@@ -13,6 +13,7 @@ from optimaldp.asking.published import (
     false_claim,
     group_sizes,
     levels_of,
+    not_recomputed,
     people_of,
     possible,
     request_of,
@@ -39,6 +40,8 @@ class Reexamined(Result):
     holds: bool
     checked: tuple[str, ...]
     failure: str = ""
+    not_recomputed: tuple[str, ...] = ()
+    """What the document says beside privacy and nobody compared, because something is not installed here."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -48,6 +51,8 @@ class Reexamined(Result):
 
     def to_document(self) -> dict[str, Any]:
         document: dict[str, Any] = {"holds": self.holds, "checked": list(self.checked)}
+        if self.not_recomputed:
+            document["not_recomputed"] = list(self.not_recomputed)
         return document if self.holds else document | {"failure": self.failure}
 
 
@@ -126,7 +131,8 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
         return Reexamined(False, failed.checks, failed.failure)
     if claim := false_claim(document, request, mechanisms[0], findings[0].checks):
         return Reexamined(False, (), claim)
-    return Reexamined(True, findings[0].checks)
+    left = not_recomputed(request, mechanisms[0])
+    return Reexamined(True, findings[0].checks, not_recomputed=left)
 
 
 def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: list[QuestionMechanism]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from optimaldp.certify.core.drawing import Words
 from optimaldp.certify.core.examined import Finding
-from optimaldp.certify.quantile import examine
+from optimaldp.certify.quantile import examine, examine_several
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Neighbours, level
 
@@ -136,8 +136,6 @@ _DRAWN = (
 
 def examine_several_ranks(mechanism: Any) -> Finding:
     """Each law passes, together they spend no more than the level, and what is drawn is drawn from them."""
-    from optimaldp.certify.quantile import examine_several
-
     chosen, setting = mechanism.chosen, mechanism.setting
     if mechanism.name == _JOINTLY:
         if setting.neighbours is not Neighbours.SUBSTITUTION:

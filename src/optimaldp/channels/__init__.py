@@ -1,21 +1,7 @@
 """Mechanisms as channels: what they leak, how useful they are, and which is best on a graph of answers."""
 
 from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.channel import Channel
-from optimaldp.channels.composition import after_query, decompose, hidden_choice, posteriors, visible_choice
-from optimaldp.channels.databases import (
-    ABSENT,
-    Databases,
-    Fold,
-    count,
-    histogram,
-    induced_graph,
-    largest,
-    plurality,
-    total,
-)
-from optimaldp.channels.measures.audits import Audit, LeakageEstimate, audit, audit_mechanism, estimate_leakage
-from optimaldp.channels.measures.capacity import (
+from optimaldp.channels.capacity import (
     Capacity,
     GainCapacity,
     additive_capacity,
@@ -27,21 +13,54 @@ from optimaldp.channels.measures.capacity import (
     shannon_capacity,
     sibson_information,
 )
-from optimaldp.channels.measures.entropies import (
-    conditional_entropy,
-    guessing_entropy,
-    mutual_information,
-    posterior_guessing_entropy,
-    renyi_entropy,
-    shannon_entropy,
+from optimaldp.channels.channel import Channel, after_query, decompose, hidden_choice, posteriors, visible_choice
+from optimaldp.channels.databases import (
+    ABSENT,
+    Databases,
+    Fold,
+    count,
+    histogram,
+    induced_graph,
+    largest,
+    plurality,
+    total,
 )
-from optimaldp.channels.measures.privacy import LeastEpsilon, PrivacyProfile, least_epsilon, privacy_profile
-from optimaldp.channels.measures.refining import MaxCaseRefinement, Refinement, max_case_refinement, refinement
-from optimaldp.channels.measures.report import (
+from optimaldp.channels.optimal.closed_forms import (
+    RingProfile,
+    average_over,
+    doubled_even_ring,
+    equal_diagonal,
+    extremal_channel,
+    ring_profile,
+    square,
+)
+from optimaldp.channels.optimal.result import (
+    ChannelRelease,
+    Comparison,
+    OptimalMechanism,
+    compare_with_all,
+    optimal_mechanism,
+)
+from optimaldp.channels.privacy import (
+    LeastEpsilon,
+    MaxCaseRefinement,
+    PrivacyProfile,
+    Refinement,
+    least_epsilon,
+    max_case_refinement,
+    privacy_profile,
+    refinement,
+)
+from optimaldp.channels.report import (
+    Audit,
     LeakageBound,
+    LeakageEstimate,
     LeakageReport,
+    audit,
+    audit_mechanism,
     border_utility_bound,
     database_bound,
+    estimate_leakage,
     explain_epsilon,
     gain_bound,
     individual_bound,
@@ -49,14 +68,16 @@ from optimaldp.channels.measures.report import (
     proposition_2,
     range_bound,
 )
-from optimaldp.channels.measures.vulnerability import (
+from optimaldp.channels.vulnerability import (
     IndividualLeakage,
     additive_gain_leakage,
     additive_leakage,
     bayes_risk,
     column_maxima_sum,
+    conditional_entropy,
     conditional_min_entropy,
     gain_leakage,
+    guessing_entropy,
     individual_leakage,
     max_case_leakage,
     max_case_vulnerability,
@@ -64,21 +85,15 @@ from optimaldp.channels.measures.vulnerability import (
     min_entropy,
     min_entropy_leakage,
     multiplicative_leakage,
+    mutual_information,
     posterior_gain,
+    posterior_guessing_entropy,
     posterior_vulnerability,
     prior_gain,
     prior_vulnerability,
     remap,
-)
-from optimaldp.channels.optimal.closed_forms import RingProfile, ring_profile
-from optimaldp.channels.optimal.mechanism import Comparison, compare_with_all, optimal_mechanism
-from optimaldp.channels.optimal.result import ChannelRelease, OptimalMechanism
-from optimaldp.channels.optimal.transformations import (
-    average_over,
-    doubled_even_ring,
-    equal_diagonal,
-    extremal_channel,
-    square,
+    renyi_entropy,
+    shannon_entropy,
 )
 
 __all__ = [

@@ -17,8 +17,8 @@ import numpy as np
 
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.measures.entropies import Prior, read_prior
 from optimaldp.channels.numbers import TOLERANCE
+from optimaldp.channels.vulnerability import Prior, read_prior
 from optimaldp.errors import ChannelError, GraphError
 from optimaldp.privacy.numbers import read_number
 

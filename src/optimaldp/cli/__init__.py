@@ -5,6 +5,7 @@ Each command has a module of its own that imports what it needs when it runs, so
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -25,11 +26,13 @@ COMMANDS = (
     "histogram",
     "leakage",
     "ledger",
+    "mcp",
     "papers",
     "preview",
     "release",
     "report",
     "sanitise",
+    "serve",
     "studio",
     "verify",
 )
@@ -53,10 +56,13 @@ def _about(context: typer.Context, version: bool = typer.Option(False, "--versio
 
 def main() -> None:
     """Run the command line: every error of ours, or of the words typed, is one line on standard error and exit code 2."""
+    if sys.stdout is None:  # closed by whoever started the program: an answer would be paid for and lost
+        _fail("standard output is closed, so no answer could be printed; nothing was asked and nothing was spent")
     _register(sys.argv[1:])
     try:
         with _warnings_as_notes():
             code = app(standalone_mode=False)
+        sys.stdout.flush()
     except _USAGE_ERROR as error:
         if not error.format_message():  # a bare group of commands has printed its help already
             sys.exit(0)
@@ -65,7 +71,31 @@ def main() -> None:
         _fail("stopped")
     except OptimalDPError as error:
         _fail(str(error))
+    except BrokenPipeError:
+        _leave_unwritten()
+        sys.exit(0)  # the reader has seen enough: ``optimaldp papers | head``
+    except OSError as error:
+        _leave_unwritten()
+        _fail(
+            f"standard output could not be written ({error.strerror}); with a ledger, ask the same question again: "
+            "the recorded answer costs nothing"
+        )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_unwritten() -> None:
+    """Python would try to write the rest once more when it ends, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_NOTES: set[str] = set()
+
+
+def note(text: str) -> None:
+    """Print a caution to standard error: one line, once."""
+    if text not in _NOTES:
+        _NOTES.add(text)
+        print(f"optimaldp: note: {text}", file=sys.stderr, flush=True)
 
 
 def _register(arguments: list[str]) -> None:
@@ -83,7 +113,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if issubclass(category, PaidRepeatWarning | ReadingWarning):
-                print(f"optimaldp: note: {message}", file=sys.stderr, flush=True)
+                note(str(message))
             else:
                 others(message, category, *place)
 

@@ -21,7 +21,7 @@ def audit(
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
     """Bound epsilon from below by samples; exit code 1 if they refute the claim."""
-    from optimaldp.channels.measures.audits import audit as run_audit  # numpy
+    from optimaldp.channels.report import audit as run_audit  # numpy
 
     first, second = samples_from(samples, "first", "second")
     audited = run_audit(first, second, epsilon=epsilon, delta=delta, confidence=confidence)

@@ -16,7 +16,7 @@ from optimaldp.errors import ChannelError, GraphError
 
 if TYPE_CHECKING:
     from optimaldp.channels import AnswerGraph, Channel, OptimalMechanism
-    from optimaldp.channels.measures.entropies import Prior
+    from optimaldp.channels.vulnerability import Prior
 
 FAMILIES = "path:6, ring:7, clique:5, hypercube:3, grid:3x4, tree:2x2, histograms:4x3"
 
@@ -140,7 +140,7 @@ def explain(
     values: int = typer.Option(2, min=2, help="How many values one person's record can have."),
 ) -> None:
     """Say in words what an epsilon means for one person."""
-    from optimaldp.channels.measures.report import explain_epsilon
+    from optimaldp.channels.report import explain_epsilon
 
     typer.echo(explain_epsilon(epsilon, values=values))
 
@@ -189,7 +189,7 @@ def estimate(
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
     """Bound from below, by samples alone, what observations tell about secrets."""
-    from optimaldp.channels.measures.audits import estimate_leakage  # numpy
+    from optimaldp.channels.report import estimate_leakage  # numpy
 
     estimated = estimate_leakage(*samples_from(samples, "secrets", "observations"), confidence=confidence)
     typer.echo(estimated.words if sys.stdout.isatty() and not as_json else estimated.to_json(indent=2))

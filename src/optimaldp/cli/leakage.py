@@ -27,8 +27,8 @@ def leakage(
     gap: float = typer.Option(1e-9, help="How closely the Shannon capacity is bracketed, in bits."),
 ) -> None:
     """Measure what a channel leaks: success of one guess, min-entropy, Shannon, guesses, least epsilon."""
-    from optimaldp.channels.measures.privacy import least_epsilon  # numpy
-    from optimaldp.channels.measures.report import leakage_report
+    from optimaldp.channels.privacy import least_epsilon  # numpy
+    from optimaldp.channels.report import leakage_report
 
     read, masses = channel_from(channel, prior)
     report = leakage_report(read, masses, gap=gap)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from optimaldp.cli import app
+from optimaldp.cli import app, note
 from optimaldp.cli.options import OF_QUESTION, AsJson, Asked, LedgerFile, MaybeEpsilon, PlanFile, asking, needed
 from optimaldp.errors import InputError, QuestionError
 
@@ -91,7 +91,7 @@ def _print_cautions(requests: list[Any], data: str, n: int | None) -> None:
 
     schema = open_asked(data, [request.ask for request in requests]).schema
     for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):
-        print(f"optimaldp: note: {text}", file=sys.stderr)
+        note(text)
 
 
 def _sizes(text: str | None) -> dict[Any, int] | None:

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from optimaldp.cli import app
+from optimaldp.cli import app, note
 from optimaldp.cli.options import (
     OF_QUESTION,
     AsJson,
@@ -28,6 +25,8 @@ from optimaldp.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from optimaldp.asking.result import Release
 
 _RIGHT = {"at most 5 %": "95 %", "at most 1 %": "99 %", "0": "always"}
@@ -35,6 +34,10 @@ _RIGHT = {"at most 5 %": "95 %", "at most 1 %": "99 %", "0": "always"}
 
 def show_prices(priced: Mapping[str, Any], console: Console | None = None) -> None:
     """Print what each question costs, from which margin on it is right, and what all of them cost together."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     screen = console or Console()
     questions = priced["questions"]
     with_delta = priced["delta"] != "0"
@@ -52,8 +55,8 @@ def show_prices(priced: Mapping[str, Any], console: Console | None = None) -> No
     table.add_row("", Text("together"), priced["epsilon"], *([priced["delta"]] if with_delta else []), "")
     screen.print(table)
     for number, one in enumerate(questions, start=1):
-        for note in one.get("notes", ()):
-            screen.print(Text(f"{number}: {note}"))
+        for remark in one.get("notes", ()):
+            screen.print(Text(f"{number}: {remark}"))
     screen.print(Text(_covered(priced)))
 
 
@@ -131,7 +134,7 @@ def release_command(
 
 def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, several: bool) -> None:
     for warning in dict.fromkeys(text for one in made for text in one.warnings):
-        print(f"optimaldp: note: {warning}", file=sys.stderr)
+        note(warning)
     if as_json:
         documents = [one.to_document() for one in made]
         typer.echo(json.dumps(documents if several else documents[0], indent=2, ensure_ascii=False))

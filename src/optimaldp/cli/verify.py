@@ -34,8 +34,8 @@ def verify_command(
     Exit code 0: private, or proven impossible. 1: not, or the file claims more of a private mechanism than is true.
     """
     from optimaldp.asking.verifying import verify_document as verify_release
-    from optimaldp.certify.graphs.files import IMPOSSIBLE, verify_document, verify_status
-    from optimaldp.designing.reading import confirmed
+    from optimaldp.certify.graphs.verdict import IMPOSSIBLE, verify_document, verify_status
+    from optimaldp.designing.solving import confirmed
 
     document = read_json(mechanism)
     if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):

@@ -10,10 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
-from optimaldp.designing.boundaries import balanced_row
+from optimaldp.designing.two_answers import balanced_row
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
-from optimaldp.kernels.graph_loops import breadth_first
+from optimaldp.kernels.loops import breadth_first
 from optimaldp.mechanisms import Mechanism, SharedRows
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Epsilon, approximate

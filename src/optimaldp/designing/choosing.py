@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 
 from optimaldp.certify.graphs.privacy import is_private
-from optimaldp.designing.boundaries import BALANCED, given_boundary
-from optimaldp.designing.closeness import repaired
 from optimaldp.designing.event_program import EventProgram
+from optimaldp.designing.impossibility import UNPROVEN, is_linear
 from optimaldp.designing.many import free_prefixes
-from optimaldp.designing.outcome import Route, Status
-from optimaldp.designing.result import Design
-from optimaldp.designing.solving import solve
-from optimaldp.designing.undominated import with_chosen_boundary
+from optimaldp.designing.raised import Wish, design_raised, weighing_certificate, with_chosen_boundary
+from optimaldp.designing.result import Design, Outcome, Route, Status
+from optimaldp.designing.solving import passed, solve
+from optimaldp.designing.steps import repaired
+from optimaldp.designing.two_answers import BALANCED, given_boundary
 from optimaldp.errors import ProblemError
-from optimaldp.graphs import BoundaryGraph, DatasetGraph, Preferences, boundary, boundary_graph
+from optimaldp.graphs import DatasetGraph, Preferences, boundary, boundary_graph
 from optimaldp.graphs.problem import FAIR, RAISED, Problem
 from optimaldp.mechanisms import Claimed, Mechanism, SharedRows
-from optimaldp.privacy.numbers import read_number
-from optimaldp.programs.exact import Terms
+from optimaldp.mechanisms.certificate import Weighing
+from optimaldp.privacy.numbers import read_number, shown_text
+from optimaldp.programs.linear import Terms
 
 
 def choose_boundary(
@@ -35,18 +36,55 @@ def choose_boundary(
     values: Sequence[Any] = (1,),
     answers: Sequence[str] | None = None,
 ) -> Design:
-    """The mechanism with the largest expected value among all private ones that are constant on the boundary of each region.
+    """The private mechanism with the largest expected value.
 
     *values* are what the 1st, 2nd, ... most wanted answers are worth (non-increasing; missing ones are worth 0); *prior* weighs
-    the datasets (equally if left out). A linear program on the boundary graph chooses; its interior comes out as the
-    closed form. Averaging over symmetries loses nothing, so where those act transitively on the boundary of each region this
-    is the best of all private mechanisms.
+    the datasets (equally if left out). **Guarantee.** No private mechanism has a larger expected value, and nothing dominates
+    the result; ``witness`` has the value. Where the datasets have more than 1,500 classes at one level, and with a Gaussian
+    level or an infinite epsilon, only mechanisms are compared that are constant on the boundary of each region, and
+    ``witness`` says so.
+
+    >>> from optimaldp import graphs
+    >>> best = choose_boundary(graphs.line(3, level="ln(2)"), {"0": "a", "1": "b", "2": "b"}, prior={"0": 1, "1": 1, "2": 2})
+    >>> best.witness["expected"], best.mechanism["2"]["b"]
+    ('19/6', Fraction(11, 12))
     """
     preferences = truth if isinstance(truth, Preferences) else Preferences.read(graph, truth, answers)
-    chains = boundary_graph(graph, preferences)
     worth = _read_values(values, len(preferences.answers))
-    weights = _weights(graph, chains, prior)
+    masses = _read_prior(graph, prior)
+    problem = Problem(graph, preferences)
+    wish = Wish(tuple(masses), tuple(a - b for a, b in pairwise(worth)))
+    outcome = design_raised(problem, wish)
+    among = "the private mechanisms"
+    if outcome is not None:
+        found = passed(problem, outcome)
+        among += "" if outcome.status is Status.OPTIMAL else " that treat the datasets of each class alike"
+    else:
+        found = _best_on_boundary(problem, masses, worth)
+        among += " that are constant on the boundary of each region"
+    if found.mechanism is None:
+        return found
+    expected = sum(
+        (mass * _worth_of(found.mechanism, v, worth) for v, mass in enumerate(masses) if mass > 0), Fraction(0)
+    )
+    said = {"reason": f"the largest expected value among {among}", "expected": shown_text(expected)}
+    return replace(found, witness=said)
+
+
+def _worth_of(mechanism: Mechanism, vertex: int, worth: Sequence[Fraction]) -> Fraction:
+    row = mechanism.rows.row(vertex)
+    order = mechanism.preferences.order(vertex)
+    return sum((row[answer] * value for answer, value in zip(order, worth)), Fraction(0))
+
+
+def _best_on_boundary(problem: Problem, masses: Sequence[Fraction], worth: Sequence[Fraction]) -> Design:
+    """A linear program on the boundary graph chooses the rows of the boundary; its interior comes out as the closed form."""
+    graph, preferences = problem.graph, problem.preferences
+    chains = boundary_graph(graph, preferences)
     program = EventProgram(Problem(chains.graph, chains.preferences))
+    weights = [Fraction(0)] * len(chains.graph)
+    for image, mass in zip(chains.morphism.of.tolist(), masses):
+        weights[image] += mass
     objective: Terms = {}
     for vertex, weight in enumerate(weights):
         for k, answer in enumerate(chains.preferences.order(vertex)):
@@ -54,11 +92,9 @@ def choose_boundary(
                 objective[j] = c * weight * worth[k]
     best = program.maximise(objective)
     assert best is not None, "the uniform mechanism is always private"
-    rows = (
-        program.rows(best.point)
-        if best.exact
-        else repaired(program.problem, program.rows(best.point), program.interior)
-    )
+    rows = program.rows(best.point)
+    if not best.exact:
+        rows = repaired(program.problem, rows, program.interior)
     heads = {int(chains.order[v]): rows[v] for v in chains.heads.tolist()}
     fixed = {int(v): heads[int(preferences.of[v])] for v in np.flatnonzero(boundary(graph, preferences)).tolist()}
     return solve(Problem(graph, preferences, fixed))
@@ -72,18 +108,19 @@ def _read_values(values: Sequence[Any], answers: int) -> list[Fraction]:
     return worth
 
 
-def _weights(graph: DatasetGraph, chains: BoundaryGraph, prior: Mapping[str, Any] | None) -> list[Fraction]:
-    """The prior mass of each vertex of the boundary graph."""
-    weights = [Fraction(0)] * len(chains.graph)
-    for name, mass in (prior or {}).items():
+def _read_prior(graph: DatasetGraph, prior: Mapping[str, Any] | None) -> list[Fraction]:
+    """The mass of each dataset."""
+    if prior is None:
+        return [Fraction(1)] * len(graph)
+    masses = [Fraction(0)] * len(graph)
+    for name, given in prior.items():
         if name not in graph.numbers:
             raise ProblemError("prior", name, "is not a dataset of this graph")
-        if read_number(mass, name=f"prior[{name}]", error=ProblemError) < 0:
-            raise ProblemError(f"prior[{name}]", mass, "is negative", "weights are 0 or more")
-    for vertex, image in enumerate(chains.morphism.of.tolist()):
-        mass = 1 if prior is None else prior.get(graph.names[vertex], 0)
-        weights[image] += read_number(mass, name="prior", error=ProblemError)
-    return weights
+        mass = read_number(given, name=f"prior[{name}]", error=ProblemError)
+        if mass < 0:
+            raise ProblemError(f"prior[{name}]", given, "is negative", "weights are 0 or more")
+        masses[graph.number(name)] = mass
+    return masses
 
 
 def boost(mechanism: Mechanism, *, first: str | None = None) -> Design:
@@ -160,30 +197,52 @@ def lexicographic(problem: Problem) -> Design:
 
     Status ``optimal`` here means: among private mechanisms with the given values, each dataset has the largest first prefix
     sum, and among those that attain these the largest second one, and so on. It may exist where no optimum does (001
-    section 6.3).
+    section 6.3). Nothing dominates it, which its certificate proves; without one, what :func:`solve` says of the problem.
+
+    >>> from optimaldp import graphs
+    >>> orders = {"0": ["a", "b", "c"], "1": ["b", "c", "a"]}
+    >>> problem = Problem(graph := graphs.line(2, level="ln(2)"), Preferences.read(graph, orders, "abc"), {}, "raised")
+    >>> lexicographic(problem).claim
+    <Claimed.UNDOMINATED: 'undominated'>
     """
     problem = _with_boundary_fixed(problem)
     program = EventProgram(problem)
-    rows = None
+    kept: dict[tuple[int, int], int] = {}  # dataset and k -> the constraint that keeps what its prefix sum has
     for k in range(1, len(problem.answers)):
         stage = [p for p in free_prefixes(problem) if len(p.event) == k]
         best = program.maximise(program.sum_of((p.vertex, p.event) for p in stage))
         if best is None:
-            return Design(
-                problem, Status.INFEASIBLE, Route.LINEAR_PROGRAM, None, None, {"reason": "nothing is private"}
-            )
+            return solve(problem)
         if not best.exact:
             raise _undecided(program)
         rows = program.rows(best.point)
         for prefix in stage:
             value = sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))
-            single = program.maximise(program.prefix(prefix.vertex, prefix.event)[0])
+            objective = program.prefix(prefix.vertex, prefix.event)[0]
+            single = program.maximise(objective)
             assert single is not None
             if single.value > value:
                 name = problem.graph.names[prefix.vertex]
                 reason = f"{name} could have {single.value} for its {k} most wanted answers, but not with the others"
-                return Design(problem, Status.NO_OPTIMUM, Route.LINEAR_PROGRAM, None, None, {"reason": reason})
-            program.require(prefix.vertex, prefix.event, value)
-    rows = rows or [problem.fixed[v] for v in range(len(problem.graph))]
-    mechanism = Mechanism(problem.graph, problem.preferences, SharedRows.from_rows(rows))
-    return Design(problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None, claim=Claimed.GREATEST)
+                none = solve(problem)
+                return replace(none, witness={**none.witness, "reason": reason})
+            kept[prefix.vertex, k] = program.require_terms(objective, value)
+    return _nothing_dominates(problem, program, kept)
+
+
+def _nothing_dominates(problem: Problem, program: EventProgram, kept: Mapping[tuple[int, int], int]) -> Design:
+    """The lexicographic optimum with its proof: the sum of all prefix sums, each of which has its largest value."""
+    best = program.maximise(program.sum_of((p.vertex, p.event) for p in free_prefixes(problem)))
+    assert best is not None
+    rows = SharedRows.from_rows(program.rows(best.point))
+    said = {"reason": "the largest first prefix sums, among those the largest second ones, and so on"}
+    if not is_linear(problem):
+        mechanism = Mechanism(problem.graph, problem.preferences, rows)
+        unproven = {**said, "certificate": UNPROVEN}
+        return Design(
+            problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None, unproven, claim=Claimed.UNDOMINATED
+        )
+    weights = {prefix: 1 + best.multipliers.get(index, Fraction(0)) for prefix, index in kept.items()}
+    weighing = Weighing(weights, program.promise_multipliers(best))
+    outcome = Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, rows, weighing_certificate(problem, weighing))
+    return replace(passed(problem, outcome), witness=said)

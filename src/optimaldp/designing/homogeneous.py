@@ -12,14 +12,13 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.designing.boundaries import balanced_row
-from optimaldp.designing.closeness import violated_event
-from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.rational import Stepper
+from optimaldp.designing.result import Outcome, Route, Status
+from optimaldp.designing.steps import Stepper, violated_event
+from optimaldp.designing.two_answers import balanced_row
 from optimaldp.graphs import DatasetGraph, Preferences, crossing_edges
-from optimaldp.graphs.distinct import first_of_each
+from optimaldp.graphs.dataset_graph import first_of_each
 from optimaldp.graphs.problem import Problem
-from optimaldp.kernels.graph_loops import breadth_first_tree, settle_one_level
+from optimaldp.kernels.loops import breadth_first_tree, settle_one_level
 from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, SharedRows
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Level

@@ -25,7 +25,7 @@ from optimaldp.laws.grid_law import GridLaw, Multiplier
 from optimaldp.laws.prior import Counts, Prior, grid
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.numbers import read_probability
-from optimaldp.programs.exact import Solution, solve_floats
+from optimaldp.programs.linear import Solution, solve_floats
 
 MOST_POINTS = 400  # of a grid that is solved in a second
 

@@ -1,4 +1,8 @@
-"""More than two answers: the envelope where it decides, the linear program where it does not."""
+"""More than two answers with given values: the envelope where it decides, linear programs where it does not.
+
+The envelope is the least upper bound on every prefix sum (theory 2.3). If the bounds together are a private mechanism it is the
+optimum. If they are not, that proves nothing: the linear program decides.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,120 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optimaldp.certify.graphs.privacy import is_private as referee_finds_private
 from optimaldp.certify.graphs.privacy import keeps
-from optimaldp.designing.closeness import is_private, nearest_private, repaired
-from optimaldp.designing.envelope import design_envelope, envelope_rows, tree_certificate
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.impossible import UNATTAINED, forbid_impossible, is_unattained
-from optimaldp.designing.outcome import Outcome, Route, Status
-from optimaldp.designing.propagation import Bounds
+from optimaldp.designing.impossibility import UNATTAINED, forbid_impossible, is_unattained, lifted
 from optimaldp.designing.raised import design_raised
-from optimaldp.designing.witnesses import lifted
+from optimaldp.designing.result import Outcome, Route, Status
+from optimaldp.designing.steps import (
+    Bounds,
+    Conflict,
+    Propagator,
+    is_private,
+    nearest_private,
+    repaired,
+    step_up,
+    violated_event,
+)
+from optimaldp.designing.two_answers import conflict_words, tree_certificate
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
-from optimaldp.mechanisms import Certificate, DualProof, SharedRows
-from optimaldp.mechanisms.certificate import Event
-from optimaldp.mechanisms.multipliers import INFEASIBLE, NO_OPTIMUM, Impossibility
+from optimaldp.mechanisms import DualProof, Mechanism, SharedRows
+from optimaldp.mechanisms.certificate import INFEASIBLE, NO_OPTIMUM, Event, Impossibility
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy.numbers import shown_text
-from optimaldp.programs.exact import Solution
+from optimaldp.programs.linear import Solution
 from optimaldp.progress import track
+
+# More than two answers: the least upper bound on every prefix sum (theory 2.3).
+#
+# If the bounds together are a private mechanism it is the optimum. If they are not, that proves nothing: the
+# linear program decides.
+
+
+def prefix_events(problem: Problem) -> list[Event]:
+    """Every set of k most wanted answers that occurs, k below the number of answers."""
+    return sorted({tuple(sorted(order[:k])) for order in problem.preferences.orders for k in range(1, len(order))})
+
+
+def event_bounds(problem: Problem, propagator: Propagator) -> dict[Event, Bounds]:
+    """The bounds that the given values impose on every prefix event."""
+    return {
+        event: propagator.bounds({v: _sum(row, event) for v, row in problem.fixed.items()})
+        for event in prefix_events(problem)
+    }
+
+
+def design_envelope(problem: Problem) -> tuple[Outcome | None, dict[Event, Bounds]]:
+    """The envelope if it decides (infeasible by a path, or optimal because private), and the bounds themselves.
+
+    Two attempts: exact as long as numbers are short; if that is not private, once more at tightened levels, where what is
+    rounded is covered by slack. With more than rounding at stake both fail, and the linear program decides.
+    """
+    propagator = Propagator(problem.graph)
+    bounds = event_bounds(problem, propagator)
+    outcome = _envelope_outcome(problem, bounds)
+    if outcome is None and propagator.step.rounded:
+        tightened = event_bounds(problem, Propagator(problem.graph, tight=True))
+        if (again := _envelope_outcome(problem, tightened)) is not None:
+            return again, tightened
+    return outcome, bounds
+
+
+def _envelope_outcome(problem: Problem, bounds: dict[Event, Bounds]) -> Outcome | None:
+    for event, of_event in bounds.items():
+        if of_event.conflict is not None:
+            return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=conflict_words(problem, of_event.conflict, event))
+    if (clash := given_clash(problem)) is not None:
+        return Outcome(Status.INFEASIBLE, Route.ENVELOPE, witness=clash)
+    rows = SharedRows.from_rows(envelope_rows(problem, bounds))
+    if not referee_finds_private(Mechanism(problem.graph, problem.preferences, rows)):
+        return None
+    return Outcome(Status.OPTIMAL, Route.ENVELOPE, rows, tree_certificate(problem, bounds))
+
+
+def given_clash(problem: Problem) -> dict[str, Any] | None:
+    """Two neighbours whose given values are too far apart on an event, which need not be a prefix of any preference."""
+    graph, fixed = problem.graph, problem.fixed
+    given = problem.fixed_mask()
+    shared = SharedRows.from_rows(list(fixed.values()))
+    number = np.zeros(len(graph), dtype=np.int64)
+    number[list(fixed)] = shared.of
+    edges = np.flatnonzero(given[graph.tails] & given[graph.heads])
+    kinds, count = max(1, len(graph.levels)), len(shared.rows)
+    code = (number[graph.tails[edges]] * count + number[graph.heads[edges]]) * kinds + graph.level_of_edge[edges]
+    for edge in edges[np.unique(code, return_index=True)[1]].tolist():  # equal pairs of rows once
+        u, v = int(graph.tails[edge]), int(graph.heads[edge])
+        level = graph.levels[int(graph.level_of_edge[edge])]
+        broken = violated_event(level, fixed[u], fixed[v])
+        if broken is not None:
+            conflict = Conflict((u, v), _sum(fixed[v], broken), step_up(level, _sum(fixed[u], broken)))
+            return conflict_words(problem, conflict, broken)
+    return None
+
+
+def envelope_rows(problem: Problem, bounds: dict[Event, Bounds]) -> list[Row]:
+    """Every prefix sum at its bound."""
+    rows = []
+    for vertex in range(len(problem.graph)):
+        order = problem.preferences.order(vertex)
+        row, before = [Fraction(0)] * len(order), Fraction(0)
+        for k, answer in enumerate(order, start=1):
+            total = bounds[tuple(sorted(order[:k]))].values[vertex] if k < len(order) else Fraction(1)
+            row[answer], before = total - before, total
+        rows.append(tuple(row))
+    return rows
+
+
+def _sum(row: Row, event: Event) -> Fraction:
+    return sum((row[a] for a in event), Fraction(0))
+
+
+# More than two answers: the envelope where it decides, the linear program where it does not.
+
 
 # More than two answers where paths do not decide: the linear program (theory 2.3).
 #
@@ -84,8 +182,7 @@ def design_linear_program(problem: Problem, bounds: dict[Event, Bounds]) -> Outc
     rows = point if best.exact else repaired(problem, point, program.interior)
     if proofs is None or program.forbids:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), exact=False)
-    trees = tree_certificate(problem, bounds)
-    certificate = Certificate(trees.given, trees.trees, tuple(proofs), trees.statement)
+    certificate = tree_certificate(problem, bounds, tuple(proofs))
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, SharedRows.from_rows(rows), certificate)
 
 
@@ -259,8 +356,7 @@ def design_by_components(problem: Problem, bounds: dict[Event, Bounds]) -> Outco
         return _with_lifted(replace(found, impossibility=first.impossibility), vertices.tolist(), rows)
     if not proven:
         return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, exact=False)
-    trees = tree_certificate(problem, bounds)
-    certificate = Certificate(trees.given, trees.trees, tuple(duals), trees.statement)
+    certificate = tree_certificate(problem, bounds, tuple(duals))
     return Outcome(Status.OPTIMAL, Route.LINEAR_PROGRAM, shared, certificate, exact=exact)
 
 
@@ -292,8 +388,7 @@ def parts_of(problem: Problem) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.in
         from scipy.sparse.csgraph import connected_components
 
     graph = problem.graph
-    free = np.ones(len(graph), dtype=bool)
-    free[list(problem.fixed)] = False
+    free = ~problem.fixed_mask()
     inner = free[graph.tails] & free[graph.heads]
     entries = np.ones(int(inner.sum()), dtype=np.int8), (graph.tails[inner], graph.heads[inner])
     return free, connected_components(csr_array(entries, shape=(len(graph), len(graph))), directed=False)[1]
@@ -377,7 +472,7 @@ def _decided(problem: Problem, *, exact: bool) -> Outcome:
     if exact:
         decided, bounds = design_envelope(problem)
         return decided or design_by_components(problem, bounds)
-    from optimaldp.designing.large_many import (
+    from optimaldp.designing.large import (
         design_large_many,  # compiled: only where it pays
         mended,
     )

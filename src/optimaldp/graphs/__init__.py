@@ -1,10 +1,33 @@
 """Graphs of datasets, preferences, regions and boundaries, morphisms, and the families that papers and tables use."""
 
-from optimaldp.graphs.boundary_graph import BoundaryGraph, boundary_graph, is_boundary_morphism
 from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.families.metric import line_metric, metric
-from optimaldp.graphs.families.paths import clique, line, ring
-from optimaldp.graphs.families.products import (
+from optimaldp.graphs.families import clique, line, line_metric, metric, ring
+from optimaldp.graphs.morphisms import (
+    BoundaryGraph,
+    BrokenEdge,
+    Morphism,
+    PullBack,
+    boundary_graph,
+    counts,
+    find_broken_edge,
+    is_boundary_morphism,
+    morphism,
+    orbits,
+    quotient,
+)
+from optimaldp.graphs.names import FunctionNames, NumberNames
+from optimaldp.graphs.problem import (
+    Preferences,
+    boundary,
+    components,
+    components_without_boundary,
+    crossing_edges,
+    distances,
+    interior,
+    regions,
+    touching,
+)
+from optimaldp.graphs.products import (
     coordinates,
     grid,
     group_counts,
@@ -19,21 +42,7 @@ from optimaldp.graphs.families.products import (
     votes,
     with_hot_edges,
 )
-from optimaldp.graphs.morphisms import BrokenEdge, Morphism, PullBack, find_broken_edge, morphism
-from optimaldp.graphs.names import FunctionNames, NumberNames
-from optimaldp.graphs.preferences import Preferences
-from optimaldp.graphs.quotient import counts, orbits, quotient
 from optimaldp.graphs.readers import from_arrays, from_networkx, from_sparse, to_networkx
-from optimaldp.graphs.regions import (
-    boundary,
-    components,
-    components_without_boundary,
-    crossing_edges,
-    distances,
-    interior,
-    regions,
-    touching,
-)
 
 __all__ = [
     "BoundaryGraph",

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
-from optimaldp.graphs.dataset_graph import DatasetGraph
-from optimaldp.graphs.edge_levels import levels_from_arrays, number_levels, read_edge_level
+from optimaldp.graphs.dataset_graph import DatasetGraph, levels_from_arrays, number_levels, read_edge_level
 from optimaldp.graphs.morphisms import HasRows
 from optimaldp.graphs.names import FunctionNames, NumberNames
-from optimaldp.graphs.preferences import Preferences
+from optimaldp.graphs.problem import Preferences
 from optimaldp.privacy import ApproximateDP, Level, directed
 from optimaldp.privacy import level as make_level
 

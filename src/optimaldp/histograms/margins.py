@@ -216,7 +216,7 @@ class CrossTable(Result):
     def grid(self) -> list[list[str]]:
         """The table as it is printed: a head, a line for each row with its sum, and the sums of the columns last."""
         width = self.shape[-1]
-        shares = self._shares()
+        shares = self.shares()
         lines = [[*self.names[:-1], *(f"{self.names[-1]}: {value}" for value in self.labels[-1]), "all"]]
         sums = self.error(width).quantile()
         for place, values in enumerate(product(*self.labels[:-1])):
@@ -235,7 +235,8 @@ class CrossTable(Result):
         note = self._note(count)
         return f"{count}{part}" + (f" [{note}]" if note else "")
 
-    def _shares(self) -> list[float | None]:
+    def shares(self) -> list[float | None]:
+        """The percentage beside each count, of what was asked; none where none was asked."""
         if self.percent is None:
             return [None] * len(self.counts)
         return list(percentages(self.counts, self.shape, self.percent))

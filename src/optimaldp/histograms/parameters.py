@@ -6,9 +6,7 @@ import numbers
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
-from typing import Any
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError, LevelError
 from optimaldp.privacy.balls import Ball, context, precision
@@ -87,5 +85,10 @@ def epsilon_of(theta_value: Fraction) -> Epsilon:
 # The arrays of counts, weights and probabilities that histograms are worked out with.
 
 
-Array = npt.NDArray[Any]
-"""Numbers of one kind, floats or whole ones. Import it for readers of types only: it loads numpy."""
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = Any  # a release is verified where there are no arrays
+"""Numbers of one kind, floats or whole ones. For readers of types only."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.compiled import Floats, Ints, Kernel, LevelTable, as_heap, heap_key
+from optimaldp.kernels.loops import Floats, Ints, Kernel, LevelTable, as_heap, heap_key
 
 # One privacy step in floating point, rounded to the safe side.
 #

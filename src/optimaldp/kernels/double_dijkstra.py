@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.compiled import Floats, Ints, Kernel, as_heap, heap_key
+from optimaldp.kernels.loops import Floats, Ints, Kernel, as_heap, heap_key
 
 # One privacy step at twice the precision of a float: what three and more answers need.
 #

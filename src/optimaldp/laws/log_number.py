@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, total_ordering
 
-from flint import fmpz
-
 from optimaldp.privacy import Epsilon
-from optimaldp.privacy.balls import Ball, ball, sign
+from optimaldp.privacy.balls import Ball, ball, prime_powers, sign
 
 _EXACT_BITS = 1 << 16  # of an exact power; beyond that nobody reads it and balls are quicker
 
@@ -125,6 +123,5 @@ def _of_level(epsilon: Epsilon) -> LogNumber:
 
 @lru_cache(maxsize=256)
 def _factors(ratio: Fraction) -> tuple[tuple[int, int], ...]:
-    above = [(int(prime), int(power)) for prime, power in fmpz(ratio.numerator).factor()]
-    below = [(int(prime), -int(power)) for prime, power in fmpz(ratio.denominator).factor()]
-    return (*above, *below)
+    below = ((prime, -power) for prime, power in prime_powers(ratio.denominator))
+    return (*prime_powers(ratio.numerator), *below)

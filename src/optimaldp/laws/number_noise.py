@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.rank_scales import rational_root
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, integer_above, precision
 from optimaldp.privacy.numbers import fraction_text, read_probability
@@ -345,8 +346,6 @@ def _first(side: Callable[[int], int], guess: int) -> int | None:
 
 @lru_cache(maxsize=256)
 def _ratio(epsilon: Epsilon, share: Fraction) -> Fraction | None:
-    from optimaldp.laws.rank_scales import rational_root
-
     return rational_root(epsilon, share)
 
 

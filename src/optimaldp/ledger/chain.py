@@ -57,7 +57,10 @@ class EntryChain:
     entries: list[Entry] = field(default_factory=list)
     hashes: list[str] = field(default_factory=list)
     answers: dict[int, Answer] = field(default_factory=dict)
-    answered: dict[SameQuestion, Answer] = field(default_factory=dict)
+    answered: dict[SameQuestion, list[Answer]] = field(default_factory=dict)
+    """Every answer to the same question, in order."""
+    spends_of: dict[str, list[Spend]] = field(default_factory=dict)
+    """What each asker spent, in order."""
     paid: Counter[PaidQuestion] = field(default_factory=Counter)
     account: Account = field(init=False, repr=False, compare=False)
     """There from the first entry on, which is the opening."""
@@ -116,6 +119,8 @@ class EntryChain:
         elif isinstance(entry, Spend):
             self.account.enter(entry)
             self.paid[entry.question, entry.asked_bound, entry.part] += 1
+            if entry.asker is not None:
+                self.spends_of.setdefault(entry.asker, []).append(entry)
         elif isinstance(entry, Answer):
             self._answer(entry)
         self.entries.append(entry)
@@ -127,7 +132,13 @@ class EntryChain:
         self.answers[entry.spend] = entry
         key = same_question(spend)
         if key is not None:
-            self.answered[key] = entry
+            self.answered.setdefault(key, []).append(entry)
+
+    def spend(self, answer: Answer) -> Spend:
+        """The spend that *answer* belongs to."""
+        spend = self.entries[answer.spend - 1]
+        assert isinstance(spend, Spend)
+        return spend
 
     def _damaged(self, sequence: int, what: str) -> LedgerError:
         return LedgerError(
@@ -234,7 +245,7 @@ def spend_makers(spends: Sequence[Spend]) -> list[MakeEntry]:
     def maker(offset: int, spend: Spend) -> MakeEntry:
         def make(sequence: int, previous: str) -> Entry:
             together = sequence - offset if len(spends) > 1 else None
-            return replace(spend, sequence=sequence, previous=previous, time=now(), together=together)
+            return replace(spend, sequence=sequence, previous=previous, time=spend.time or now(), together=together)
 
         return make
 

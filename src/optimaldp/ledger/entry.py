@@ -7,7 +7,8 @@ SHA-256 is what the next entry repeats, so no entry can be changed, removed from
 
 Version 1 (optimaldp 0.1.0) knows openings, spends and answers. Version 2 has openings whose parts are values of one column and
 whose level groups name their column, and spends that say which level they were asked at. Version 3 has spends that say what the
-question means, how the cells were read and what is treated as public. Answers are still of version 1.
+question means, how the cells were read and what is treated as public. Version 4 has spends that say who asked and who approved.
+Answers are still of version 1.
 
 Nothing about the data is in an entry but released answers. The data version is kept as a keyed code
 (:meth:`optimaldp.ledger.ledger.Ledger.code_of`), because a plain checksum of the data could be tested against guesses.
@@ -33,7 +34,7 @@ from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.numbers import fraction_text, read_probability
 from optimaldp.results import Result
 
-FIRST, SECOND, THIRD = 1, 2, 3  # the versions of entries that are read
+FIRST, SECOND, THIRD, FOURTH = 1, 2, 3, 4  # the versions of entries that are read
 _PUBLIC_GROUPS = re.compile(r"(?:\| by: (?P<column>[^|]*?) \[[^|]*)?\| groups: public$")
 BEGINNING = "0" * 64  # what the first entry repeats in place of a hash
 
@@ -158,6 +159,9 @@ class Spend(Entry):
     Since version 3: ``meaning`` is the version of what the question means (spends before it mean 1); ``reading`` says how the
     cells were read (types, delimiter, encoding, the hash of the description); ``public`` names what is treated as public, so
     that a record is only ever replaced by another that agrees in it.
+
+    Since version 4: ``asker`` is who asked, ``approver`` who let the question through where somebody had to, ``request`` the
+    number under which a service keeps it.
     """
 
     question: str
@@ -171,6 +175,9 @@ class Spend(Entry):
     meaning: int = 1
     reading: tuple[tuple[str, Any], ...] = ()
     public: tuple[str, ...] = ()
+    asker: str | None = None
+    approver: str | None = None
+    request: str | None = None
     version: int = SECOND
 
     kind: ClassVar[str] = "spend"
@@ -195,14 +202,19 @@ class Spend(Entry):
         }
         if self.version == SECOND:
             return second
-        return second | {"meaning": self.meaning, "reading": dict(self.reading), "public": list(self.public)}
+        third = second | {"meaning": self.meaning, "reading": dict(self.reading), "public": list(self.public)}
+        return third if self.version == THIRD else third | self.people_document()
 
     def summary(self) -> str:
         return f"Spend(#{self.sequence}, {self.question!r}, {budget_words(self.bound.epsilon, self.bound.delta)})"
 
+    def people_document(self) -> dict[str, str | None]:
+        """Who asked and who approved, since version 4."""
+        return {"asker": self.asker, "approver": self.approver, "request": self.request}
+
     def treated_as_public(self) -> tuple[str, ...]:
         """What is public in its guarantee: as it says, or for spends before version 3 as its question says."""
-        if self.version == THIRD:
+        if self.version >= THIRD:
             return self.public
         part = [] if self.part is None else [str(self.part.column or self.part)]
         levels = [] if self.levels is None else [self.levels]
@@ -290,14 +302,14 @@ def read_entry(text: str) -> Entry:
         version = None
     if type(version) is int and not _is_known(version):
         raise OtherVersionError(
-            f"an entry has version {version}, and this optimaldp reads versions {FIRST} to {THIRD}. "
+            f"an entry has version {version}, and this optimaldp reads versions {FIRST} to {FOURTH}. "
             "Use the optimaldp that wrote the ledger, or a later one."
         )
     raise LedgerError("an entry is damaged: its text is not one that optimaldp writes.")
 
 
 def _is_known(version: object) -> bool:
-    return type(version) is int and FIRST <= version <= THIRD
+    return type(version) is int and FIRST <= version <= FOURTH
 
 
 def read_bound(document: Document) -> Bound:
@@ -388,7 +400,7 @@ def _second_spend(document: Document) -> Spend:
     )
 
 
-def _third_spend(document: Document) -> Entry:
+def _third_spend(document: Document) -> Spend:
     public = document["public"]
     if not isinstance(public, list) or type(document["meaning"]) is not int:
         raise ValueError("not what a spend of version 3 says")
@@ -399,6 +411,13 @@ def _third_spend(document: Document) -> Entry:
         public=tuple(public),
         version=THIRD,
     )
+
+
+def _fourth_spend(document: Document) -> Entry:
+    named = {name: document[name] for name in ("asker", "approver", "request")}
+    if not isinstance(named["asker"], str) or not all(isinstance(one, str | None) for one in named.values()):
+        raise ValueError("not what a spend of version 4 says")
+    return replace(_third_spend(document), **named, version=FOURTH)
 
 
 def _answer(document: Document) -> Entry:
@@ -417,6 +436,7 @@ _READERS: dict[tuple[int, str], Callable[[Document], Entry]] = {
     (FIRST, "spend"): _first_spend,
     (SECOND, "spend"): _second_spend,
     (THIRD, "spend"): _third_spend,
+    (FOURTH, "spend"): _fourth_spend,
     (FIRST, "answer"): _answer,
     (THIRD, "description"): _described,
 }

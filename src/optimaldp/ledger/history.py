@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.extras import requiring
 from optimaldp.ledger.account import Account, remaining_words
 from optimaldp.ledger.budget import Budget, difference, exact_text, readable, text_at_least
-from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical
-from optimaldp.ledger.people import Group
+from optimaldp.ledger.entry import Answer, Opening, Spend, bound_document, canonical, read_bound
+from optimaldp.ledger.people import Group, read_part
 from optimaldp.plots.history import draw_history
 from optimaldp.plots.style import drawn
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.units import limited_unit
 from optimaldp.results import Result
@@ -71,6 +72,12 @@ class Remaining(Result):
             "entries": self.entries,
             "composition": self.composition,
         }
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> Remaining:
+        """Read it back from :meth:`to_document`."""
+        budget, spent = Budget.from_document(document["budget"]), read_bound(document["spent"])
+        return Remaining(budget, spent, document["entries"], document["composition"])
 
     def details(self) -> list[tuple[str, str]]:
         return [
@@ -150,10 +157,34 @@ class Record(Result):
             "levels": spend.levels,
             "personal": {level: bound_document(bound) for level, bound in spend.personal},
             "together": spend.together,
+            **({} if spend.asker is None else spend.people_document()),
             "recorded": self.recorded is not None,
             "answer": self.answer,
             "certificate": self.statement,
         }
+
+    @staticmethod
+    def from_document(document: dict[str, Any]) -> Record:
+        """Read a record back from :meth:`to_document`."""
+        sequence, time, bound, asked = document["sequence"], document["time"], read_bound(document), document["asked"]
+        spend = Spend(
+            sequence,
+            "",
+            time,
+            question=document["question"],
+            bound=bound,
+            part=None if document["part"] is None else read_part(document["part"]),
+            personal=tuple((level, read_bound(own)) for level, own in document["personal"].items()),
+            data=None,
+            levels=document["levels"],
+            asked=None if read_bound(asked) == bound else read_bound(asked),
+            together=document["together"],
+            asker=document.get("asker"),
+            approver=document.get("approver"),
+            request=document.get("request"),
+        )
+        answer = Answer(0, "", time, sequence, document["answer"], document["certificate"])
+        return Record(spend, answer if document["recorded"] else None)
 
     def cells(self) -> tuple[str, ...]:
         """The record as texts, one for each column of the table."""
@@ -198,6 +229,24 @@ class History(Result):
             "unit": self.opening.unit,
         }
         return {**opening, "history": [record.to_document() for record in self.records]}
+
+    @staticmethod
+    def from_document(document: dict[str, Any], remaining: Remaining) -> History:
+        """Read a history back from :meth:`to_document`; *remaining* has its budget. Its totals are plain sums."""
+        records = tuple(Record.from_document(record) for record in document["history"])
+        opening = Opening(
+            0,
+            "",
+            "",
+            dataset=document["dataset"],
+            budget=remaining.budget,
+            neighbours=Neighbours(document["neighbours"]),
+            unit=document["unit"],
+            composition={"rule": "basic"},
+            parts=tuple(dict.fromkeys(one.spend.part for one in records if one.spend.part is not None)),
+            groups=(),
+        )
+        return History(opening, records)
 
     def spent_so_far(self, group: Group | None = None) -> tuple[Bound, ...]:
         """What everybody, or one level group with a budget of its own, had lost after each question."""

@@ -23,7 +23,15 @@ from optimaldp.ledger.account import (
     require_askable,
 )
 from optimaldp.ledger.budget import single_bound
-from optimaldp.ledger.chain import EntryLog, answer_maker, now, require_unanswered, same_question, spend_makers
+from optimaldp.ledger.chain import (
+    EntryChain,
+    EntryLog,
+    answer_maker,
+    now,
+    require_unanswered,
+    same_question,
+    spend_makers,
+)
 from optimaldp.ledger.composition.rules import NOTHING
 from optimaldp.ledger.entry import FIRST, SECOND, THIRD, Answer, Described, Entry, Opening, Spend
 from optimaldp.ledger.history import History, Record, Remaining
@@ -218,6 +226,9 @@ class Ledger:
     Get one from :func:`optimaldp.ledger.open_ledger`.
     """
 
+    pays_first = False
+    """Whether the level that was asked for is spent before anything is counted, so that a failure is paid for too."""
+
     def __init__(self, store: Store) -> None:
         self._log = EntryLog(store)
         self.location: str = store.location
@@ -262,7 +273,7 @@ class Ledger:
             raise LedgerError("no question was asked, so there is nothing to spend.")
         spends = [self._spend(charge) for charge in charges]
         costs = [cost_as_written(spend) for spend in spends]
-        spent = self._log.append(lambda chain: chain.account.require(costs), spend_makers(spends))
+        spent = self._log.append(lambda chain: self._require_room(chain, costs), spend_makers(spends))
         return tuple(Reservation(self, spend) for spend in spent if isinstance(spend, Spend))
 
     def require(
@@ -292,7 +303,7 @@ class Ledger:
         require_same(self.opening, self.location, neighbours, unit, dataset)
         costs = [self._cost_so_far(charge) for charge in charges]
         with self._log.current() as chain:
-            chain.account.require(costs)
+            self._require_room(chain, costs)
 
     def askable(
         self,
@@ -329,7 +340,7 @@ class Ledger:
         """The recorded answer to what *charge* would pay for: the same question, level, part, data, meaning and reading."""
         key = same_question(self._spend(charge))
         with self._log.current() as chain:
-            return None if key is None else chain.answered.get(key)
+            return None if key is None else self._chosen(chain, chain.answered.get(key, []))
 
     @property
     def description(self) -> str | None:
@@ -446,6 +457,14 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.opening.dataset!r}, {self.remaining().summary()}, {self.opening.neighbours})"
+
+    def _require_room(self, chain: EntryChain, costs: Sequence[Cost]) -> None:
+        """Raise :class:`BudgetError` if *costs* do not all fit after what *chain* holds."""
+        chain.account.require(costs)
+
+    def _chosen(self, chain: EntryChain, answers: Sequence[Answer]) -> Answer | None:
+        """Which of the answers to the same question is given again: the last one."""
+        return answers[-1] if answers else None
 
     def _spend(self, charge: Charge) -> Spend:
         """The entry of *charge*, but for its place."""

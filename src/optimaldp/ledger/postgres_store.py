@@ -1,6 +1,6 @@
 """The shared store: a PostgreSQL database, with serialisable transactions that are tried again when they collide.
 
-The URL is ``postgresql://user@host/database?ledger=name``; one database may hold many ledgers. The one home of SQLAlchemy.
+The URL is ``postgresql://user@host/database?ledger=name``; one database may hold many ledgers.
 """
 
 from __future__ import annotations

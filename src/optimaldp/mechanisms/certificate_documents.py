@@ -22,8 +22,9 @@ from optimaldp.mechanisms.certificate import (
     How,
     Settling,
     Weighing,
+    read_weighing,
+    weighing_document,
 )
-from optimaldp.mechanisms.multipliers import read_weighing, weighing_document
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 from optimaldp.privacy.gaussian import read_gaussian
 from optimaldp.privacy.numbers import fraction_text, read_number, read_probability

@@ -15,9 +15,8 @@ from fractions import Fraction
 from functools import partial
 from math import log
 
-from optimaldp.mechanisms.float_text import decimal_rows
 from optimaldp.mechanisms.mechanism import Mechanism
-from optimaldp.mechanisms.rows import FloatRows, Row, SharedRows, TwoSides
+from optimaldp.mechanisms.rows import FloatRows, Row, SharedRows, TwoSides, decimal_rows
 
 Printed = tuple[Decimal, ...]
 _MORE_DIGITS = (0, 8, 24)  # the hair becomes thinner, so that a long chain of them is still a hair

@@ -9,7 +9,8 @@ from optimaldp.designing import Design, design
 from optimaldp.graphs import Preferences, boundary_graph, line, majority, majority_of_participants, participation, votes
 from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
-from optimaldp.papers.record import Figure, Item, Paper, colours, decimals, figure_2, item
+from optimaldp.papers.figure2 import colours, figure_2
+from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 from optimaldp.plots.graphs import plot_line
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.lines import row_after, transitions

@@ -12,7 +12,8 @@ from optimaldp.graphs import DatasetGraph, Preferences, boundary_graph
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism
 from optimaldp.mechanisms.dominance import compare
-from optimaldp.papers.record import Figure, Item, Paper, decimals, example_1, figure_1, item
+from optimaldp.papers.rainbow import example_1, figure_1
+from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 from optimaldp.plots.graphs import plot_graph, plot_line
 from optimaldp.privacy import ApproximateDP, level
 from optimaldp.privacy.lines import row_after, transitions

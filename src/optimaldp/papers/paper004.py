@@ -18,8 +18,8 @@ from optimaldp.channels import (
     proposition_2,
     range_bound,
 )
-from optimaldp.channels.measures.vulnerability import column_maxima_sum, posterior_vulnerability
 from optimaldp.channels.optimal.closed_forms import truncated_geometric
+from optimaldp.channels.vulnerability import column_maxima_sum, posterior_vulnerability
 from optimaldp.papers.record import Figure, Item, Paper, decimals, item
 from optimaldp.plots.channels import bound_against_epsilon
 

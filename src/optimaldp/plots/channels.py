@@ -9,9 +9,9 @@ import numpy as np
 
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.measures.privacy import PrivacyProfile
-from optimaldp.channels.measures.report import database_bound
 from optimaldp.channels.optimal import optimal_mechanism
+from optimaldp.channels.privacy import PrivacyProfile
+from optimaldp.channels.report import database_bound
 from optimaldp.plots import style
 from optimaldp.progress import track
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.laws.options import KeysLaw
+from optimaldp.plots.histograms import draw_cross_table
 from optimaldp.plots.preview import draw_preview
-from optimaldp.plots.style import figure, look
+from optimaldp.plots.style import INK, figure, look
 from optimaldp.reporting.report import reliability_of
 
 if TYPE_CHECKING:
@@ -19,14 +20,18 @@ _CURVE_POINTS = 40  # of a curve
 
 
 def draw_release(release: Release) -> Figure:
-    """Counts and groups as they were answered; a single answer by the probability of a wrong one at each margin.
+    """Numbers, counts and groups as they were answered, with their intervals; a cross table as a heat map.
 
-    A list of categories by the probability that one is named.
+    Another single answer by the probability of a wrong one at each margin; a list of categories by the probability that one is
+    named.
     """
+    if release.crossed:
+        return draw_cross_table(release.crosstab())
+    values = list(release.answers().values())
+    if values and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return _numbers(release)
     if isinstance(release.answer, dict):
-        values = list(release.answer.values())
-        counted = bool(values) and all(isinstance(value, int) for value in values)
-        return _counts(release) if counted else _groups(release)
+        return _groups(release)
     preview = reliability_of(release.question, release.statement)
     if preview is None:
         return _kept(release)
@@ -35,10 +40,28 @@ def draw_release(release: Release) -> Figure:
     return picture
 
 
-def _counts(release: Release) -> Figure:
-    picture, axes = _rows(release, "people", "counted")
-    axes.barh(list(release.answers()), list(release.answers().values()), **look(0).bar_style())
+def _numbers(release: Release) -> Figure:
+    """A bar for each count, a point for each other number, and a whisker over its interval where there is one."""
+    counted = all(isinstance(value, int) for value in release.answers().values()) and isinstance(release.answer, dict)
+    names, values = list(release.answers()), list(release.answers().values())
+    shown = [""] if names == ["answer"] else names
+    unit = getattr(release.asked, "unit_words", "") or ("people" if counted else "answer")
+    picture, axes = _rows(release, unit, "counted" if counted else "")
+    if counted:
+        axes.barh(shown, values, **look(0).bar_style())
+    else:
+        axes.set_ymargin(0.4)
+        axes.scatter(values, shown, s=70, zorder=3, **look(0).point_style())
+    for name, value, ends in zip(shown, values, release.intervals().values()):
+        if ends is not None:
+            reach = [[max(0, value - ends[0])], [max(0, ends[1] - value)]]
+            axes.errorbar(
+                [value], [name], xerr=reach, fmt="none", color=INK, ecolor=INK, elinewidth=1.4, capsize=4, zorder=2
+            )
     axes.invert_yaxis()
+    axes.set_title(
+        f"{_short(release.said())}\n{release.level}" if shown == [""] else axes.get_title(loc="left"), loc="left"
+    )
     return picture
 
 
@@ -68,7 +91,7 @@ def _groups(release: Release) -> Figure:
 
 
 def _rows(release: Release, across: str, down: str) -> tuple[Figure, Any]:
-    height = min(12.0, 1.6 + _INCHES_PER_ROW * len(release.answer))
+    height = min(12.0, 1.6 + _INCHES_PER_ROW * len(release.answers()))
     return figure(6.8, height, title=f"{_short(release.question)}\n{release.level}", x=across, y=down)
 
 

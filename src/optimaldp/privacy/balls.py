@@ -1,4 +1,4 @@
-"""The one home of ball arithmetic (python-flint): rigorous enclosures of real numbers.
+"""The one home of ball arithmetic: rigorous enclosures of real numbers, by python-flint, or by plain Python without it.
 
 A ball carries its own error bound, so a comparison that comes out true *is* true. Every function here that
 gives a rational says on which side of the real number it lies.
@@ -12,7 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from flint import arb, arb_poly, ctx, fmpq
+try:
+    from flint import arb, arb_poly, ctx, fmpq, fmpz
+
+    ARITHMETIC = "balls of python-flint"
+except ImportError:  # in a reader's browser, where a wheel may not be had
+    from optimaldp.privacy import plain_balls
+
+    arb, arb_poly, fmpq, fmpz = plain_balls.Ball, plain_balls.BallPolynomial, plain_balls.Rational, None  # type: ignore[misc, assignment]
+    ctx = plain_balls.ctx  # type: ignore[assignment]
+    ARITHMETIC = "balls in plain Python"
+"""Which arithmetic computes: both enclose every number, and both prove the same."""
 
 Ball = arb
 BallPolynomial = arb_poly
@@ -75,6 +85,15 @@ def rational(number: Fraction | int) -> fmpq:
 def fraction(number: fmpq) -> Fraction:
     """The same number as a ``Fraction``."""
     return Fraction(int(number.p), int(number.q))
+
+
+def prime_powers(number: int) -> list[tuple[int, int]]:
+    """The primes of a positive integer, and their powers."""
+    if fmpz is None:
+        from optimaldp.privacy.plain_balls import factors
+
+        return factors(number)
+    return [(int(prime), int(power)) for prime, power in fmpz(number).factor()]
 
 
 def dyadic(point: arb) -> Fraction:

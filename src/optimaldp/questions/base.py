@@ -108,6 +108,14 @@ class Question(ABC):
         """What an expert would do with noise: on the one number that decides, where there is one. For previews."""
         return None
 
+    def words(self) -> str:
+        """The question as a person would ask it, in one public sentence; its text where a kind has no words of its own.
+
+        >>> as_question("share(smokes = 'yes' among age >= 18) >= 0.3").words()
+        'Among people whose age is at least 18, is the share of those who smoke at least 30 %?'
+        """
+        return str(self)
+
     def restored(self, answer: object) -> Any:
         """An answer that was read from a file, as it was when it was drawn."""
         return answer

@@ -12,7 +12,14 @@ from optimaldp.certify.quantile import second_reading
 from optimaldp.laws.law import Law, Setting, Table, certain, law_of
 from optimaldp.laws.quantile import QuantileLaw, quantile_law
 from optimaldp.laws.votes import weighted_counts, winner_by_weights
-from optimaldp.laws.winner import WinnerClaim, claimed_probabilities, draw_winner, winner_claim
+from optimaldp.laws.winner import (
+    WinnerClaim,
+    ball_power,
+    claimed_probabilities,
+    draw_winner,
+    permute_and_flip_probabilities,
+    winner_claim,
+)
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.balls import precision
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
@@ -213,8 +220,6 @@ def winner_counts(options: int, margin: int, neighbours: Neighbours) -> tuple[in
 
 def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) -> tuple[Rival, ...]:
     """The winner's usual mechanisms score by votes: e^(-epsilon gap / 2), or e^(-epsilon gap) where votes only come or go."""
-    from optimaldp.laws.winner import ball_power, permute_and_flip_probabilities
-
     rate = float(level.epsilon) / (2 if neighbours is Neighbours.SUBSTITUTION else 1)
 
     def exponential(margin: int) -> float:

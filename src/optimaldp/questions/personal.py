@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.errors import InputError, ProblemError, QuestionError
+from optimaldp.extras import numpy_if_installed
 from optimaldp.laws.grid_law import GridLaw
 from optimaldp.laws.law import Aim, AimLike, Law, Setting, Table, law_of, read_aim
 from optimaldp.laws.personal import (
@@ -214,14 +215,15 @@ def published_about_everybody(question: Question, setting: Setting, document: Ma
     typical = setting.aim is Aim.TYPICAL
     if document.get("law") is None and document.get("name") in (WeightedVotes.name, Balanced.name):
         return (WeightedVotes if typical else Balanced)(question, setting)
-    ours = about_everybody(question, setting)
-    if not typical:
-        return ours
-    if document.get("name") == FairLevels.name:
-        theirs: FairLevels = FairLevels(question, setting)
-    elif document.get("name") == HedgedVotes.name:
+    theirs: FairLevels | None = None
+    if typical and document.get("name") == FairLevels.name:
+        theirs = FairLevels(question, setting)
+    elif typical and document.get("name") == HedgedVotes.name:
         theirs = HedgedVotes(question, setting, _written_law(setting, document))
-    else:
+    if theirs is not None and numpy_if_installed() is None:
+        return theirs  # whether another law is better on average cannot be said without arrays; privacy is examined all the same
+    ours = about_everybody(question, setting)
+    if theirs is None:
         return ours
     # The choice is made by public numbers in floating point: another machine may choose a law that is as good.
     return theirs if _average(theirs) <= _average(ours) * (1 + _AS_GOOD) + _AS_GOOD else ours

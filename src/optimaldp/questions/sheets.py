@@ -26,8 +26,10 @@ Role = Literal[
     "range",  # two public ends, and perhaps a step
     "bands",  # edges of bins, or a range in steps
     "choice",  # one of a few words
+    "sides",  # several columns, each with its values or bins
 ]
 
+_TOPICS = ((10, "How many, how much"), (20, "Tables of counts"), (30, "Yes or no"), (100, "Which one, which band"))
 _BLANK = re.compile(r"\{(\w+)\}")
 
 
@@ -83,8 +85,13 @@ class Sheet:
         """The sheet filled in as in an example; with *whole* also the optional blanks."""
         return self.fill(**{one.name: one.sample for one in self.blanks if whole or not one.optional})
 
+    @property
+    def topic(self) -> str:
+        """Under which heading it stands."""
+        return next(words for below, words in _TOPICS if self.order < below)
+
     def to_document(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"topic": self.topic}
 
 
 def sheets() -> tuple[Sheet, ...]:

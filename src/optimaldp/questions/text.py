@@ -59,6 +59,19 @@ def parse(text: str) -> Question:
     return joined_by(conjunctions.pop(), joined)
 
 
+def kinds_of(question: Question) -> frozenset[str]:
+    """The words that a question is made of, as they are written: what a rule about kinds of questions is compared with.
+
+    >>> sorted(kinds_of(parse("count(a = 'x') >= 3 and share(b = 'y') >= 0.5")))
+    ['count', 'share']
+    """
+    text, position, words = str(question), 0, set()
+    while head := _HEAD.search(text, position):
+        words.add(head[1].lower())
+        position = end_of_group(text, head.end() - 1)
+    return frozenset(words)
+
+
 def _one(text: str, start: int) -> tuple[Question, int]:
     """One question that starts at *start*, and the position behind it."""
     made, position = _head(text, start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optimaldp.asking.preview_result import Preview
@@ -14,10 +14,18 @@ _WIDTH, _HEIGHT = 640, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 26, 46
 _DASHES = ("", "8 4", "3 3", "10 3 2 3", "14 4", "2 5")
 _MOST_SERIES = 5
+_ALIKE = 0.01  # of a probability: less cannot be seen
+_NEVER_WRONG = 0.005
+_SAME = " = "
 
 
 def reliability_curve(preview: Preview) -> str:
-    """The probability of the right answer by margin: ours as a thick line, others dashed, named in a legend."""
+    """The probability of the right answer by margin: ours as a thick line, others dashed, named in a legend.
+
+    Curves that nobody can tell apart are drawn once. Where the answer is right at every margin a sentence says so instead.
+    """
+    if max(preview.series[0][1]) < _NEVER_WRONG:
+        return f"<p>Right in at least {100 * (1 - _NEVER_WRONG):g} % of cases, whatever the margin is.</p>"
     margins = preview.margins
     log = margins[-1] / margins[0] > 40
     low, high = (math.log(m) if log else float(m) for m in (margins[0], max(margins[-1], margins[0] + 1)))
@@ -33,12 +41,12 @@ def reliability_curve(preview: Preview) -> str:
     reliable = dict(preview.reliable).get("at most 5 %")
     if reliable is not None and margins[0] <= reliable <= margins[-1]:
         parts.append(_mark(across(reliable), "right in 95 %"))
-    shown = preview.series[:_MOST_SERIES]
+    shown = _different(preview.series)[:_MOST_SERIES]
     for index, (name, errors) in enumerate(shown):
         points = " ".join(f"{across(m):.1f},{up(1 - e):.1f}" for m, e in zip(margins, errors))
         width = 4 if index == 0 else 1.8
         parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{look_of(name, index).colour}" '
+            f'<polyline points="{points}" fill="none" stroke="{look_of(name.split(" = ")[0], index).colour}" '
             f'stroke-width="{width}" stroke-dasharray="{_DASHES[index]}"/>'
         )
     label = f"probability of the right answer by margin for {preview.question}"
@@ -49,6 +57,27 @@ def reliability_curve(preview: Preview) -> str:
     return f'{_svg(_WIDTH, _HEIGHT, label, parts)}<ul class="legend">{legend}</ul>'
 
 
+def _different(series: Sequence[tuple[str, tuple[float, ...]]]) -> list[tuple[str, tuple[float, ...]]]:
+    """The curves that can be told apart, each with the names of all that look like it."""
+    drawn: list[tuple[list[str], tuple[float, ...]]] = []
+    for name, errors in series:
+        alike = next((one for one in drawn if max(abs(a - b) for a, b in zip(one[1], errors)) < _ALIKE), None)
+        if alike is None:
+            drawn.append(([name], errors))
+        else:
+            alike[0].append(name)
+    return [(_SAME.join(names), errors) for names, errors in drawn]
+
+
+def answer_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A table of cells, one row for each, in their own order."""
+    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(str(value))}</td>' for value in row.values())}</tr>" for row in rows
+    )
+    return f'<table class="answers"><tr>{head}</tr>{body}</table>'
+
+
 def answer_bars(answer: Mapping[str, Any]) -> str:
     """Answers by group, or counts by option with a bar beside each, as a table."""
     counts = [value for value in answer.values() if isinstance(value, int)]
@@ -57,7 +86,8 @@ def answer_bars(answer: Mapping[str, Any]) -> str:
     for name, value in answer.items():
         bar = _bar(value / most) if isinstance(value, int) else ""
         kind = ' class="number"' if isinstance(value, int) else ""
-        rows.append(f"<tr><th>{html.escape(str(name))}</th><td{kind}>{html.escape(str(value))}</td><td>{bar}</td></tr>")
+        inside = answer_bars(value) if isinstance(value, Mapping) else html.escape(str(value))
+        rows.append(f"<tr><th>{html.escape(str(name))}</th><td{kind}>{inside}</td><td>{bar}</td></tr>")
     return f'<table class="answers">{"".join(rows)}</table>'
 
 
@@ -97,8 +127,13 @@ def _bar(share: float) -> str:
     return f'<svg width="220" height="12" aria-hidden="true"><rect width="{width:.1f}" height="12" fill="{PALETTE[0]}"/></svg>'
 
 
+def _colour(names: str, index: int) -> str:
+    """That of the first of the names which share a curve."""
+    return look_of(names.split(_SAME)[0], index).colour
+
+
 def _legend(index: int, name: str) -> str:
-    line = f'<line x1="0" x2="34" y1="6" y2="6" stroke="{look_of(name, index).colour}" '
+    line = f'<line x1="0" x2="34" y1="6" y2="6" stroke="{look_of(name.split(" = ")[0], index).colour}" '
     line += f'stroke-width="{4 if index == 0 else 1.8}" stroke-dasharray="{_DASHES[index]}"/>'
     return f'<li><svg width="34" height="12" aria-hidden="true">{line}</svg> {html.escape(name)}</li>'
 

@@ -204,7 +204,7 @@ def _ledger_facts(ledger: Ledger | Location) -> _Facts:
         approximate(spent.epsilon, spent.delta),
         f"the ledger's rule {_code(remaining.composition)}",
         f"{budget}; {remaining.summary()}",
-        [from_record(record) for record in ledger.history()],
+        [from_record(record, number) for number, record in enumerate(ledger.history(), start=1)],
         [str(part) for part in opening.parts],
         [f"{group}: {rest.summary()}" for group, rest in ledger.groups().items() if group.column is not None],
     )

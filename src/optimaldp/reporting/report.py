@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import html
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,10 @@ from optimaldp.ledger.history import Record
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.units import limited_unit, protected_words
-from optimaldp.reporting.pictures import answer_bars, budget_gauge, reliability_curve
+from optimaldp.questions.base import Question, as_question
+from optimaldp.questions.words import column_words
+from optimaldp.reporting.ethics import ethics_appendix
+from optimaldp.reporting.pictures import answer_bars, answer_rows, budget_gauge, reliability_curve
 from optimaldp.reporting.printing import print_page
 
 # What a report says about one answer, wherever it comes from: an entry of a ledger, or the document of a release.
@@ -55,25 +62,107 @@ class Published:
     holds: bool = True
     """Whether the referee confirmed the document, where one was read again."""
 
+    @cached_property
+    def asked(self) -> tuple[Question, str] | None:
+        """The question itself and what a ledger adds to its text; ``None`` where this version cannot read it."""
+        for text in question_texts(self.question):
+            try:
+                return as_question(text), self.question[len(text) :]
+            except OptimalDPError:
+                continue
+        return None
+
+    @property
+    def words(self) -> str:
+        """The question as a person would ask it; its text where it cannot be read."""
+        if self.asked is None:
+            return self.question
+        question, added = self.asked
+        by = _BY.search(added)
+        said = question.words()
+        return f"For each {column_words(by['column'])}: {said[0].lower()}{said[1:]}" if by else said
+
     @property
     def title(self) -> str:
-        return f"{self.number}. {self.question}"
+        return f"{self.number}. {self.words}"
+
+    @property
+    def shown(self) -> Any:
+        """The answer with groups and options in the order in which the question names them."""
+        if self.asked is None:
+            return self.answer
+        question, added = self.asked
+        if isinstance(self.answer, list):
+            columns = [str(getattr(reading, "column", "")) for reading in question.readings]
+            return [_columns_first(row, columns) if isinstance(row, Mapping) else row for row in self.answer]
+        if not isinstance(self.answer, Mapping):
+            return self.answer
+        names = question.answers or ()
+        if not (by := _BY.search(added)):
+            return _in_order(self.answer, names)
+        groups = [str(name) for name in _listed_groups(by["groups"])]
+        return {name: _in_order(one, names) for name, one in _in_order(self.answer, groups).items()}
+
+    @property
+    def said(self) -> str:
+        """A number with its interval and of how many people, in the question's own words; nothing for other answers."""
+        known = self.statement.get("number")
+        if self.asked is None or not self.holds or not isinstance(known, Mapping) or "groups" in known:
+            return ""
+        people = (self.statement.get("mechanism_document") or {}).get("people") or {}
+        return self.asked[0].number_words(dict(known), people.get("n"))
 
     @property
     def short_answer(self) -> str:
         if self.missing:
             return "(none)"
-        if isinstance(self.answer, Mapping):
-            return "; ".join(f"{name}: {value}" for name, value in self.answer.items())
-        return str(self.answer)
+        if self.said:
+            return self.said
+        return _short(self.shown)
 
 
-def from_record(record: Record) -> Published:
-    """An entry of a ledger."""
+# What a ledger writes behind a question that was asked of groups: see Request.text.
+_BY = re.compile(r" \| by: (?P<column>.*?) (?P<groups>\[.*\])(?= \| |$)", re.DOTALL)
+_MOST_CELLS = 6  # of an answer in the table of all answers
+
+
+def _listed_groups(text: str) -> list[Any]:
+    try:
+        return list(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return []
+
+
+def _in_order(answer: Any, names: Sequence[str]) -> Any:
+    """A mapping in the order of *names*, if these are its names."""
+    if not isinstance(answer, Mapping) or len(answer) != len(names) or set(map(str, answer)) != set(names):
+        return answer
+    return {name: answer[name] for name in names}
+
+
+def _columns_first(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """A cell of a cross table: its values in the order of the columns, then its count."""
+    named = {column: row[column] for column in columns if column in row}
+    return named | {name: value for name, value in row.items() if name not in named}
+
+
+def _short(answer: Any) -> str:
+    if isinstance(answer, Mapping):
+        shown = [f"{name}: {_short(value)}" for name, value in islice(answer.items(), _MOST_CELLS)]
+    elif isinstance(answer, list):
+        shown = [_short(dict(one)) if isinstance(one, Mapping) else str(one) for one in answer[:_MOST_CELLS]]
+    else:
+        return str(answer)
+    more = len(answer) - len(shown)
+    return "; ".join([*shown, f"and {more:,} more"] if more > 0 else shown)
+
+
+def from_record(record: Record, number: int) -> Published:
+    """An entry of a ledger, as the *number*-th question of a report."""
     bound = record.spend.bound
     lost = "Spent, but no answer was recorded: the process ended before it."
     return Published(
-        record.spend.sequence,
+        number,
         record.question,
         record.time,
         record.part,
@@ -102,10 +191,22 @@ def from_document(document: object, number: int, source: str) -> Published:
         str(spent.epsilon),
         fraction_text(spent.delta),
         document["answer"],
-        {**(own if isinstance(own, Mapping) else {}), "mechanism_document": document.get("mechanism")},
+        {
+            **(own if isinstance(own, Mapping) else {}),
+            "mechanism_document": document.get("mechanism"),
+            **({"number": _beside_a_number(document)} if holds and "interval" in document else {}),
+        },
         examined=examined,
         holds=holds,
     )
+
+
+_BESIDE = ("exact", "unbiased", "recorded", "interval", "confidence", "largest_error", "clipped_at")
+
+
+def _beside_a_number(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document says of an answer that is a number, as a statement keeps it."""
+    return {name: document[name] for name in _BESIDE if name in document}
 
 
 def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
@@ -218,7 +319,7 @@ def _people(law: Mapping[str, Any]) -> int | None:
 
 Location = str | os.PathLike[str]
 _FIRST = ("protected", "epsilon_means", "reliable")
-_NOT_PROOF = (*_FIRST, "mechanism_document")
+_NOT_PROOF = (*_FIRST, "mechanism_document", "number", "histogram")
 
 
 def write_report(
@@ -275,7 +376,7 @@ def report_html(ledger: Ledger | Location) -> str:
     if not isinstance(ledger, Ledger):
         with open_ledger(ledger, readonly=True) as book:
             return report_html(book)
-    answers = [from_record(record) for record in ledger.history()]
+    answers = [from_record(record, number) for number, record in enumerate(ledger.history(), start=1)]
     opening = ledger.opening
     parts = [
         _head(answers, "from the ledger alone", opening.unit, ledger.neighbours_words),
@@ -285,6 +386,7 @@ def report_html(ledger: Ledger | Location) -> str:
         _appendix(answers),
         "<h3>The ledger</h3><p>Every entry is chained to the one before; the last one is "
         f"<code>{html.escape(ledger.head)}</code>. <code>optimaldp ledger verify</code> checks the chain.</p>",
+        ethics_appendix(_spent(ledger), f"Of the budget for everybody: {_account(ledger)}."),
     ]
     return standing_alone(f"Private answers about {opening.dataset}", "".join(parts))
 
@@ -299,12 +401,20 @@ def documents_html(documents: Sequence[Release | Mapping[str, Any] | Location]) 
     parts = [
         _head(answers, "from the documents of the releases", unit, neighbours),
         _overview(answers),
-        _together([spent_by(document) for document, _ in read], alike=bool(neighbours)),
+        _together([spent_by(document) for document, _ in read], unit, alike=bool(neighbours)),
         _one_by_one(answers),
         _appendix(answers),
+        ethics_appendix(added_up([spent_by(document) for document, _ in read]) if neighbours else None),
+        *(carried(document) for document, _ in read),
     ]
     title = f"Private answers about {', '.join(names)}" if names else "Private answers"
     return standing_alone(title, "".join(parts))
+
+
+def carried(document: Mapping[str, Any]) -> str:
+    """The document of a release inside the page, for whoever wants to verify it again: data, which no browser runs or shows."""
+    text = json.dumps(document, ensure_ascii=False, default=float)  # numbers of a file are read as decimals
+    return f'<script type="application/json" class="release">{text.replace("<", chr(92) + "u003c")}</script>'
 
 
 def read_documents(documents: Sequence[Release | Mapping[str, Any] | Location]) -> list[tuple[Any, str]]:
@@ -347,7 +457,7 @@ def _overview(answers: Sequence[Published]) -> str:
         return "<h2>What was asked</h2><p>Nothing was asked yet.</p>"
     names = ("#", "time (UTC)", "question", "part", "epsilon", "delta", "answer")
     table = [
-        (str(one.number), _minute(one.time), one.question, one.part, one.epsilon, one.delta, one.short_answer)
+        (str(one.number), _minute(one.time), one.words, one.part, one.epsilon, one.delta, one.short_answer)
         for one in answers
     ]
     # A column that says nothing is left out.
@@ -361,14 +471,22 @@ def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
+def _account(ledger: Ledger) -> str:
+    return ledger.remaining().summary().removeprefix("Remaining(").removesuffix(")")
+
+
+def _spent(ledger: Ledger) -> ApproximateDP:
+    spent = ledger.remaining().spent
+    return approximate(spent.epsilon, spent.delta)
+
+
 def _budget(ledger: Ledger) -> str:
-    remaining = ledger.remaining()
-    account = remaining.summary().removeprefix("Remaining(").removesuffix(")")
+    remaining, account = ledger.remaining(), _account(ledger)
     shown = [f"<p>For everybody: {html.escape(account)}; composition: {html.escape(remaining.composition)}.</p>"]
     total = float(remaining.budget.epsilon) if not remaining.budget.unlimited else 0.0
     if total:
         shown.insert(0, budget_gauge(float(remaining.spent.epsilon) / total, f"remaining: {account}"))
-    shown.append(_meaning_of_all(approximate(remaining.spent.epsilon, remaining.spent.delta)))
+    shown.append(_meaning_of_all(_spent(ledger), ledger.opening.unit))
     for part in ledger.opening.parts:
         own = ledger.remaining(part=part).summary().removeprefix("Remaining(").removesuffix(")")
         shown.append(f"<p>For people with {html.escape(str(part))}: {html.escape(own)}.</p>")
@@ -379,14 +497,14 @@ def _budget(ledger: Ledger) -> str:
     return f"<h2>The budget</h2>{''.join(shown)}"
 
 
-def _together(levels: Sequence[ApproximateDP], *, alike: bool) -> str:
+def _together(levels: Sequence[ApproximateDP], unit: str | None, *, alike: bool) -> str:
     """What several releases cost somebody who is in all of them: the plain sum, which holds whatever was asked."""
     shown = "<p>No ledger kept count: what else was asked of the same people is not in this report.</p>"
     if alike:
         total = added_up(levels)
         cost = f"epsilon {total.epsilon}, delta {fraction_text(total.delta)}"
         sentence = f"For somebody who is in all of these tables these answers together cost at most {cost}."
-        shown = f"<p>{html.escape(sentence)}</p>{_meaning_of_all(total)}{shown}"
+        shown = f"<p>{html.escape(sentence)}</p>{_meaning_of_all(total, unit)}{shown}"
     return f"<h2>What it cost</h2>{shown}"
 
 
@@ -398,10 +516,12 @@ def added_up(levels: Sequence[ApproximateDP]) -> ApproximateDP:
     return total
 
 
-def _meaning_of_all(level: ApproximateDP) -> str:
+def _meaning_of_all(level: ApproximateDP, unit: str | None) -> str:
     if level.epsilon.is_zero or level.epsilon.infinite:
         return ""
-    return f"<p>All answers together: {html.escape(epsilon_means(level))}</p>"
+    limited = limited_unit(unit)
+    more = "" if limited is None else f" Protected: {limited.words(level)}."
+    return f"<p>All answers together: {html.escape(epsilon_means(level, limited) + more)}</p>"
 
 
 def _one_by_one(answers: Sequence[Published]) -> str:
@@ -415,15 +535,18 @@ def _answer(one: Published) -> str:
     facts = "".join(f"<p>{html.escape(text)}</p>" for text in (*said, *([one.examined] if one.examined else [])))
     preview = reliability_of(one.question, one.statement)
     curve = "" if preview is None else reliability_curve(preview)
-    return f"<section><h3>{html.escape(one.title)}</h3>{_value(one)}{facts}{curve}</section>"
+    asked = f'<p class="soft"><code>{html.escape(one.question)}</code></p>'
+    return f"<section><h3>{html.escape(one.title)}</h3>{asked}{_value(one)}{facts}{curve}</section>"
 
 
 def _value(one: Published) -> str:
     if one.missing:
         return f"<p><em>{html.escape(one.missing)}</em></p>"
-    if isinstance(one.answer, Mapping):
-        return answer_bars(one.answer)
-    return f'<p class="big">{html.escape(str(one.answer))}</p>'
+    if isinstance(one.shown, Mapping):
+        return answer_bars(one.shown)
+    if isinstance(one.shown, list) and one.shown and all(isinstance(row, Mapping) for row in one.shown):
+        return answer_rows(one.shown)
+    return f'<p class="big">{html.escape(one.said or _short(one.shown))}</p>'
 
 
 def _sentence(name: str, text: str) -> str:

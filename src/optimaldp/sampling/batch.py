@@ -65,6 +65,13 @@ def draw_many(
     return drawn
 
 
+def draw_listed(probabilities: Probabilities, size: int, source: BitSource) -> list[int]:
+    """The same as :func:`draw_many` from the same bits, word by word and without arrays."""
+    fetched = source.take(_WORD * size)
+    words = [(fetched >> (_WORD * place)) & (2**_WORD - 1) for place in reversed(range(size))]
+    return [_finish(probabilities, word, source) for word in words]
+
+
 def system_words(count: int) -> Words:
     """*count* random 64-bit words from the operating system."""
     import numpy as np

@@ -85,10 +85,11 @@ CALLS = (
     ),
     ApiCall(
         "epsilon",
-        "The least epsilon for a wanted accuracy at a wanted margin (a share of n).",
+        "The least epsilon for a wanted accuracy at a wanted margin (a share of n), or for a number within a wanted distance.",
         "The epsilon, rounded up to three digits, and a sentence.",
-        {name: what for name, what in _ASKED.items() if name != "epsilon"} | {"accuracy": _NUMBER, "margin": _NUMBER},
-        ("question", "accuracy", "margin", "n"),
+        {name: what for name, what in _ASKED.items() if name != "epsilon"}
+        | {"accuracy": _NUMBER, "margin": _NUMBER, "within": _NUMBER},
+        ("question", "n"),
         {"question": "majority(smokes = 'yes')", "accuracy": "0.95", "margin": "0.01", "n": 1000},
     ),
     ApiCall(
@@ -164,10 +165,29 @@ CALLS = (
         {},
     ),
     ApiCall(
+        "proposal",
+        "How each column seems to be written, before a ledger is made. For the steward's eyes: reads the data, shows no cell. "
+        "Needs the token.",
+        "columns with their proposed type and way of writing, and the ways that can be chosen.",
+        {"encoding": _TEXT},
+        example={},
+    ),
+    ApiCall(
         "open",
-        "Say who is one person in a file that was given to the studio, and what may be spent on it. Needs the token.",
+        "Make the ledger: who is one person, how cells are written, and what may be spent. Needs the token.",
         "As session.",
-        {"unit": _TEXT, "neighbours": _ASKED["neighbours"], "budget": _NUMBER, "budget_delta": _NUMBER},
+        {
+            "unit": _TEXT,
+            "neighbours": _ASKED["neighbours"],
+            "budget": _NUMBER,
+            "budget_delta": _NUMBER,
+            "encoding": _TEXT,
+        }
+        | {
+            "fields": {"type": "object", "description": "By column: keys of a field of a Data Package description."},
+            "reduce": {"type": "object", "description": "How several rows of a person become one value, by column."},
+            "public": {"type": "array", "description": "Columns whose values anybody may know."},
+        },
         example={"unit": "patient", "budget": "3"},
     ),
     ApiCall(
@@ -177,6 +197,22 @@ CALLS = (
         _ASKED | _OF_TABLE | _LEVELS,
         ("question", "epsilon"),
         {"question": "majority(age < 45)", "epsilon": "0.5"},
+    ),
+    ApiCall(
+        "rules",
+        "Which rules fit a question where a person has several rows. Reads no row and spends nothing.",
+        "The question in words, rules, and what the description of the table says already.",
+        {"question": _TEXT},
+        ("question",),
+        {"question": "majority(age < 45)"},
+    ),
+    ApiCall(
+        "rehearse",
+        "Draw the answer from made-up people by the same path. Reads no row and spends nothing.",
+        "The answer as release gives it, what is true of the made-up people, and how they were made up.",
+        _ASKED | _OF_TABLE,
+        ("question", "epsilon"),
+        {"question": "majority(age < 45)", "epsilon": "0.5", "n": 1000},
     ),
     ApiCall(
         "release",

@@ -13,7 +13,14 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 
 from optimaldp.studio.api_calls import CALLS
@@ -39,7 +46,9 @@ ASSETS = {
             "draw",
             "channel",
             "table",
+            "start",
             "answers",
+            "rehearsal",
             "basket",
             "release",
             "sanitise",
@@ -58,6 +67,7 @@ _MOST_TICKETS = 10_000
 def application(settings: Settings) -> Starlette:
     """The studio as an ASGI application."""
     routes = [
+        Route("/", _first(settings)),
         *(Route(page.path, _page(page, settings)) for page in (*PAGES, API_PAGE)),
         *(Route(f"/static/{name}", _asset(name, kind)) for name, kind in ASSETS.items()),
         *(
@@ -96,6 +106,16 @@ def _lifespan(settings: Settings) -> Callable[[Starlette], Any]:
                 await app.state.pool.close()
 
     return lifespan
+
+
+def _first(settings: Settings) -> Callable[[Request], Awaitable[Response]]:
+    """Whoever came with a table begins at it; everybody else where nothing is needed."""
+    path = "/explore" if settings.data is None else "/release"
+
+    async def show(_: Request) -> Response:
+        return RedirectResponse(path, 303)
+
+    return show
 
 
 def _page(page: Page, settings: Settings) -> Callable[[Request], Awaitable[Response]]:

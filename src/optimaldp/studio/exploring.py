@@ -275,12 +275,16 @@ def estimate(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def epsilon(body: Mapping[str, Any]) -> dict[str, Any]:
     """Find epsilon: the least that makes the answer right as often as wanted at the wanted margin."""
-    fields = read_fields(body, ("question", "accuracy", "margin", "n"), ("delta", "neighbours"))
+    fields = read_fields(body, ("question", "n"), ("accuracy", "margin", "within", "delta", "neighbours"))
+    if "within" not in fields:
+        fields = read_fields(body, ("question", "accuracy", "margin", "n"), ("delta", "neighbours"))
     least = odp.epsilon_for(**fields)
     return {"epsilon": str(least), "words": _wanted_words(fields, least)}
 
 
 def _wanted_words(fields: Mapping[str, Any], least: float) -> str:
+    if "within" in fields:
+        return f"epsilon {least:g} keeps the answer within {fields['within']} of the truth in 95 % of cases"
     accuracy, margin = (100 * float(Fraction(str(fields[name]))) for name in ("accuracy", "margin"))
     return f"epsilon {least:g} is right in {accuracy:.4g} % of cases when the margin is at least {margin:.4g} % of {fields['n']}"
 

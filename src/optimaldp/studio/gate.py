@@ -26,7 +26,7 @@ from optimaldp.studio.settings import MOST_BYTES, MOST_UPLOADED, SPENDING, Setti
 COOKIE = "optimaldp-studio"
 TOKEN_HEADER = "X-Studio-Token"
 UPLOAD = "/api/upload"
-GUARDED = (UPLOAD, "/api/open", *(f"/api/{name}" for name in SPENDING))
+GUARDED = (UPLOAD, "/api/open", "/api/proposal", *(f"/api/{name}" for name in SPENDING))
 """What only our own page may do."""
 _LOCAL_HOST = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?")
 _SAFE_METHODS = ("GET", "HEAD")
@@ -66,7 +66,9 @@ class Gate:
         headers = request.headers
         if self._settings.is_local and not _LOCAL_HOST.fullmatch(headers.get("host", "")):
             return refusal(403, "WrongHost", "this studio answers to names of this machine only: use http://127.0.0.1")
-        if int(headers.get("content-length") or 0) > _most_bytes(request.url.path):
+        if (announced := _announced(headers)) is None:
+            return refusal(400, "WrongLength", "the header Content-Length is not a number of bytes: send the true one")
+        if announced > _most_bytes(request.url.path):
             return too_large(request.url.path)
         if request.method in _SAFE_METHODS:
             foreign = request.url.path.startswith("/api/") and _is_foreign(headers)
@@ -111,8 +113,22 @@ class Gate:
 def _is_foreign(headers: Headers) -> bool:
     """Whether a browser says that a page of another origin sent this."""
     origin = headers.get("origin")
-    other = origin is not None and urlsplit(origin).netloc != headers.get("host")
+    other = origin is not None and _host_of(origin) != headers.get("host")
     return other or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+
+
+def _host_of(origin: str) -> str | None:
+    """Where a page came from; ``None`` where the header is no address at all, such as ``http://[``."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _announced(headers: Headers) -> int | None:
+    """How many bytes are announced, none if nothing is; ``None`` where that is not a number."""
+    text = headers.get("content-length") or "0"
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
 def foreign_origin() -> JSONResponse:

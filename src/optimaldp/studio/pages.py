@@ -18,27 +18,45 @@ class Page:
     name: str
     title: str
     words: str
+    researchers: bool = False
+    """Whether it stands behind the tab for researchers."""
 
 
 PAGES = (
+    Page("/release", "release", "Ask", "Private answers about your table, paid from its budget."),
+    Page("/sanitise", "sanitise", "Publish rows", "A whole table of made-up people like yours, which you may publish."),
     Page(
-        "/",
+        "/explore",
         "explore",
-        "Explore",
+        "Choose ε",
         "How private and how accurate would an answer be? Choose a question and move the slider: nothing is read or spent.",
     ),
-    Page("/release", "release", "Release", "Private answers about your table, paid from its budget."),
-    Page("/sanitise", "sanitise", "Sanitise", "A whole table of the same kind, which you may publish."),
-    Page("/design", "design", "Design", "The best private mechanism on a graph of datasets, with its proof."),
-    Page("/channel", "channel", "Channel", "What a mechanism tells an attacker, and the most useful private one."),
     Page(
         "/research",
         "research",
-        "Research",
+        "Datasets",
         "Every dataset of a few people, the boundary graph, and the phases of a question.",
+        researchers=True,
+    ),
+    Page(
+        "/design",
+        "design",
+        "Design",
+        "The best private mechanism on a graph of datasets, with its proof.",
+        researchers=True,
+    ),
+    Page(
+        "/channel",
+        "channel",
+        "Channel",
+        "What a mechanism tells an attacker, and the most useful private one.",
+        researchers=True,
     ),
 )
-API_PAGE = Page("/api", "api", "API", "The same calls for programs: JSON in, JSON out, one shape for every error.")
+API_PAGE = Page(
+    "/api", "api", "API", "The same calls for programs: JSON in, JSON out, one shape for every error.", researchers=True
+)
+_RESEARCH = next(page for page in PAGES if page.researchers)
 
 
 SHARED = ("table", "ledger", "history", "confirm")
@@ -53,14 +71,18 @@ def asset(name: str) -> str:
 
 def page_html(page: Page, token: str) -> str:
     """The whole page; *token* is what its own requests carry."""
-    links = "".join(_link(one, page) for one in (*PAGES, API_PAGE))
+    every = (*PAGES, API_PAGE)
+    links = "".join(_link(one, page) for one in every if not one.researchers)
+    behind = "".join(_link(one, page) for one in every if one.researchers) if page.researchers else ""
+    here = ' aria-current="true"' if page.researchers else ""
     parts = {
         "title": html.escape(page.title),
         "words": html.escape(page.words),
         "name": page.name,
         "token": html.escape(token),
         "version": __version__,
-        "links": links,
+        "links": f'{links}<a href="{_RESEARCH.path}"{here}>For researchers</a>',
+        "behind": f'<nav class="behind" aria-label="For researchers">{behind}</nav>' if behind else "",
         "content": asset(f"{page.name}.html"),
         **{name: asset(f"{name}.html").rstrip() for name in SHARED},
     }

@@ -27,8 +27,8 @@ class Worker:
         self._process = process
 
     @staticmethod
-    async def start(settings: Mapping[str, Any]) -> Worker:
-        command = (sys.executable, "-m", "optimaldp.studio.worker")
+    async def start(settings: Mapping[str, Any], module: str = "optimaldp.studio.worker") -> Worker:
+        command = (sys.executable, "-m", module)
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=_LONGEST_LINE)
         worker = Worker(process)
         worker._write(settings)

@@ -20,21 +20,22 @@ from optimaldp.asking.plans import Plan, parse_plan
 from optimaldp.asking.releasing import release_each
 from optimaldp.asking.statements import cautions
 from optimaldp.errors import InputError, NoMarginError, TableError
-from optimaldp.ledger import Budget, Charge
-from optimaldp.ledger.budget import UNLIMITED
+from optimaldp.ledger import Charge
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import as_question
 from optimaldp.questions.columns import read_columns
 from optimaldp.sanitising import estimate
 from optimaldp.sanitising import sanitise as sanitised_table
 from optimaldp.sanitising.planning import Asked, make_plan, read_marginals
 from optimaldp.sanitising.releasing import TableOrder
+from optimaldp.studio.answering import answer_document, cost_words
 from optimaldp.studio.calls import read_fields
 from optimaldp.studio.desk import OPTIONS, Desk, capital, column_document
+from optimaldp.tables.tally import rules_for
 
 if TYPE_CHECKING:
     from optimaldp.asking.request import Request
-    from optimaldp.asking.result import Release
 
 
 # Sanitise: a whole table of the same kind, which may be published. What it would be off is told before anything is spent.
@@ -109,7 +110,11 @@ def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         price = {"covered": True, "recorded": True, "words": "This table was made before: asking again costs nothing."}
     else:
         refused = desk.refused([charge_of(plan)])
-        price = {"covered": refused is None, "recorded": False, "words": refused or f"It costs {plan.level}."}
+        price = {
+            "covered": refused is None,
+            "recorded": False,
+            "words": refused or f"It costs {cost_words(plan.level)}.",
+        }
     return {
         "estimate": shown.to_document(),
         "method": plan.method,
@@ -151,6 +156,7 @@ _CSV_WORDS = (
     "The first line names the columns and is public. Cells are text until a question says how they are read; nothing is guessed "
     "from them."
 )
+_DESCRIBED_WORDS = "Cells are read as the description says, which is public. Nothing else is looked at before you ask."
 _TYPED_WORDS = "Names and types of columns are public. Nothing else of the file is looked at before you ask."
 
 
@@ -163,23 +169,16 @@ def session(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     source = desk.source()
     columns = [column_document(name, kind) for name, kind in source.schema.columns]
     read_as = _CSV_WORDS if any(column["open"] for column in columns) else _TYPED_WORDS
+    if source.description is not None:
+        read_as = _DESCRIBED_WORDS
     shown = {"words": desk.words(source), "columns": columns, "read_as": read_as, "given": desk.name is not None}
+    shown |= {"kept": desk.kept, "description": None if source.description is None else source.description.document}
     return {"table": desk.number, "data": shown, "ledger": desk.book() if desk.is_open else None, "made": made}
 
 
 def settled(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     """As session, when nothing is under way any more that could still spend: the web process has waited for it."""
     return session(desk, body)
-
-
-def open(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Say who is one person in a file that was given to the page, and what may be spent on it."""
-
-    fields = read_fields(body, (), ("unit", "neighbours", "budget", "budget_delta"))
-    delta = fields.get("budget_delta", 0)
-    budget = Budget(epsilon=fields["budget"], delta=delta) if fields.get("budget") else UNLIMITED
-    desk.open(budget=budget, unit=fields.get("unit") or None, neighbours=fields.get("neighbours") or None)
-    return session(desk, {})
 
 
 def check(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,6 +188,7 @@ def check(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     source = desk.source()
     request = desk.checked(fields, source)
     return {
+        "words": request.question.words(),
         "preview": preview_document(request, fields.get("n"), fields.get("level_sizes")),
         "people": f"{capital(request.protected())}; neighbours: {request.neighbours_words()}.",
         "cautions": list(cautions(request, source.schema, fields.get("n"))),
@@ -202,7 +202,7 @@ def _price(desk: Desk, request: Request, version: str | None) -> dict[str, Any]:
     if desk.is_recorded(request, version):
         return {"covered": True, "recorded": True, "words": "This was answered before: asking again costs nothing."}
     refused = desk.refused([charge_of(request)])
-    return {"covered": refused is None, "recorded": False, "words": refused or f"It costs {request.level}."}
+    return {"covered": refused is None, "recorded": False, "words": refused or f"It costs {cost_words(request.level)}."}
 
 
 def release(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,6 +211,16 @@ def release(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     require_confirmed(fields)
     made = desk.table.ask(fields.pop("question"), **fields)
     return answer_document(made) | {"ledger": desk.book()}
+
+
+def rules(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Which rules fit a question for people with several rows, and what the description says already. Reads no row."""
+    fields = read_fields(body, ("question",))
+    told = desk.source().description
+    ask = desk.ask({"question": fields["question"], "epsilon": 0}).described(told)
+    question = as_question(ask.question)
+    said = {} if told is None else dict(told.reduce)
+    return {"words": question.words(), "rules": list(rules_for(question.tally)), "said": said}
 
 
 def report(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,20 +237,6 @@ def require_confirmed(fields: dict[str, Any]) -> None:
     confirmed = fields.pop("confirm")
     if confirmed is not True:
         raise InputError("confirm", confirmed, "is not true", "confirm the spend")
-
-
-def answer_document(made: Release) -> dict[str, Any]:
-    """A release as the page shows it, and whole for its download."""
-    return {
-        "document": made.to_document(),
-        "answer": made.answer,
-        "level": str(made.level),
-        "recorded": made.recorded,
-        "spent": None if made.recorded else str(made.spent or made.level),
-        "sentences": made.sentences(),
-        "proof": [[name.replace("_", " "), text] for name, text in made.proof() if text],
-        "warnings": list(made.warnings),
-    }
 
 
 def preview_document(request: Request, n: Any, sizes: Any = None) -> dict[str, Any]:
@@ -276,7 +272,8 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
             shown.append({"question": str(fields["question"]), "error": str(error)})
             continue
         recorded = desk.is_recorded(request, version)
-        line: dict[str, Any] = {"question": request.text, "level": str(request.level), "recorded": recorded}
+        line: dict[str, Any] = {"question": request.text, "words": request.question.words()}
+        line |= {"level": str(request.level), "recorded": recorded}
         if request.text in texts:
             line["error"] = "This question is in the list twice: take one of them out."
         texts.add(request.text)
@@ -284,6 +281,7 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         if not recorded:
             charges.append(charge_of(request))
             epsilon, delta = epsilon + request.level.epsilon, delta + request.level.delta
+        shown[-1]["running"] = str(epsilon)
     broken = sum("error" in line for line in shown)
     refused = desk.refused(charges) if charges and not broken else None
     sentence = refused or _cost_words(epsilon, delta, len(charges), len(shown))
@@ -296,7 +294,7 @@ def check_plan(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
 def _cost_words(epsilon: Epsilon, delta: Fraction, fresh: int, all_of_them: int) -> str:
     if not fresh:
         return "All of them were answered before: asking again costs nothing."
-    cost = f"epsilon {epsilon}" + (f", delta {fraction_text(delta)}" if delta else "")
+    cost = f"ε = {epsilon}" + (f", δ = {fraction_text(delta)}" if delta else "")
     known = all_of_them - fresh
     return f"Together they cost {cost}." + (f" {known} of them were answered before and cost nothing." if known else "")
 

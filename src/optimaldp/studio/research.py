@@ -10,9 +10,9 @@ import numpy as np
 import optimaldp as odp
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
-from optimaldp.channels.measures.report import leakage_report
 from optimaldp.channels.optimal import optimal_mechanism
 from optimaldp.channels.reading import read_channel, read_graph_name, read_numbers
+from optimaldp.channels.report import leakage_report
 from optimaldp.designing import Design
 from optimaldp.documents.json_text import json_text
 from optimaldp.errors import GraphError

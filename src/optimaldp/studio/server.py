@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import Ask
 from optimaldp.errors import InputError, MissingExtraError, TableError
+from optimaldp.studio.desk import Desk, told_by
 from optimaldp.studio.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,12 +61,11 @@ def prepared(
     host: str = "127.0.0.1",
     **reading: Any,
 ) -> Iterator[Settings]:
-    """Settings whose ledger exists. Without one named, a record of this session without a limit, which ends with it.
+    """Settings of a studio. A ledger that does not exist is made here if *budget* says how large it is, else by the start page.
 
-    *reading* (types, delimiter, encoding, description) says how the cells are read: the ledger remembers it.
+    Without a ledger named, a record of this session, which ends with it. *reading* (types, delimiter, encoding, description)
+    says how the cells are read: the ledger remembers it.
     """
-    from optimaldp.ledger import open_ledger
-    from optimaldp.ledger.budget import UNLIMITED
     from optimaldp.ledger.opening import ledger_exists
 
     if data is None:
@@ -78,31 +78,36 @@ def prepared(
         return
     _check_path(data)
     description = reading.pop("description", None)
-    told = told_by(data, description)
-    agreed: dict[str, Any] = {"neighbours": neighbours} | ({} if unit is None else {"unit": unit})
-    settings = {name: value for name, value in reading.items() if value is not None}
+    said = {
+        name: value for name, value in {"neighbours": neighbours, "unit": unit, **reading}.items() if value is not None
+    }
+    with contextlib.ExitStack() as stack:
+        kept, record = ledger is not None, ledger
+        if record is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="optimaldp-studio-"))
+            record = str(Path(folder) / "session.ledger")
+        told = told_by(data, description)
+        if budget is not None or ledger_exists(record):
+            _open_book(record, budget, told, said)
+        elif told is None and (written := Desk(data, record).beside).exists():
+            remedy = f"start with --description {written}, or move it away"
+            raise InputError("description", str(written), "lies where the start page would write its own", remedy)
+        yield Settings(data, record, kept, host=host, description=description, said=said)
+
+
+def _open_book(record: str, budget: Budget | None, told: Description | None, said: dict[str, Any]) -> None:
+    """Make the ledger, or see that one which exists agrees with what was said."""
+    from optimaldp.ledger import open_ledger
+    from optimaldp.ledger.opening import ledger_exists
+
+    people: dict[str, Any] = {name: said[name] for name in ("neighbours", "unit") if name in said}
+    settings = {name: value for name, value in said.items() if name not in people}
     if told is not None:
-        ask = Ask("", 0, neighbours=neighbours, unit=unit).described(told)
-        agreed = {"neighbours": ask.neighbours} | ({"unit": ask.unit} if told.says_person else {})
+        ask = Ask("", 0, **people).described(told)
+        people = {"neighbours": ask.neighbours} | ({"unit": ask.unit} if told.says_person else {})
         settings |= {"description": told.hash}
-    agreed["settings"] = settings or None
-    if ledger is not None:
-        named = None if budget is None or ledger_exists(ledger) else Path(ledger).stem
-        open_ledger(ledger, budget=budget, dataset=named, **agreed).close()
-        yield Settings(data, ledger, host=host, description=description)
-        return
-    with tempfile.TemporaryDirectory(prefix="optimaldp-studio-") as folder:
-        record = str(Path(folder) / "session.ledger")
-        open_ledger(record, budget=UNLIMITED, dataset="this session", **agreed).close()
-        yield Settings(data, record, kept=False, host=host, description=description)
-
-
-def told_by(data: str, description: str | None) -> Description | None:
-    """The description of a table: named beside it, or in its place."""
-    from optimaldp.tables.description import is_description, read_description
-
-    path = description or (data if is_description(data) else None)
-    return None if path is None else read_description(path)
+    named = None if budget is None or ledger_exists(record) else Path(record).stem
+    open_ledger(record, budget=budget, dataset=named, settings=settings or None, **people).close()
 
 
 def _check_path(data: str) -> None:

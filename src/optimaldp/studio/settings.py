@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path, PurePosixPath
@@ -20,9 +20,12 @@ MOST_SECONDS = 30.0  # longer work on public things is stopped
 TABLE_CALLS = {
     "session": "releasing",
     "settled": "releasing",
-    "open": "releasing",
+    "proposal": "starting",
+    "open": "starting",
     "check": "releasing",
+    "rehearse": "rehearsing",
     "release": "releasing",
+    "rules": "releasing",
     "report": "releasing",
     "check_plan": "releasing",
     "release_plan": "releasing",
@@ -53,6 +56,8 @@ class Settings:
     most_seconds: float = MOST_SECONDS
     description: str | None = None
     """The description of the table, where it was named beside it."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """What was said of the table beside its budget (unit, neighbours, how cells are read): the start page begins with it."""
 
     @property
     def is_local(self) -> bool:
@@ -71,7 +76,7 @@ class Settings:
 
     def at_work(self, folder: str) -> AtWork:
         """What the workers start with; *folder* is private to this studio and ends with it."""
-        return AtWork(self.data, self.ledger, self.kept, folder, description=self.description)
+        return AtWork(self.data, self.ledger, self.kept, folder, description=self.description, said=dict(self.said))
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class AtWork:
     number: int = 0
     """Counts the tables: a page that still shows another one is told."""
     description: str | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, Any]:
         return asdict(self)

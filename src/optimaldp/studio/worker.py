@@ -8,17 +8,26 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 
 def main() -> None:
-    """Serve calls from standard input until it ends; the first line holds the settings."""
+    """Serve the studio's calls."""
+
+    def calls(settings: Mapping[str, Any]) -> Any:
+        from optimaldp.studio.calls import Calls
+
+        return Calls(settings)
+
+    serve_calls(calls)
+
+
+def serve_calls(make: Callable[[Mapping[str, Any]], Any]) -> None:
+    """Serve calls from standard input until it ends; the first line holds the settings from which *make* makes what answers."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints goes to standard error and not between our lines
-    settings = json.loads(sys.stdin.readline())
-    from optimaldp.studio.calls import Calls
-
-    calls = Calls(settings)
+    calls = make(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         _answer(calls, json.loads(line), answers)
     calls.close()

@@ -50,6 +50,9 @@ _CANDIDATES: tuple[tuple[dict[str, str], Cell], ...] = (
     ({"type": "datetime", "format": "%d/%m/%Y %H:%M"}, Cell("time", ("%d/%m/%Y %H:%M",))),
 )
 
+WRITTEN = ({"type": "string"}, *(keys for keys, _ in _CANDIDATES))
+"""The ways in which a column of text can be written, as keys of a field: what a proposal chooses from."""
+
 
 @dataclass(frozen=True, repr=False)
 class Unread:

@@ -90,6 +90,12 @@ class Field:
             return None
         return self.options[0] if self.options else self.low
 
+    def shown(self) -> dict[str, Any]:
+        """The column as JSON, without what is not said of it."""
+        said = {"options": self.options, "minimum": self.low, "maximum": self.high, "step": self.step}
+        public = {name: _as_json(value) for name, value in said.items() if value is not None}
+        return {"name": self.name, "type": self.type, **public, "required": self.required}
+
     def column(self, stored: ColumnType) -> ColumnType:
         """The type of the described column, from its stored one."""
         cell = self.cell
@@ -139,6 +145,18 @@ class Description:
         state = "reviewed" if self.reviewed else "not reviewed"
         return f"Description({self.name!r}, {len(self.fields)} fields, {state}, {self.hash[:12]})"
 
+    def shown(self) -> dict[str, Any]:
+        """What anybody may know of the table, as JSON: its columns with their public values, and who counts as a person."""
+        person = list(self.person) if isinstance(self.person, tuple) else self.person
+        return {
+            "columns": [one.shown() for one in self.fields],
+            "person": person,
+            "neighbours": self.neighbours,
+            "public": list(self.public),
+            "reduce": dict(self.reduce),
+            "hash": self.hash,
+        }
+
     def need_review(self) -> None:
         """Refuse a description that nobody has reviewed: nothing is released with it."""
         if not self.reviewed:
@@ -186,9 +204,25 @@ class Description:
         return named + [("reduce", name) for name in self.reduce] + order
 
 
+def _as_json(value: Any) -> Any:
+    """Values and edges as JSON has them: whole numbers and truths as they are, anything else as its text."""
+    if isinstance(value, tuple):
+        return [_as_json(one) for one in value]
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
+    return value if isinstance(value, (bool, int, str)) else str(value)
+
+
 def is_description(path: str) -> bool:
     """Whether a path is named like a description."""
     return path.lower().endswith(ENDINGS)
+
+
+def public_schema(opened: Source) -> dict[str, Any]:
+    """What anybody may know of a table: its description, or the names and types of its columns where nobody wrote one."""
+    if opened.description is not None:
+        return opened.description.shown()
+    return {"columns": [{"name": name, "type": column.words} for name, column in opened.schema.columns]}
 
 
 def is_described(source: object) -> bool:

@@ -220,7 +220,7 @@ def safe_text(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from optimaldp.tables.csv_files import decoded  # with numpy
+    from optimaldp.tables.csv_lines import decoded  # with numpy
 
     if not _is_text(column.type):
         return column

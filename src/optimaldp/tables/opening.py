@@ -85,6 +85,7 @@ def open_source(
             raise TableError("data", text, "is neither a CSV nor a Parquet file", remedy)
         title = formats.pop()
         label = f"{title} {'file' if paths == [text] else 'files'} {text}"
+
         open_files = open_csv if title == "CSV" else open_parquet
         opened = open_files(paths, label, delimiter=delimiter, encoding=encoding)
     return declare(opened, types) if types else opened

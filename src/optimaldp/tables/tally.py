@@ -268,8 +268,7 @@ class People:
             readings, chosen = readings[1:], ("most-frequent",)
         word = self.reduce if isinstance(self.reduce, str) else None
         if word is not None and not any(_fitting(word, one) for one in readings):
-            known = ", ".join(dict.fromkeys(rule for one in readings for rule in _RULES[type(one)]))
-            remedy = f"the rules are {known}"
+            remedy = f"the rules are {', '.join(rules_for(tally))}"
             if word in NUMBER_RULES:
                 remedy += f"; for the number in a condition write reduce={{column: '{word}'}}"
             raise QuestionError("reduce", word, "is not a rule for this question", remedy)
@@ -297,6 +296,16 @@ class People:
             rule = f"does not say how several values of {column} become one for each person"
             raise QuestionError("reduce", None, rule, f"choose one of {', '.join(NUMBER_RULES)}")
         return _RULES[type(reading)][0]
+
+
+def rules_for(tally: Tally | KeyTally) -> tuple[Rule, ...]:
+    """The rules that fit a reading of a tally: what can be said about people with several rows.
+
+    >>> rules_for(Tally((Options("ward", ("a", "b")),)))
+    ('most-frequent', 'first', 'last')
+    """
+    readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+    return tuple(dict.fromkeys(rule for one in readings for rule in _RULES[type(one)]))
 
 
 _ORDER = "name the column that orders a person's rows: reduce_order="

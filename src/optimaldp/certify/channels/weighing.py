@@ -27,7 +27,7 @@ from optimaldp.certify.channels.reading import (
     certificate_number,
     only_length,
 )
-from optimaldp.certify.graphs.loops import Loop
+from optimaldp.certify.graphs.rounding import Loop
 from optimaldp.errors import CertificateError
 
 _SWEEPS = 256  # over all answers for each guess: at a small epsilon ways are long (64 lost 4 % of a bound there)

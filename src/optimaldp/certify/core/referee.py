@@ -29,6 +29,7 @@ from optimaldp.certify.keys import examine_keys, groups_together
 from optimaldp.certify.leaders import examine_leading, leaders_are_drawn
 from optimaldp.certify.numbers import NUMBERS
 from optimaldp.certify.personal_tables import MOST_OPTIONS, check_close_races, confirms_form, examine_personal
+from optimaldp.certify.quantile import examine as examine_quantile
 from optimaldp.certify.quartiles import examine_several_ranks
 from optimaldp.certify.votes import examine_prior
 from optimaldp.errors import NotCertifiedError, OptimalDPError, QuestionError, SecondCalculationError
@@ -509,8 +510,6 @@ def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
 
 
 def _quantile(mechanism: Any) -> Finding:
-    from optimaldp.certify.quantile import examine as examine_quantile
-
     return examine_quantile(mechanism.chosen)
 
 

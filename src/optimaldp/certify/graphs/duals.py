@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -28,11 +28,10 @@ from optimaldp.certify.core.closeness import enclosure
 from optimaldp.certify.graphs.given import GivenRows
 from optimaldp.certify.graphs.privacy import check_privacy
 from optimaldp.errors import CertificateError
-from optimaldp.graphs.dataset_graph import DatasetGraph
+from optimaldp.graphs.dataset_graph import DatasetGraph, PlainLevels
 from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Mechanism, SharedRows
-from optimaldp.mechanisms.certificate import DualProof, EventConstraint, Multiplier, Weighing
-from optimaldp.mechanisms.multipliers import INFEASIBLE, Impossibility
+from optimaldp.mechanisms.certificate import INFEASIBLE, DualProof, EventConstraint, Impossibility, Multiplier, Weighing
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
 from optimaldp.privacy.balls import Rational, fraction, rational
@@ -157,6 +156,12 @@ def weighing_gap(mechanism: Mechanism, proof: Weighing, allowed: GivenRows) -> F
     return fraction(most - value)
 
 
+def _least_epsilons(levels: Sequence[Level]) -> npt.NDArray[np.float64]:
+    if isinstance(levels, PlainLevels):
+        return levels.epsilon
+    return np.array([min((float(b.epsilon) for b in _forward(level)), default=math.inf) for level in levels])
+
+
 class _Classes:
     """The classes of a proof, and what is alike in each: preference, given row, and the number of arcs of each promise.
 
@@ -187,9 +192,7 @@ class _Classes:
         self._heads, self._kinds = graph.arcs.heads[self._order], graph.arcs.levels[self._order]
         self._levels = graph.arc_levels
         # A first look in floats: with as many levels as edges few can make the promise that is asked for.
-        self._least_epsilon = np.array(
-            [min((float(b.epsilon) for b in _forward(level)), default=math.inf) for level in self._levels]
-        )
+        self._least_epsilon = _least_epsilons(self._levels)
 
     def target(self) -> dict[int, list[Rational]]:
         """The weighted prefix sums of the free classes as coefficients of single answers."""

@@ -6,17 +6,207 @@ with the same root values exceeds it by more than the gaps add up to: bounds are
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.certify.graphs.bounds import Walk
-from optimaldp.certify.graphs.tree_loop import settle
+from optimaldp.certify.graphs.rounding import UNIT, Loop, Walk
 from optimaldp.graphs.dataset_graph import DatasetGraph
 from optimaldp.mechanisms import BoundTree, Mechanism
 from optimaldp.mechanisms.certificate import ROOT
+
+# One bound tree over rows of floats, dataset by dataset: who rests on it, the local gaps, and what they add up to.
+#
+# The bound of a dataset v whose predecessor u has the event with probability y is ``F = min{1, E y + delta, 1 - (1 -
+# y - delta) / E}``. The gap ``F - x`` is taken between small sides: between x and F where x is small, between ``1 -
+# F`` and ``1 - x`` where that is. Everything is rounded towards a larger gap.
+
+
+_UP, _DOWN = 1 + 8 * UNIT, 1 - 8 * UNIT
+
+
+def _mark_ancestry(predecessor: Any, needed: Any, settled: Any, concerned: Any) -> None:
+    """The needed datasets and all from which their bounds come, up to those whose value needs no proof."""
+    for start in range(len(predecessor)):
+        vertex = start
+        if not needed[start]:
+            continue
+        # It stops at what is marked already, so all walks together are linear.
+        while not concerned[vertex] and not settled[vertex]:
+            concerned[vertex] = True
+            if predecessor[vertex] < 0:
+                break
+            vertex = predecessor[vertex]
+
+
+def _walk_gap(
+    y_small: float,
+    y_low: bool,
+    x_small: float,
+    x_low: bool,
+    error: float,
+    ahead: Any,
+    back: Any,
+    kind: int,
+) -> tuple[float, float]:
+    """Over the bounds of one kind of walk the smallest gap, from above, and the slope of the bound that has it.
+
+    ``ahead[i, kind]`` and ``back[i, kind]`` are the ratio from above, delta from above, and one over the ratio from above.
+    """
+    # What bounds is taken from above and what is bounded from below; of complements the other way round.
+    p = (y_small if y_low else 1.0 - y_small) * (1.0 + error)
+    c = (1.0 - y_small if y_low else y_small) * (1.0 - error)
+    up = x_small * (1.0 + error)
+    down = x_small * (1.0 - error)
+    gap = (1.0 - x_small) * _UP * (1.0 + error) if x_low else up  # the bound 1
+    slope = 0.0
+    for i in range(ahead.shape[0]):
+        ratio = ahead[i, kind, 0]
+        if math.isinf(ratio):
+            continue  # an infinite epsilon bounds nothing here: rationals look at it
+        value = (p * ratio + ahead[i, kind, 1]) * _UP
+        reached, own = (value, down) if x_low else (up, max((1.0 - value) - 2 * UNIT, 0.0))
+        candidate = (reached - own) + reached * (4 * UNIT)
+        if candidate < gap:
+            gap = candidate
+            slope = ratio
+    for i in range(back.shape[0]):
+        if math.isinf(back[i, kind, 0]):
+            continue
+        rest = (c - back[i, kind, 1]) - (2 * UNIT if y_low else 0.0)  # with 1 - y rounded
+        rest = max(rest, 0.0) * _DOWN / back[i, kind, 0]
+        reached, own = ((1.0 - rest) * _UP, down) if x_low else (up, rest)
+        candidate = (reached - own) + reached * (4 * UNIT)
+        if candidate < gap:
+            gap = candidate
+            slope = back[i, kind, 2]
+    return max(gap, 0.0), slope
+
+
+def _local_gaps(
+    tails: Any,
+    heads: Any,
+    kinds: Any,
+    predecessor: Any,
+    concerned: Any,
+    small: Any,
+    low: Any,
+    error: float,
+    ahead: Any,
+    back: Any,
+    deltas: Any,
+    gap: Any,
+    slope: Any,
+    delta: Any,
+) -> None:
+    """For each concerned dataset the gap to the bound of its predecessor; of parallel edges the one that bounds most.
+
+    A gap that is still -1 afterwards is that of a dataset whose predecessor is no neighbour. Kind 2k is level k walked as it
+    is written, kind 2k + 1 the same walked back.
+    """
+    for edge in range(len(tails)):
+        for way in range(2):
+            u, v = (tails[edge], heads[edge]) if way == 0 else (heads[edge], tails[edge])
+            if predecessor[v] != u or not concerned[v]:
+                continue
+            kind = 2 * kinds[edge] + way
+            candidate, steepness = _walk_gap(small[u], low[u], small[v], low[v], error, ahead, back, kind)
+            if gap[v] < 0.0 or candidate < gap[v]:
+                gap[v] = candidate
+                slope[v] = steepness
+            delta[v] = max(delta[v], deltas[kinds[edge]])
+
+
+def _total_gaps(
+    predecessor: Any,
+    concerned: Any,
+    given: Any,
+    given_row: Any,
+    root_above: Any,
+    root_rest: Any,
+    small: Any,
+    low: Any,
+    error: float,
+    delta: Any,
+    gap: Any,
+    slope: Any,
+    tiny: float,
+    endless: float,
+    total: Any,
+    state: Any,
+    stack: Any,
+) -> int:
+    """For each concerned dataset what the gaps on its path add up to, relative to its own scale; or one on a cycle, else -1.
+
+    ``total[v] = gap[v] + slope[v] total[parent]``, in scales. Walk up from every dataset to one that is settled, then settle the
+    walk backwards: each is touched once. A given value that was rounded down when it was printed is a gap from the start.
+    """
+    for start in range(len(predecessor)):
+        depth = 0
+        vertex = start
+        if not concerned[start]:
+            continue
+        while state[vertex] == 0 and concerned[vertex] and predecessor[vertex] >= 0:
+            state[vertex] = 1
+            stack[depth] = vertex
+            depth += 1
+            vertex = predecessor[vertex]
+        # A dataset of this very walk: bounds that rest on each other prove nothing.
+        if state[vertex] == 1:
+            return vertex
+        scale = max(small[vertex], tiny, delta[vertex])
+        if state[vertex] == 0:
+            state[vertex] = 2
+            if concerned[vertex]:  # free (the bound is 1), or not named at all
+                total[vertex] = 1.0 / scale if predecessor[vertex] == -2 else endless
+            elif given[vertex] and given_row[vertex] >= 0:
+                side = small[vertex]
+                row = given_row[vertex]
+                lost = root_above[row] - side * (1.0 - error) if low[vertex] else side * (1.0 + error) - root_rest[row]
+                total[vertex] = max(lost + side * (4 * UNIT), 0.0) / scale
+        above = total[vertex]
+        while depth > 0:
+            depth -= 1
+            vertex = stack[depth]
+            own = max(small[vertex], tiny, delta[vertex])
+            # From the parent's scale to the own one: totals are relative, slopes are not.
+            factor = min(slope[vertex] * scale / own, endless)
+            above = min(min(gap[vertex] / own, endless) + factor * above, endless)
+            total[vertex] = above
+            state[vertex] = 2
+            scale = own
+    return -1
+
+
+def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endless: float) -> None:
+    """Walk up from every vertex to one that is settled, then settle the walk backwards: each vertex is touched once."""
+    for start in range(len(parent)):
+        depth = 0
+        vertex = start
+        while state[vertex] == 0:
+            state[vertex] = 1
+            stack[depth] = vertex
+            depth += 1
+            vertex = parent[vertex]
+        known = state[vertex] == 2  # otherwise the walk met itself, or one that did
+        while depth > 0:
+            depth -= 1
+            below = stack[depth]
+            if known:
+                total[below] = min(total[below] + product[below] * total[parent[below]], endless)
+                state[below] = 2
+            else:
+                state[below] = 3
+
+
+mark_ancestry = Loop(_mark_ancestry)
+local_gaps = Loop(_local_gaps, _walk_gap)
+total_gaps = Loop(_total_gaps)
+settle = Loop(_settle)
+
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]

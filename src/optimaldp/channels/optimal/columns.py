@@ -18,12 +18,18 @@ from optimaldp.certify.channels.reading import AnswerPair, Factors
 from optimaldp.certify.channels.weighing import by_weighed_potential, weigh_potential
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray
-from optimaldp.channels.optimal.floats import CoveringGuesses, IntArray, filled_rows, not_vanishing
-from optimaldp.channels.optimal.proofs import ChannelProof, WeighedPotentialProof
+from optimaldp.channels.optimal.proofs import (
+    ChannelProof,
+    CoveringGuesses,
+    IntArray,
+    WeighedPotentialProof,
+    filled_rows,
+    not_vanishing,
+)
 from optimaldp.extras import numba_if_installed, requiring
-from optimaldp.kernels.columns import COLUMN_STEPS, SHORTEST_WAY_PRICES, WIDTH, ShortFloats, State
+from optimaldp.kernels.loops import COLUMN_STEPS, SHORTEST_WAY_PRICES, WIDTH, ShortFloats, State
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 # The whole linear program of a channel with many answers, by compiled first-order steps.
 #

@@ -11,9 +11,14 @@ from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.numbers import FloatArray, Number
 from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique
 from optimaldp.channels.optimal.columns import NEAR, ColumnProblem, solve_columns
-from optimaldp.channels.optimal.floats import (
+from optimaldp.channels.optimal.proofs import (
     UNIT,
+    ChannelProof,
+    CutTheoremProof,
     IntArray,
+    RoundedPotentialProof,
+    TheoremProof,
+    UniformPotentialProof,
     cover_prior,
     covering_bound,
     filled_rows,
@@ -23,17 +28,10 @@ from optimaldp.channels.optimal.floats import (
     powers_not_steeper,
     without_noise,
 )
-from optimaldp.channels.optimal.proofs import (
-    ChannelProof,
-    CutTheoremProof,
-    RoundedPotentialProof,
-    TheoremProof,
-    UniformPotentialProof,
-)
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import minimise
 
 # Trees and forests, any prior: the optimum from a linear program on the edges alone.
 #

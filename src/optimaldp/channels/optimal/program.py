@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels import numbers as exact_matrix
 from optimaldp.channels.answer_graph import AnswerGraph, Edge, Permutation
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.privacy.balls import ball, lower, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.programs.highs import minimise
+from optimaldp.programs.linear import Constraint, FloatVertex, maximise, minimise
 
 # Symmetries of a problem: cells of the channel that may be taken as equal,
 # because averaging over a symmetry loses nothing.
@@ -290,7 +289,7 @@ def _hub_ratios(cells: IntArray, count: int, factor: Fraction) -> tuple[tuple[tu
 
 
 def solver_arrays(program: Program) -> dict[str, Any]:
-    """The program as :func:`optimaldp.programs.highs.minimise` takes it."""
+    """The program as :func:`optimaldp.programs.linear.minimise` takes it."""
     with requiring("scipy"):
         from scipy.sparse import csr_matrix
 
@@ -382,18 +381,18 @@ def _paired(
 # loss reported.
 
 
-_ACTIVE = 1e-8  # slack below which a constraint is taken as tight; HiGHS works to 1e-9 and cells are rarely that small
 _LARGEST_EXACT = 260  # variables: an exact solve of this size takes about a second
 ExactChannel = tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What the solver found: values, and weights on the privacy constraints."""
+    """What the solver found: values, weights on the privacy constraints, and what each kind of row is worth."""
 
     values: NDArray[np.float64]
     weights: NDArray[np.float64]
     utility: float
+    row_prices: NDArray[np.float64]
 
 
 def run_solver(program: Program, *, dense: bool) -> Solved:
@@ -402,71 +401,30 @@ def run_solver(program: Program, *, dense: bool) -> Solved:
     if not solution.solved:
         raise ChannelError("linear program", solution.message, "was not solved")
     duals = solution.row_prices if program.ratios else np.zeros(0)
-    return Solved(solution.point, np.clip(duals, 0, None), -solution.value)
+    return Solved(solution.point, np.clip(duals, 0, None), -solution.value, -solution.equal_prices)
 
 
-def exact_vertex(program: Program, solved: Solved) -> list[Fraction] | None:
-    """The rational vertex at which the solver stopped:
-    its tight constraints solved exactly, and every constraint checked.
+def exact_optimum(program: Program, solved: Solved) -> tuple[list[Fraction], list[Fraction]] | None:
+    """The rational vertex near which the solver stopped, and the weights on the privacy constraints that prove it optimal.
+
+    ``None`` where the program is too large, or rationals take too long.
     """
     if program.size > _LARGEST_EXACT:
         return None
-    values = solved.values
-    # Floats say which cells are 0 and which constraints are tight. A degenerate vertex has more of these than unknowns,
-    # which does no harm as long as they agree.
-    free = [v for v in range(program.size) if values[v] > _ACTIVE]
-    place = {v: k for k, v in enumerate(free)}
-    lines: list[tuple[dict[int, Fraction], Fraction]] = []
-    for row in program.sums:
-        lines.append(({place[v]: Fraction(times) for v, times in row.items() if v in place}, Fraction(1)))
-    for i, j, factor in program.ratios:
-        if i in place and j in place and abs(values[i] - float(factor) * values[j]) < _ACTIVE:
-            lines.append(({place[i]: Fraction(1), place[j]: -factor}, Fraction(0)))
-    solution = _solve_lines(lines, len(free))
-    if solution is None:
+    values, one = solved.values, Fraction(1)
+    constraints = [Constraint({i: one, j: -factor}, Fraction(0)) for i, j, factor in program.ratios]
+    slacks = [float(factor) * values[j] - values[i] for i, j, factor in program.ratios]
+    for row in program.sums:  # an equation is two inequalities, both of them tight
+        constraints.append(Constraint({v: Fraction(times) for v, times in row.items()}, one))
+        constraints.append(Constraint({v: Fraction(-times) for v, times in row.items()}, -one))
+        slacks += [0.0, 0.0]
+    prices = np.stack([solved.row_prices, -solved.row_prices], axis=1).ravel()
+    floats = FloatVertex(values, np.concatenate([solved.weights, np.clip(prices, 0, None)]), np.array(slacks))
+    objective = {v: weight for v, weight in enumerate(program.weights) if weight}
+    best = maximise(objective, constraints, program.size, floats)
+    if best is None or not best.exact:
         return None
-    exact = [Fraction(0)] * program.size
-    for v, k in place.items():
-        exact[v] = solution[k]
-    # what was taken as tight was a guess: this check alone makes the point a private channel
-    return exact if program.feasible(exact) else None
-
-
-def exact_dual(program: Program, solved: Solved, vertex: Sequence[Fraction]) -> list[Fraction] | None:
-    """Rational weights that prove *vertex* optimal, from the support of the solver's weights;
-    ``None`` if that fails.
-    """
-    used = [k for k, weight in enumerate(solved.weights) if weight > _ACTIVE]
-    place = {k: position for position, k in enumerate(used)}
-    kinds = len(program.sums)
-    lines: list[tuple[dict[int, Fraction], Fraction]] = [({}, program.weights[v]) for v in range(program.size)]
-    for r, row in enumerate(program.sums):
-        for v, times in row.items():
-            lines[v][0][r] = Fraction(times)
-    for k, position in place.items():
-        i, j, factor = program.ratios[k]
-        _add(lines[i][0], kinds + position, Fraction(1))
-        _add(lines[j][0], kinds + position, -factor)
-    needed = [lines[v] for v in range(program.size) if vertex[v] > 0]  # where a cell is positive, its price is exact
-    solution = _solve_lines(needed, kinds + len(used))
-    # prices of row sums have either sign, for those are equations; weights on inequalities have not
-    if solution is None or any(weight < 0 for weight in solution[kinds:]):
-        return None
-    weights = [Fraction(0)] * len(program.ratios)
-    for k, position in place.items():
-        weights[k] = solution[kinds + position]
-    return weights if program.dual_bound(weights) == program.value(vertex) else None
-
-
-def _add(line: dict[int, Fraction], column: int, amount: Fraction) -> None:
-    line[column] = line.get(column, Fraction(0)) + amount
-
-
-def _solve_lines(lines: list[tuple[dict[int, Fraction], Fraction]], unknowns: int) -> list[Fraction] | None:
-    if not unknowns or len(lines) < unknowns:
-        return None
-    matrix = [[line.get(column, Fraction(0)) for column in range(unknowns)] for line, _ in lines]
-    return exact_matrix.unique_solution(matrix, [right for _, right in lines])
+    return best.point, [best.multipliers.get(k, Fraction(0)) for k in range(len(program.ratios))]
 
 
 def rational_weights(solved: Solved) -> list[Fraction]:

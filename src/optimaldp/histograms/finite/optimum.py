@@ -24,7 +24,6 @@ from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.histograms.priors import read_prior
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
-from optimaldp.programs.highs import minimise
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
 
@@ -93,6 +92,8 @@ def _solve(program: ReducedProgram, ratio: float) -> _Floats:
         ),
         shape=(len(program.rows), size),
     )
+    from optimaldp.programs.linear import minimise  # brings arrays along, and a solver
+
     found = minimise(
         [float(c) for c in program.costs],
         rows=privacy,

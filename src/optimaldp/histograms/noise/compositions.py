@@ -7,8 +7,10 @@ bitmaps filled by numpy from the system's bits, and every comparison is one of i
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+from optimaldp.extras import numpy_if_installed
 from optimaldp.sampling import BitSource, uniform_below
 
 _FEW_POSITIONS = 48  # below this many positions plain Python is faster than arrays
@@ -18,15 +20,27 @@ _MOST_PLACES_PER_POSITION = 64  # a bitmap is worth its memory while it has at m
 
 def weak_composition(total: int, parts: int, source: BitSource) -> Any:
     """A uniform one of the ``C(total+parts-1, total)`` ways to write *total* as *parts* ordered numbers, as an array."""
-    import numpy as np
-
-    places = total + parts - 1
+    places, np = total + parts - 1, numpy_if_installed()
+    if np is None:
+        return _plain_composition(total, parts, source)
     if parts - 1 <= total:
         bars = uniform_subset(parts - 1, places, source)
         ends = np.concatenate((np.array([-1], bars.dtype), bars, np.array([places], bars.dtype)))
         return np.diff(ends) - 1
     stars = uniform_subset(total, places, source)
     return np.bincount(stars - np.arange(total), minlength=parts)
+
+
+def _plain_composition(total: int, parts: int, source: BitSource) -> list[int]:
+    """The same as a list, where there are no arrays."""
+    places = total + parts - 1
+    if parts - 1 <= total:
+        bars = [-1, *_plain_subset(parts - 1, places, source), places]
+        return [end - start - 1 for start, end in pairwise(bars)]
+    composed = [0] * parts
+    for before, star in enumerate(_plain_subset(total, places, source)):
+        composed[star - before] += 1
+    return composed
 
 
 def uniform_subset(size: int, bound: int, source: BitSource) -> Any:

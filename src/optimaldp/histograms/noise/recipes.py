@@ -73,4 +73,5 @@ def follow(recipe: NoiseRecipe, source: BitSource | None = None) -> Any:
     bits = SystemBits() if source is None else source
     gained = recipe.totals.draw(bits)
     lost = gained if recipe.shared_total else recipe.totals.draw(bits)
-    return recipe.compose(gained, bits) - recipe.compose(lost, bits)
+    into, out_of = recipe.compose(gained, bits), recipe.compose(lost, bits)
+    return [a - b for a, b in zip(into, out_of)] if isinstance(into, list) else into - out_of

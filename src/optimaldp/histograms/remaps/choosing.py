@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 from optimaldp.errors import HistogramError
+from optimaldp.extras import numpy_if_installed
 from optimaldp.histograms.error import optimal_error
 from optimaldp.histograms.finite.optimum import finite_optimum
 from optimaldp.histograms.finite.two_bins import two_bin_optimum
@@ -349,6 +350,8 @@ def apply_remap(
     published: Published | None = None,
 ) -> Remapped:
     """Map a noisy table back, by the name of the remap. *published* judges what is published in their place."""
+    if name == "none" and numpy_if_installed() is None:
+        return Remapped(noisy, name, _NAMED, None)
     import numpy as np
 
     table = np.asarray(noisy)

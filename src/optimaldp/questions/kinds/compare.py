@@ -25,6 +25,7 @@ from optimaldp.questions.literals import (
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.personal import Balanced, WeightedVotes
 from optimaldp.questions.sheets import AMONG, COLUMN, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words
 from optimaldp.tables.tally import Option, Options
 
 Counts = tuple[int, int, int]
@@ -95,6 +96,10 @@ class Compare(Question):
             "people with another value or none count for neither and are protected",
         )
 
+    def words(self) -> str:
+        two = f"{answer_text(self.first)} or {answer_text(self.second)}"
+        return asked_of(self.among, f"which value of {column_words(self.column)} is more frequent, {two}?")
+
     def __str__(self) -> str:
         options = f"{write_option(self.first)}, {write_option(self.second)}"
         return f"compare({write_column(self.column)}, {options}{among_text(self.among)})"
@@ -124,6 +129,6 @@ SHEETS = [
             Blank("second", "option", "Second option", "a tie is its", sample="'b'"),
             AMONG,
         ),
-        order=21,
+        order=31,
     )
 ]

@@ -21,6 +21,8 @@ from optimaldp.questions.kinds.histogram import EVERYONE_ELSE, Histogram
 from optimaldp.questions.literals import check_among
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import CrossCounts, KeptCrossCounts
+from optimaldp.questions.sheets import AMONG, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words, listed
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Options, Reading
 
@@ -151,6 +153,11 @@ class Crosstab(Histogram):
         counts = [row["count"] for row in answer]
         return counts if [dict(row) for row in answer] == self.rows(counts) else None
 
+    def words(self) -> str:
+        columns = listed([column_words(side.name) for side in self.sides], "and")
+        each = "value" if len(self.sides) == 1 else "combination"
+        return asked_of(self.among, f"how many people have each {each} of {columns}?")
+
     def __str__(self) -> str:
         parts = [side.written for side in self.sides]
         parts += [] if self.remap is None else [f"remap='{self.remap}'"]
@@ -224,3 +231,32 @@ def read_crossed(call: Call) -> Crosstab:
 
 
 FORMS = [Form("crosstab", "crosstab(sex: ['m', 'f'], age: bins=[0, 18, 65, 120])", read_crossed)]
+SHEETS = [
+    Sheet(
+        "crosstab",
+        "A cross table: how many people have each combination?",
+        "histogram({sides}{percent}{among})",
+        (
+            Blank(
+                "sides",
+                "sides",
+                "Columns",
+                "with their public values",
+                sample="sex: ['m', 'f'], age: bins=[0, 18, 65, 120]",
+            ),
+            Blank(
+                "percent",
+                "choice",
+                "Beside the counts",
+                choices=(
+                    ("", "nothing"),
+                    (", percent='rows'", "percentages of each row"),
+                    (", percent='columns'", "percentages of each column"),
+                    (", percent='all'", "percentages of everybody"),
+                ),
+            ),
+            AMONG,
+        ),
+        order=10,
+    )
+]

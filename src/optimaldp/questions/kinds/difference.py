@@ -17,7 +17,8 @@ from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.mean import Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity
-from optimaldp.tables.tally import Condition, Grid, Reading
+from optimaldp.questions.words import column_words, people_who
+from optimaldp.tables.tally import EVERY_RECORD, Condition, Grid, Reading
 
 _BOTH = "someone in both groups counts as in neither"
 Counts = tuple[int, int, int, int, int]
@@ -83,6 +84,10 @@ class CountDifference(Quantity):
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return NULL_NOTE, "someone who counts on both sides changes nothing"
 
+    def words(self) -> str:
+        first, second = (_counted(one) for one in (self.first, self.second))
+        return f"How many more are there of {first} than of {second}?"
+
     def __str__(self) -> str:
         # What is said about the answer stands behind the first number.
         return f"{replace(self.first, said=self.said)} - {self.second}"
@@ -130,6 +135,14 @@ class ShareGap(CountDifference):
 
     def two_sides(self) -> tuple[PeopleWho, PeopleWho]:
         return self.first, self.second
+
+    def words(self) -> str:
+        first, second = self.first, self.second
+        other = f"among {people_who(str(second.among), 'those')}"
+        if second.predicate != first.predicate:
+            other = f"the share of {people_who(second.predicate)} {other}"
+        among = f"among {people_who(str(first.among), 'those')}"
+        return f"By how much is the share of {people_who(first.predicate)} larger {among} than {other}?"
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return NULL_NOTE, _BOTH
@@ -198,8 +211,17 @@ class MeanGap(Quantity):
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return *self.first.notes(neighbours), _BOTH
 
+    def words(self) -> str:
+        groups = f"among {people_who(str(self.first.among))} than among {people_who(str(self.second.among))}"
+        return f"By how much is the mean of {column_words(self.first.column)} larger {groups}?"
+
     def __str__(self) -> str:
         return f"{replace(self.first, said=self.said)} - {self.second}"
+
+
+def _counted(one: PeopleWho) -> str:
+    people = "people" if one.predicate == EVERY_RECORD else people_who(one.predicate)
+    return people if one.among is None else f"{people} among {people_who(one.among, 'those')}"
 
 
 def difference(first: Quantity, second: object) -> Quantity:

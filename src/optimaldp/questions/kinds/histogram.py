@@ -36,6 +36,7 @@ from optimaldp.questions.literals import (
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import FiniteCounts, KeptCounts, NoisyCounts
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
+from optimaldp.questions.words import asked_of, column_words, listed
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Bins, Option, Reading, Steps
 
@@ -209,6 +210,13 @@ class Histogram(OfOptions):
             return ("the table's schema rules out any other value; one that there is all the same counts as the first",)
         return (f"people without one of these options are counted in the last bin, {EVERYONE_ELSE}, and are protected",)
 
+    def words(self) -> str:
+        column = column_words(self.column)
+        if self.binning is not None:
+            return asked_of(self.among, f"how many people are in each of {self.binning.bins:,} bands of {column}?")
+        values = "" if self.options is None else f": {listed([*map(answer_text, self.options)], 'or')}"
+        return asked_of(self.among, f"how many people have each value of {column}{values}?")
+
     def __str__(self) -> str:
         listed = [] if self.options is None else [f"[{', '.join(map(write_option, self.options))}]"]
         more = [] if self.binning is None else [str(self.binning)]
@@ -336,6 +344,6 @@ SHEETS = [
         "How many people have each option?",
         "histogram({column}, {options}{among})",
         (COLUMN, OPTIONS, AMONG),
-        order=24,
+        order=11,
     )
 ]

@@ -16,6 +16,7 @@ from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_column, write_column
 from optimaldp.questions.mechanism import Answer, QuestionMechanism, all_different
 from optimaldp.questions.sheets import Blank, Sheet
+from optimaldp.questions.words import column_words
 from optimaldp.sampling import BitSource
 from optimaldp.tables import tally as tallies
 from optimaldp.tables.tally import Reading
@@ -62,6 +63,9 @@ class Keys(Question):
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return ("people without a value have no category and are protected",)
+
+    def words(self) -> str:
+        return f"Which values of {column_words(self.column)} occur?"
 
     def __str__(self) -> str:
         return f"keys({write_column(self.column)})"
@@ -123,7 +127,7 @@ SHEETS = [
         "Which values occur in a column?",
         "keys({column})",
         (Blank("column", "column", "Column", sample="diagnosis"),),
-        order=25,
+        order=43,
         note="For a column whose values no public list names. It needs δ above 0.",
     )
 ]

@@ -25,6 +25,7 @@ from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, 
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
+from optimaldp.questions.words import AT_LEAST, asked_of, column_words
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Grid
 
@@ -108,6 +109,11 @@ class MeanThreshold(Question):
 
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def words(self) -> str:
+        than = {">": "above", "<": "below"}.get(self.comparison) or AT_LEAST[self.comparison]
+        mean_of = f"the mean of {column_words(self.column)}"
+        return asked_of(self.among, f"is {mean_of} {than} {fraction_text(self.bound)}?")
 
     def __str__(self) -> str:
         mean_of = Average(self.column, self.low, self.high, self.step, self.among)
@@ -193,6 +199,9 @@ class ValueNumber(Quantity):
             )
         generous = ("the values above an edge that a first step chose are clipped to it",) if self.generous else ()
         return (f"{ends} and rounded to multiples of {fraction_text(self.step)}", missing, *generous)
+
+    def words(self) -> str:
+        return asked_of(self.among, f"what is the {self.word} of {column_words(self.column)}?")
 
     def __str__(self) -> str:
         ends = f"range=[{fraction_text(self.low)}, {fraction_text(self.high)}]"
@@ -340,13 +349,21 @@ def _read(call: Call) -> Average:
 FORMS = [Form("mean", "mean(score, range=[1, 5]) >= 3.5", _read)]
 
 RANGE = Blank("range", "range", "Range", "public: values outside count as its ends", sample="range=[1, 5]")
+INTERVAL = Blank(
+    "interval",
+    "choice",
+    "Interval",
+    sample="",
+    start=", interval=true",
+    choices=((", interval=true", "with one: a tenth of ε pays for it"), ("", "none")),
+)
 SHEETS = [
     Sheet(
         "average",
-        "What is the mean?",
-        "mean({column}, {range}{among})",
-        (Blank("column", "column", "Column", sample="score"), RANGE, AMONG),
-        order=16,
+        "What is the average?",
+        "mean({column}, {range}{interval}{among})",
+        (Blank("column", "column", "Column", sample="score"), RANGE, INTERVAL, AMONG),
+        order=3,
     ),
     Sheet(
         "mean",
@@ -359,6 +376,6 @@ SHEETS = [
             Blank("bound", "number", "Mean", sample="3.5"),
             AMONG,
         ),
-        order=20,
+        order=24,
     ),
 ]

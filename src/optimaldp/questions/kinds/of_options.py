@@ -11,6 +11,7 @@ from optimaldp.laws.law import Cells
 from optimaldp.questions.base import Question, among_text, counts_for, outside_last
 from optimaldp.questions.forms import Form
 from optimaldp.questions.literals import answer_text, check_options, write_column, write_option
+from optimaldp.questions.words import listed
 from optimaldp.tables.tally import Option, Options
 
 
@@ -51,6 +52,10 @@ class OfOptions(Question):
         if self.options is None:
             raise QuestionError("options", str(self), "names no options", "write the options out: they are public")
         return self.options
+
+    def _values(self) -> str:
+        """The options in their own order, as a sentence ends with them."""
+        return "" if self.answers is None else f": {listed(self.answers, 'or')}"
 
     def _text(self, word: str, *more: str) -> str:
         listed = [] if self.options is None else [f"[{', '.join(map(write_option, self.options))}]"]

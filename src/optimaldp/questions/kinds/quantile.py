@@ -25,6 +25,7 @@ from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words, percent
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,6 +104,12 @@ class Quantile(OfBins):
             "values below the first bin count into the first, values above the last into the last",
             "people without a value (NULL) change no rank and are protected like everybody else",
         )
+
+    def words(self) -> str:
+        column = column_words(self.column)
+        if self.rank == Fraction(1, 2):
+            return asked_of(self.among, f"in which band of {column} is the median?")
+        return asked_of(self.among, f"up to which band of {column} do {percent(self.rank)} of the people lie?")
 
     def __str__(self) -> str:
         rank = "" if self.name == "median" else f"{fraction_text(self.rank)}, "

@@ -23,6 +23,7 @@ from optimaldp.questions.kinds.quantile import Quantile, named_bins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words, listed, percent
 from optimaldp.sampling import BitSource
 
 
@@ -70,6 +71,10 @@ class Quantiles(OfBins):
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return replace(_first(self), among=self.among).notes(neighbours)
+
+    def words(self) -> str:
+        ranks = listed([percent(rank) for rank in self.ranks], "and")
+        return asked_of(self.among, f"up to which bands of {column_words(self.column)} do {ranks} of the people lie?")
 
     def __str__(self) -> str:
         ranks = ", ".join(map(fraction_text, self.ranks))

@@ -24,6 +24,7 @@ from optimaldp.questions.literals import (
 )
 from optimaldp.questions.numbers import Linear, NumberOptions, Quantity
 from optimaldp.questions.sheets import AMONG, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words
 from optimaldp.tables.tally import Grid
 
 _MOST_ANSWERS = 10**6
@@ -105,6 +106,10 @@ class Ratio(Quantity):
             "people without one of the two values change nothing and are protected",
         )
 
+    def words(self) -> str:
+        above, below = map(column_words, self.columns)
+        return asked_of(self.among, f"what is the sum of {above} divided by the sum of {below}?")
+
     def __str__(self) -> str:
         ranges = ", ".join(f"[0, {fraction_text(top)}]" for top in self.tops)
         said = [*map(write_column, self.columns), f"ranges=[{ranges}]"]
@@ -176,7 +181,7 @@ SHEETS = [
             Blank("grid", "number", "Answers: from, to, step", "[0, 500, 1]", sample="[0, 500, 1]"),
             AMONG,
         ),
-        order=62,
+        order=5,
     )
 ]
 FORMS = [Form("ratio", "ratio(cost, days, ranges=[[0, 1000], [0, 30]], steps=[10, 1], grid=[0, 500, 1])", _read)]

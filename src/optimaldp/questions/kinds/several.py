@@ -26,6 +26,7 @@ from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
+from optimaldp.questions.words import inside
 from optimaldp.tables.tally import Condition
 
 MOST_JOINED = 3
@@ -121,6 +122,10 @@ class Several(Question):
     def __bool__(self) -> bool:
         return bool(self.thresholds[0])
 
+    def words(self) -> str:
+        first, *others = (one.words() for one in self.thresholds)
+        return f"{first.removesuffix('?')}{''.join(f', {self.word} {inside(one)}' for one in others)}?"
+
     def __str__(self) -> str:
         return f" {self.word} ".join(map(str, self.thresholds))
 
@@ -166,7 +171,7 @@ SHEETS = [
             Blank("bound", "number", "Bound", "0.3 is 30 %", sample="0.3"),
             AMONG,
         ),
-        order=50,
+        order=25,
         joined=("and", "or"),
         most=MOST_JOINED,
     )

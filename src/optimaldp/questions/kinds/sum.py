@@ -136,6 +136,6 @@ SHEETS = [
         "How much is it together?",
         "sum({column}, {range}{among})",
         (Blank("column", "column", "Column", sample="visits"), RANGE, AMONG),
-        order=17,
+        order=4,
     )
 ]

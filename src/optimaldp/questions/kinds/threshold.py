@@ -25,6 +25,7 @@ from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, split_options
 from optimaldp.questions.personal import Balanced, PriorVotes, WeightedVotes, about_everybody, published_about_everybody
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
+from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 
 Counts = tuple[int, int, int]
@@ -128,6 +129,16 @@ class Threshold(Question):
         remedy = "combine questions with & and |, not with 'and' and 'or'"
         raise QuestionError("question", str(self), "has no answer before it is released", remedy)
 
+    def words(self) -> str:
+        than = AT_LEAST[self.comparison]
+        if self.quantity == "share":
+            bound = f"{'equal to' if self.name == 'all' else than} {percent(self.bound)}"
+            return asked_of(self.among, f"is the share of {_those(self.predicate, self.among)} {bound}?")
+        if self.name == "any":
+            return asked_of(self.among, f"are there any {_those(self.predicate, None)}?")
+        bound = f"{'fewer than' if self.comparison == '<' else than} {fraction_text(self.bound)}"
+        return asked_of(self.among, f"are there {bound} {_those(self.predicate, None)}?")
+
     def __str__(self) -> str:
         inside = f"{self.predicate}{among_text(self.among)}"
         if self.name:
@@ -139,6 +150,12 @@ def _folded(cells: Cells, among: str | None) -> Counts:
     if among is None:
         return cells.get(0, 0), cells.get(1, 0), 0
     return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
+
+
+def _those(predicate: str, among: str | None) -> str:
+    """Whom a sentence is about: people, or those of them who were named before."""
+    noun = "people" if among is None else "those"
+    return noun if predicate == EVERY_RECORD else people_who(predicate, noun)
 
 
 def _notes(among: str | None) -> tuple[str, ...]:
@@ -226,6 +243,12 @@ class PeopleWho(Quantity):
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return _notes(self.among)
+
+    def words(self) -> str:
+        if self.whole:
+            inside = "" if self.predicate == EVERY_RECORD else people_who(self.predicate, "")
+            return asked_of(self.among, f"how many people are there{inside}?")
+        return asked_of(self.among, f"what is the share of {_those(self.predicate, self.among)}?")
 
     def __str__(self) -> str:
         return f"{self.quantity}({', '.join([self.predicate, *self.said.texts()])}{among_text(self.among)})"
@@ -329,31 +352,31 @@ FORMS = [
 
 _PEOPLE = Blank("bound", "number", "People", sample="100", start="100")
 SHEETS = [
-    Sheet("how-many", "How many people …?", "count({condition}{among})", (CONDITION, AMONG), order=14),
-    Sheet("which-share", "Which share of people …?", "share({condition}{among})", (CONDITION, AMONG), order=15),
+    Sheet("how-many", "How many people …?", "count({condition}{among})", (CONDITION, AMONG), order=1),
+    Sheet("which-share", "What share of people …?", "share({condition}{among})", (CONDITION, AMONG), order=2),
     Sheet(
         "share",
         "Do at least … % of people …?",
         "share({condition}{among}) {relation} {bound}",
         (CONDITION, RELATION, Blank("bound", "percent", "Percent", sample="0.3", start="30"), AMONG),
-        order=10,
+        order=20,
     ),
-    Sheet("majority", "Do most people …?", "majority({condition}{among})", (CONDITION, AMONG), order=11),
+    Sheet("majority", "Do most people …?", "majority({condition}{among})", (CONDITION, AMONG), order=21),
     Sheet(
         "count",
         "Do at least … people …?",
         "count({condition}{among}) {relation} {bound}",
         (CONDITION, RELATION, _PEOPLE, AMONG),
-        order=12,
+        order=22,
     ),
     Sheet(
         "everybody",
         "Are there at least … people?",
         "count(*{among}) {relation} {bound}",
         (RELATION, Blank("bound", "number", "People", sample="11", start="11"), AMONG),
-        order=13,
+        order=23,
         note="How many people there are is public under substitution: name groups under More, or say among whom.",
     ),
-    Sheet("any", "Is there anybody who …?", "any({condition}{among})", (CONDITION, AMONG), order=60),
-    Sheet("all", "Does everybody …?", "all({condition}{among})", (CONDITION, AMONG), order=61),
+    Sheet("any", "Is there anybody who …?", "any({condition}{among})", (CONDITION, AMONG), order=26),
+    Sheet("all", "Does everybody …?", "all({condition}{among})", (CONDITION, AMONG), order=27),
 ]

@@ -22,6 +22,7 @@ from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import Answer, QuestionMechanism, all_different
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Blank, Sheet
+from optimaldp.questions.words import asked_of, column_words
 from optimaldp.sampling import BitSource
 from optimaldp.tables.tally import Option
 
@@ -79,6 +80,11 @@ class Top(OfOptions):
             "people without one of these options vote for nobody and are protected like everybody else",
         )
 
+    def words(self) -> str:
+        which = "value is" if self.size == 1 else f"{self.size} values are"
+        asked = f"which {which} the most frequent in {column_words(self.column)}, the leader first{self._values()}?"
+        return asked_of(self.among, asked)
+
     def __str__(self) -> str:
         return self._text("top", str(self.size))
 
@@ -134,6 +140,6 @@ SHEETS = [
         "Which options are the most frequent?",
         "top({column}, {size}, {options}{among})",
         (COLUMN, Blank("size", "number", "How many of them", sample="2", start="3"), OPTIONS, AMONG),
-        order=23,
+        order=32,
     )
 ]

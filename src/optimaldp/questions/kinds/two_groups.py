@@ -32,6 +32,7 @@ from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.numbers import Quantity, Shifted
 from optimaldp.questions.sheets import CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
+from optimaldp.questions.words import AT_LEAST, column_words, people_who
 from optimaldp.tables.tally import Condition, Grid
 
 _BOTH = "someone in both groups counts as in neither"
@@ -118,6 +119,15 @@ class ShareDifference(Question):
 
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def words(self) -> str:
+        compared = f"the share of {people_who(self.first.predicate)} among {people_who(str(self.first.among), 'those')}"
+        other = f"among {people_who(str(self.second.among), 'those')}"
+        if self.second.predicate != self.first.predicate:
+            other = f"the share of {people_who(self.second.predicate)} {other}"
+        return _difference_words(
+            compared, self.comparison, other, f"{fraction_text(100 * self.margin)} percentage points"
+        )
 
     def __str__(self) -> str:
         return _difference_text(self.first, self.comparison, self.second, self.margin)
@@ -206,6 +216,11 @@ class MeanDifference(Question):
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
 
+    def words(self) -> str:
+        compared = f"the mean of {column_words(self.first.column)} among {people_who(str(self.first.among))}"
+        other = f"among {people_who(str(self.second.among))}"
+        return _difference_words(compared, self.comparison, other, fraction_text(self.margin) if self.margin else "0")
+
     def __str__(self) -> str:
         return _difference_text(self.first, self.comparison, self.second, self.margin)
 
@@ -255,6 +270,15 @@ def _refuse_levels(question: Question, setting: Setting) -> None:
         raise QuestionError("levels", str(question), "compares two groups, which cannot honour personal levels", remedy)
 
 
+_LARGER = {">": "larger than", ">=": "at least as large as", "<": "smaller than", "<=": "at most as large as"}
+
+
+def _difference_words(first: str, comparison: str, second: str, margin: str) -> str:
+    """*margin* is a number and its unit; a margin of 0 is not said."""
+    than = _LARGER[comparison] if margin.split()[0] == "0" else f"{AT_LEAST[comparison]} {margin} above that"
+    return f"Is {first} {than} {second}?"
+
+
 def _difference_text(first: object, comparison: str, second: object, margin: Fraction) -> str:
     more = f" + {fraction_text(margin)}" if margin else ""
     return f"{first} {comparison} {second}{more}"
@@ -285,7 +309,7 @@ SHEETS = [
                 optional=True,
             ),
         ),
-        order=30,
+        order=28,
         note="Who is in which group is protected, unless you declare it public under More.",
     ),
     Sheet(
@@ -300,7 +324,7 @@ SHEETS = [
             _SECOND,
             Blank("margin", "number", "by at least", "may stay empty", sample="0.5", before=" + ", optional=True),
         ),
-        order=31,
+        order=29,
         note="Only for groups that you declare public under More, such as the arms of a trial.",
     ),
 ]

@@ -18,6 +18,7 @@ from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
+from optimaldp.questions.words import asked_of, column_words
 from optimaldp.tables.tally import Option
 
 
@@ -60,6 +61,9 @@ class Winner(OfOptions):
             "people without one of these options vote for nobody and are protected like everybody else",
         )
 
+    def words(self) -> str:
+        return asked_of(self.among, f"which value of {column_words(self.column)} is the most frequent{self._values()}?")
+
     def __str__(self) -> str:
         return self._text("winner")
 
@@ -85,6 +89,6 @@ SHEETS = [
         "Which of several options wins?",
         "winner({column}, {options}{among})",
         (COLUMN, OPTIONS, AMONG),
-        order=22,
+        order=30,
     )
 ]

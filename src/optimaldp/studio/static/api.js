@@ -24,7 +24,7 @@ function show(path, method, operation) {
   return el("section", { class: "card", id: name }, el("h2", {}, `${method.toUpperCase()} ${path}`), el("p", {}, operation.summary),
     el("p", { class: "note" }, `Answer: ${operation.responses["200"].description}`),
     rows.length ? el("details", {}, el("summary", {}, "Fields"), el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, ...rows)))) : null,
-    ["release", "release_plan", "sanitise", "upload", "open"].includes(name) ? null : el("details", {}, el("summary", {}, "Try it"), method === "get" ? null : input, el("div", { class: "tools" }, el("button", { type: "button", onclick: send }, "Send")), status, output));
+    ["release", "release_plan", "sanitise", "upload", "open", "proposal"].includes(name) ? null : el("details", {}, el("summary", {}, "Try it"), method === "get" ? null : input, el("div", { class: "tools" }, el("button", { type: "button", onclick: send }, "Send")), status, output));
 }
 
 const document_ = await (await fetch("/openapi.json")).json();

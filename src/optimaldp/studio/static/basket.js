@@ -1,10 +1,10 @@
 // Several questions at once: priced together, charged together or not at all; read from a plan file and written to one.
-import { byId, call, clearErrors, download, el, latestOnly, showError } from "/static/studio.js";
+import { byId, call, capital, clearErrors, download, el, latestOnly, showError } from "/static/studio.js";
 import { confirmSpend, showBook, spend } from "/static/table.js";
 
 const KEPT = "optimaldp basket";
 const status = byId("basket-status");
-let questions = [], price = null, answered = () => {};
+let questions = [], price = null, cautions = [], answered = () => {};
 
 const keep = () => { try { sessionStorage.setItem(KEPT, JSON.stringify(questions)); } catch { /* private window */ } };
 
@@ -33,6 +33,7 @@ const refresh = latestOnly(async () => {
     const made = await call("check_plan", { questions: asked }, { status, words: "Pricing them together" });
     if (asked !== questions) return; // it was changed meanwhile
     price = made.price;
+    cautions = [...new Set(made.questions.flatMap((one) => one.cautions ?? []))].map(capital);
     draw(made.questions);
     showBook(made.ledger);
   } catch (error) { showError(error, status); }
@@ -42,8 +43,8 @@ function draw(shown) {
   const line = (question, i) => {
     const more = Object.entries(question).filter(([name]) => !["question", "epsilon", "delta"].includes(name)).map(([name, value]) => `${name.replace("_", " ")}: ${value}`);
     const level = `ε ${question.epsilon}${question.delta && question.delta !== "0" ? `, δ ${question.delta}` : ""}`, now = shown[i] ?? {};
-    return el("li", {}, el("div", {}, el("code", {}, question.question), el("span", { class: "note" }, ` ${[level, ...more].join("; ")}${now.recorded ? "; answered before, costs nothing" : ""}`),
-      now.error ? el("p", { class: "field-error", role: "alert" }, now.error) : null),
+    return el("li", {}, el("div", {}, now.words ? el("span", { class: "asked" }, `${now.words} `) : null, el("code", {}, question.question), el("span", { class: "note" }, ` ${[level, ...more].join("; ")}${now.recorded ? "; answered before, costs nothing" : ""}`),
+      now.running ? el("p", { class: "note running" }, `so far ε ${now.running}`) : null, now.error ? el("p", { class: "field-error", role: "alert" }, now.error) : null),
     el("button", { type: "button", class: "quiet", "aria-label": `Take out question ${i + 1}`, onclick: () => takeOut(i) }, "×"));
   };
   byId("basket-list").replaceChildren(...questions.map(line));
@@ -62,7 +63,7 @@ function takeOut(i) {
 byId("ask-all").addEventListener("click", async () => {
   if (!price?.covered) return;
   const asked = questions, lines = asked.map((one) => one.question);
-  if (!price.recorded && !(await confirmSpend({ title: `Spend for ${asked.length} questions together?`, text: `${price.words} All are charged, or none.`, lines }))) return;
+  if (!price.recorded && !(await confirmSpend({ title: `Spend for ${asked.length} questions together?`, text: `${price.words} All are charged, or none.`, lines, cautions }))) return;
   byId("ask-all").disabled = true;
   const made = await spend("release_plan", { questions: asked });
   if (made) { answered(made.answers); await refresh(); } else { refresh(); byId("empty-basket").focus(); }

@@ -92,6 +92,61 @@ export function answerBars(place, answers) {
     cell(value), counted ? el("td", { class: "bar-cell" }, typeof value === "number" ? bar(value) : "") : null)))));
 }
 
+const figures = (value) => (Number.isInteger(value) ? value.toLocaleString("en") : Number(value.toPrecision(5)).toLocaleString("en", { maximumSignificantDigits: 5 }));
+
+// Numbers with their intervals: a bar for each, a whisker over it, and the ends in words.
+export function intervalBars(place, bars) {
+  const low = Math.min(0, ...bars.flatMap((one) => [one.value, one.low ?? 0])), most = Math.max(...bars.flatMap((one) => [one.value, one.high ?? 0]), low + 1e-12);
+  const at = (value) => 2 + (296 * (value - low)) / (most - low);
+  const picture = (one) => svg("svg", { viewBox: "0 0 300 18", class: "answer-bar whiskers", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { x: Math.min(at(0), at(one.value)), y: 3, width: Math.abs(at(one.value) - at(0)), height: 12, class: "f0" }),
+    one.low === null ? null : svg("path", { class: "whisker", d: `M${at(one.low)} 9H${at(one.high)}M${at(one.low)} 4V14M${at(one.high)} 4V14` }));
+  const ends = (one) => (one.low === null ? "no interval" : `${figures(one.low)} to ${figures(one.high)}`);
+  place.replaceChildren(el("div", { class: "scroll" }, el("table", { class: "answers" }, el("tbody", {}, ...bars.map((one) => el("tr", {}, el("th", { scope: "row" }, one.name), el("td", { class: "number" }, figures(one.value)),
+    el("td", { class: "bar-cell" }, picture(one)), el("td", { class: "note ends-cell" }, ends(one))))))),
+  el("p", { class: "note" }, "The whiskers are 95 % intervals: each covers the true number 19 times in 20."));
+}
+
+// One number on a line, or several draws of it below each other, with what is true if that is known.
+export function numberLine(place, draws, truth = null) {
+  const all = draws.flatMap((one) => [one.value, one.low ?? one.value, one.high ?? one.value]).concat(truth === null ? [] : [truth]);
+  const spread = Math.max(...all) - Math.min(...all) || Math.abs(all[0]) / 10 || 1, low = Math.min(...all) - spread / 8, high = Math.max(...all) + spread / 8;
+  const W = Math.min(620, Math.max(300, Math.floor(place.clientWidth || 620))), gap = 22, H = 34 + gap * draws.length, at = (value) => 14 + ((W - 28) * (value - low)) / (high - low);
+  const picture = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "chart line", role: "img", "aria-label": draws.map((one) => `${figures(one.value)}${one.low === null ? "" : `, between ${figures(one.low)} and ${figures(one.high)}`}`).join("; ") + (truth === null ? "" : `; the truth is ${figures(truth)}`) });
+  for (const tick of ticksOf(low, high, false, W < 400 ? 4 : 6)) picture.append(svg("line", { x1: at(tick), x2: at(tick), y1: H - 26, y2: H - 21, class: "axis" }), svg("text", { x: at(tick), y: H - 6, "text-anchor": "middle", class: "soft" }, figures(tick)));
+  picture.append(svg("line", { x1: 14, x2: W - 14, y1: H - 26, y2: H - 26, class: "axis" }));
+  if (truth !== null) picture.append(svg("line", { x1: at(truth), x2: at(truth), y1: 0, y2: H - 26, class: "truth-line" }));
+  draws.forEach((one, k) => { const y = 12 + gap * k; picture.append(...(one.low === null ? [] : [svg("path", { class: "whisker", d: `M${at(one.low)} ${y}H${at(one.high)}M${at(one.low)} ${y - 5}V${y + 5}M${at(one.high)} ${y - 5}V${y + 5}` })]), svg("circle", { cx: at(one.value), cy: y, r: 5, class: "f0" })); });
+  place.replaceChildren(picture);
+}
+
+// A cross table with its margins; the darker a cell, the more people. Counts that noise may have made are marked.
+export function crossTable(place, table) {
+  if (!table.rows) { place.replaceChildren(el("p", { class: "note" }, "The table is too large to be shown: download it.")); return; }
+  const most = Math.max(1, ...table.rows.flatMap((row) => row.cells.map((cell) => cell.count)));
+  const cell = (one) => {
+    const made = el("td", { class: `number${one.note ? " doubtful" : ""}`, title: `${one.interval[0]} to ${one.interval[1]} with 95 %` }, figures(one.count), one.percent === null ? null : el("small", {}, ` ${one.percent.toFixed(1)} %`), one.note ? el("span", { class: "mark", "aria-label": one.note }, "*") : null);
+    made.style.setProperty("--share", String(Math.round((100 * one.count) / most)));
+    return made;
+  };
+  const down = table.names.slice(0, -1), last = table.names.at(-1), margin = table.margins[last], reach = margin.length ? margin[0].interval[1] - margin[0].count : 0;
+  const head = [el("tr", {}, ...down.map((name) => el("th", { scope: "col", rowspan: 2 }, name)), el("th", { scope: "colgroup", colspan: table.columns.length }, last), el("th", { scope: "col", rowspan: 2, class: "number" }, "all")), el("tr", {}, ...table.columns.map((name) => el("th", { scope: "col", class: "number" }, name)))];
+  const body = table.rows.map((row, k) => el("tr", {}, ...row.names.map((name, i) => { // a value that goes on stands once
+    const before = table.rows[k - 1]?.names, repeats = before && row.names.slice(0, i + 1).every((own, j) => own === before[j]);
+    return el("th", { scope: "row", class: repeats ? "again" : null }, name);
+  }), ...row.cells.map(cell), el("td", { class: "number margin" }, figures(row.sum), el("small", {}, ` ± ${row.reach}`))));
+  const foot = el("tr", {}, ...(down.length ? [el("th", { scope: "row", colspan: down.length }, "all")] : []), ...margin.map((one) => el("td", { class: "number margin" }, figures(one.count), el("small", {}, ` ± ${reach}`))), el("td", { class: "number margin" }, figures(table.total)));
+  place.replaceChildren(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "cross table" }, el("table", { class: "cross" }, el("thead", {}, ...head), el("tbody", {}, ...body), el("tfoot", {}, foot))),
+    el("p", { class: "note" }, `Each count is off by at most ${table.reach} in 95 % of cases; * marks counts that are too small to rely on. Sums come from the noisy counts, unbiased, so they need not be the sums of the counts shown.`));
+}
+
+// What different mechanisms are expected to be off, ours first.
+export function errorBars(place, errors) {
+  const rows = Object.entries(errors), most = Math.max(...rows.map(([, value]) => value), 1e-300);
+  place.replaceChildren(el("p", { class: "label" }, "Expected error, at the same level"), el("table", { class: "answers" }, el("tbody", {}, ...rows.map(([name, value], i) => el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "number" }, short(value)),
+    el("td", { class: "bar-cell" }, svg("svg", { viewBox: "0 0 200 14", class: "answer-bar", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { x: 0, y: 1, width: (200 * value) / most, height: 12, class: i === 0 ? "f0" : "f1" }))))))));
+}
+
 // What an attacker gains: the chance before, and what the answer can add.
 export function gainBar(place, before, after, gained = "gained") {
   const W = 720, H = 30, at = (v) => 2 + (W - 4) * v;

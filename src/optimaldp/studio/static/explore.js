@@ -1,6 +1,6 @@
 // Explore: every change asks for a preview and draws it; what belongs to other inputs is faded at once, and gone when they are wrong.
-import { curves, gainBar } from "/static/charts.js";
-import { SheetForm } from "/static/sheets.js";
+import { curves, errorBars, gainBar } from "/static/charts.js";
+import { SheetForm, unitLast } from "/static/sheets.js";
 import { byId, call, capital, clearErrors, download, el, keep, latestOnly, pictureText, restore, short, showError, tieSlider } from "/static/studio.js";
 
 const form = byId("form"), status = byId("status"), results = byId("results");
@@ -64,9 +64,16 @@ const refresh = latestOnly(async () => {
 });
 
 function draw() {
-  byId("curve-card").hidden = !shown.error;
-  for (const id of ["save-curve", "save-python"]) byId(id).disabled = !shown.error;
+  const number = !shown.error && Object.keys(shown.expected_error ?? {}).length > 1;
+  byId("curve-card").hidden = !shown.error && !number;
+  byId("curve-title").textContent = number ? "How far off will it be?" : "How often is the answer right?";
+  byId("within-part").hidden = !shown.half_width;
+  byId("margin-part").hidden = !shown.error;
+  byId("find-part").hidden = !shown.half_width && !shown.error;
+  byId("same-table").hidden = byId("as-errors").hidden = byId("save-curve").hidden = !shown.error;
+  for (const id of ["save-curve", "save-python"]) byId(id).disabled = !shown.error && !number;
   if (shown.error) drawCurve();
+  else if (number) errorBars(byId("curve"), shown.expected_error);
   const facts = shown.sentences.map((text) => el("li", {}, capital(text)));
   byId("reliable").replaceChildren(...facts, ...shown.notes.map((text) => el("li", { class: "plain note" }, capital(text))),
     el("li", { class: "plain note" }, `${shown.level}; neighbours: ${shown.neighbours_words}`));
@@ -117,7 +124,7 @@ const follow = tieSlider(byId("slider"), byId("epsilon"));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("input", (event) => {
   const id = event.target.id;
-  if (["accuracy", "margin-share"].includes(id)) { byId("found").textContent = ""; remember(); return; }
+  if (["accuracy", "margin-share", "within"].includes(id)) { byId("found").textContent = ""; remember(); return; }
   if (id === "question") sheet.show("own");
   else if (id === "kind") sheet.show(byId("kind").value);
   if (sheet.sheet && event.target.closest("#kind, #sheet")) byId("question").value = sheet.text();
@@ -127,7 +134,8 @@ byId("find").addEventListener("click", async () => {
   const { question, delta, neighbours, n } = asked();
   const share = (id) => String(Number((Number(byId(id).value) / 100).toPrecision(12)));
   try {
-    const found = await call("epsilon", { question, delta, neighbours, n, accuracy: share("accuracy"), margin: share("margin-share") }, { status });
+    const wanted = shown?.half_width ? { within: byId("within").value } : { accuracy: share("accuracy"), margin: share("margin-share") };
+    const found = await call("epsilon", { question, delta, neighbours, n, ...wanted }, { status });
     clearErrors(form, status);
     byId("epsilon").value = found.epsilon;
     follow();
@@ -148,14 +156,16 @@ byId("save-curve").addEventListener("click", () => picture && download("accuracy
 byId("save-python").addEventListener("click", () => shown && download("preview.py", shown.snippet, "text/x-python"));
 
 async function start() {
-  const { sheets } = await call("sheets", null, { status, words: "Starting" });
-  sheet = new SheetForm({ place: byId("sheet"), select: byId("kind"), note: byId("sheet-note"), sheets });
+  const [{ sheets }, session] = await Promise.all([call("sheets", null, { status, words: "Starting" }), call("session", null).catch(() => null)]);
+  const columns = session?.ledger ? unitLast(session.data.columns, session.ledger.unit) : null; // with a table open, the questions are about its columns
+  sheet = new SheetForm({ place: byId("sheet"), select: byId("kind"), note: byId("sheet-note"), sheets, columns });
+  byId("of-table").textContent = columns ? `About ${session.data.words}. Nothing is read or spent here.` : "";
   const kept = restore("explore", form);
   if (kept) {
     sheet.restore(kept.sheet);
     for (const [epsilon, people] of kept.groups) addGroup(epsilon, people);
     byId("aim-part").hidden = kept.groups.length === 0;
-  } else sheet.show("majority");
+  } else sheet.show(sheets[0].name);
   if (sheet.sheet) byId("question").value = sheet.text();
   follow();
   refresh();

@@ -1,6 +1,6 @@
 // Sanitise: columns with public values, what would be off, a confirmed spend, and rows to download.
 import { answerBars } from "/static/charts.js";
-import { edge, listed, literals, named } from "/static/sheets.js";
+import { likelyBins, likelyKind, sideText, unitLast } from "/static/sheets.js";
 import { byId, call, capital, clearErrors, el, keep, latestOnly, restore, short, showError, tieSlider } from "/static/studio.js";
 import { confirmSpend, openTable, showBook, spend } from "/static/table.js";
 
@@ -16,8 +16,9 @@ function addColumn([name, kind, values] = []) {
   const written = el("input", { id: `values-${k}`, spellcheck: "false" });
   const free = columns.find((one) => !rows().some((row) => ofRow(row)[0] === one.name));
   chosen.value = name ?? free?.name ?? columns[0].name;
-  how.value = kind ?? (columns.find((one) => one.name === chosen.value)?.options ? "listed" : "options");
-  written.value = values ?? "";
+  const begin = () => { const own = columns.find((one) => one.name === chosen.value); how.value = likelyKind(own); written.value = likelyBins(own); }; // what was said of another column does not fit
+  begin();
+  if (kind !== undefined) { how.value = kind; written.value = values; }
   const label = el("label", { for: `values-${k}` });
   const depend = () => {
     written.parentElement.hidden = how.value === "listed";
@@ -27,23 +28,19 @@ function addColumn([name, kind, values] = []) {
   const row = el("fieldset", {}, el("legend", {}, `Column ${k}`), el("div", {}, el("label", { for: `column-${k}` }, "Column"), chosen), el("div", {}, el("label", { for: `kind-${k}` }, "Its values are"), how),
     el("div", {}, label, written), el("div", { class: "tools" }, el("button", { type: "button", class: "quiet", "aria-label": `Remove column ${k}`, onclick: remove }, "Remove")));
   how.addEventListener("input", depend);
+  chosen.addEventListener("input", () => { begin(); depend(); });
   depend();
   byId("columns").append(row);
   return chosen;
 }
 
-// A column as the command line writes it; null where its values are missing.
-function columnText([name, kind, values]) {
-  const own = columns.find((one) => one.name === name), parts = listed(values);
-  if (kind === "listed") return named(name);
-  if (kind === "bins") return parts.length > 1 ? `${named(name)}: bins=[${parts.map(edge).join(", ")}]` : null;
-  return parts.length ? `${named(name)}: [${literals(parts, own)}]` : null;
-}
+// A column as the command line writes it, which knows no words of SQL; null where its values are missing.
+const columnText = (row) => { const { written: _, ...own } = columns.find((one) => one.name === row[0]); return sideText(row, own); };
 
 function asked() {
   const body = { columns: rows().map((row) => columnText(ofRow(row))), epsilon: byId("epsilon").value };
   for (const option of ["marginals", "where", "reduce", "levels"]) if (byId(option).value) body[option] = byId(option).value;
-  if (body.reduce === "first" && byId("reduce_order").value) body.reduce_order = byId("reduce_order").value;
+  if (["first", "last"].includes(body.reduce) && byId("reduce_order").value) body.reduce_order = byId("reduce_order").value;
   return body;
 }
 const complete = (body) => body.columns.length > 0 && !body.columns.includes(null);
@@ -123,7 +120,7 @@ function showMade(made) {
 }
 
 function changed() {
-  byId("order-part").hidden = byId("reduce").value !== "first";
+  byId("order-part").hidden = !["first", "last"].includes(byId("reduce").value);
   keep("sanitise", form, { columns: rows().map(ofRow) });
   sound = false;
   price = null;
@@ -134,14 +131,14 @@ function changed() {
 }
 
 function start(session) {
-  columns = session.data.columns;
+  columns = unitLast(session.data.columns, session.ledger.unit);
   byId("columns").replaceChildren();
   byId("rows-part").hidden = session.ledger.unit === null;
   for (const id of ["levels", "reduce_order"]) byId(id).replaceChildren(byId(id).options[0], ...columns.map((one) => el("option", { value: one.name }, one.name)));
   const kept = restore("sanitise", form);
   for (const row of kept?.columns.filter(([name]) => columns.some((one) => one.name === name)) ?? []) addColumn(row);
   if (!rows().length) addColumn();
-  byId("order-part").hidden = byId("reduce").value !== "first";
+  byId("order-part").hidden = !["first", "last"].includes(byId("reduce").value);
   showMade(session.made);
   follow();
   refresh();

@@ -2,7 +2,7 @@
 import { el } from "/static/studio.js";
 
 export const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
-export const named = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) && name.toLowerCase() !== "among" ? name : `"${name.replaceAll('"', '""')}"`);
+export const named = (name, column = null) => column?.written ?? (/^[a-z_][a-z0-9_]*$/i.test(name) && name.toLowerCase() !== "among" ? name : `"${name.replaceAll('"', '""')}"`);
 export const isNumber = (text) => /^[+-]?(0|[1-9]\d*)(\.\d+)?$/.test(text.trim());
 export const listed = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
 // A value as SQL writes it. Cells of a CSV are read as the question says: a number stays a number, but 007 and everything else is text.
@@ -18,14 +18,14 @@ const OPERATORS = [["=", "is"], ["!=", "is not"], ["<", "below"], ["<=", "at mos
 
 // The fields of each role (their names), and what they write into the question: null where something is missing.
 const ROLES = {
-  column: [["column"], ({ column }) => (column === "" ? null : named(column))],
+  column: [["column"], ({ column }, of) => (column === "" ? null : named(column, of(column)))],
   condition: [["column", "operator", "value"], ({ column, operator, value }, of) => {
     if (column === "") return null;
-    if (operator === "IS NULL") return `${named(column)} IS NULL`;
-    const parts = listed(value);
-    if (operator === "IN") return parts.length ? `${named(column)} IN (${literals(parts, of(column))})` : null;
-    if (operator === "BETWEEN") return parts.length === 2 ? `${named(column)} BETWEEN ${literal(parts[0], of(column))} AND ${literal(parts[1], of(column))}` : null;
-    return value === "" ? null : `${named(column)} ${operator} ${literal(value, of(column))}`;
+    const own = of(column), name = named(column, own), parts = listed(value);
+    if (operator === "IS NULL") return `${name} IS NULL`;
+    if (operator === "IN") return parts.length ? `${name} IN (${literals(parts, own)})` : null;
+    if (operator === "BETWEEN") return parts.length === 2 ? `${name} BETWEEN ${literal(parts[0], own)} AND ${literal(parts[1], own)}` : null;
+    return value === "" ? null : `${name} ${operator} ${literal(value, own)}`;
   }],
   predicate: [["text"], ({ text }) => text.trim() || null],
   number: [["text"], ({ text }) => text.trim() || null],
@@ -36,15 +36,40 @@ const ROLES = {
   range: [["low", "high", "step"], (f) => (f.low === "" || f.high === "" ? null : `range=[${edge(f.low)}, ${edge(f.high)}]${step(f.step)}`)],
   bands: [["edges", "low", "high", "step"], (f) => (listed(f.edges).length > 1 ? `bins=[${listed(f.edges).map(edge).join(", ")}]` : f.low === "" || f.high === "" || f.step === "" ? null : `range=[${edge(f.low)}, ${edge(f.high)}]${step(f.step)}`)],
   choice: [["text"], ({ text }) => text],
+  sides: [["count", ...[1, 2, 3, 4].flatMap((k) => [`column${k}`, `kind${k}`, `values${k}`])], (f, of) => {
+    const sides = Array.from({ length: Number(f.count) || 1 }, (_, i) => sideText([f[`column${i + 1}`], f[`kind${i + 1}`], f[`values${i + 1}`]], of(f[`column${i + 1}`])));
+    return sides.includes(null) ? null : sides.join(", ");
+  }],
+};
+export const MOST_SIDES = 4;
+// A column with its public values, as a question and the command line write it; null where they are missing.
+export function sideText([name, kind, values], column) {
+  const parts = listed(values);
+  if (name === "") return null;
+  if (kind === "listed") return named(name, column);
+  if (kind === "bins") return parts.length > 1 ? `${named(name, column)}: bins=[${parts.map(edge).join(", ")}]` : null;
+  return parts.length ? `${named(name, column)}: [${literals(parts, column)}]` : null;
+}
+// What a column of a table can be split by, the likely one first.
+export const SIDE_KINDS = [["options", "one of these values"], ["bins", "in bins with these edges"], ["listed", "as the description lists them"]];
+export const likelyKind = (column) => (column?.options ? "listed" : ["whole", "real", "date", "time"].includes(column?.kind) && !column.open ? "bins" : "options");
+// Five bins between the public ends of a column, to begin with.
+export const likelyBins = (column) => {
+  const low = Number(column?.low ?? NaN), high = Number(column?.high ?? NaN), width = (high - low) / 5;
+  return Number.isFinite(width) && width > 0 ? Array.from({ length: 6 }, (_, i) => Number((low + i * width).toPrecision(6))).join(", ") : "";
 };
 const SHORT = new Set(["choice", "number", "percent", "option"]);
 const PER_SHEET = new Set(["number", "percent", "percents", "choice"]); // a bound of one question is none of another
+
+// Nobody asks about the column that names people: it stands last.
+export const unitLast = (columns, unit) => [...columns.filter((one) => one.name !== unit), ...columns.filter((one) => one.name === unit)];
 
 export class SheetForm {
   // *place* is filled with fields; *columns* come from a schema, or are null: then the sheet's own example is filled in.
   constructor({ place, select, note, sheets, columns = null }) {
     Object.assign(this, { place, select, note, sheets, columns, values: {}, rows: 1 });
-    select.replaceChildren(...sheets.map((sheet) => el("option", { value: sheet.name }, sheet.title)), el("option", { value: "own" }, "A question of your own, as text"));
+    const topics = [...new Set(sheets.map((sheet) => sheet.topic))];
+    select.replaceChildren(...topics.map((topic) => el("optgroup", { label: topic }, ...sheets.filter((sheet) => sheet.topic === topic).map((sheet) => el("option", { value: sheet.name }, sheet.title)))), el("option", { value: "own" }, "A question of your own, as text"));
   }
 
   get sheet() { return this.sheets.find((one) => one.name === this.select.value) ?? null; }
@@ -133,9 +158,35 @@ export class SheetForm {
       }
       case "range": return el("div", { class: "row" }, part("low", "From", "public"), part("high", "to", "public"), part("step", "in steps of", "may stay empty"));
       case "bands": return el("div", {}, part("edges", "Edges of the bands", "public: 0, 18, 65, 120", {}), el("p", { class: "note or" }, "or a range in equal steps:"), el("div", { class: "row" }, part("low", "From"), part("high", "to"), part("step", "in steps of")));
+      case "sides": return this.sides(sheet, blank, row);
       case "choice": return el("div", {}, label("text", blank.label, blank.hint), this.choice(key("text"), id("text"), blank.choices, blank.start));
       default: return part("text", blank.label, blank.hint, ["number", "percent"].includes(blank.role) ? decimal : { spellcheck: "false" });
     }
+  }
+
+  // Several columns, each with its values or bins.
+  sides(sheet, blank, row) {
+    const key = (field) => this.key(sheet, blank, row, field), count = Math.min(MOST_SIDES, Number(this.values[key("count")] ?? 2));
+    this.values[key("count")] = String(count);
+    const again = (next, focus) => { this.values[key("count")] = String(next); this.show(sheet.name); (this.place.querySelector(focus) ?? this.place.querySelector("select")).focus(); this.place.dispatchEvent(new Event("input", { bubbles: true })); };
+    const one = (k) => {
+      const id = (part) => `side-${k}${part}`, free = this.columns?.filter((own) => !Array.from({ length: k - 1 }, (_, i) => this.values[key(`column${i + 1}`)]).includes(own.name)) ?? [];
+      const column = this.columns ? this.choice(key(`column${k}`), id(""), this.columns.map((own) => [own.name, own.name]), free[0]?.name ?? this.columns[0].name) : this.input(key(`column${k}`), id(""), ["sex", "age"][k - 1] ?? "", { spellcheck: "false" });
+      const own = this.column(column.value), kind = this.choice(key(`kind${k}`), id("-kind"), this.columns && own?.options ? [...SIDE_KINDS].reverse() : SIDE_KINDS.slice(0, 2), this.columns ? likelyKind(own) : ["options", "bins"][k - 1] ?? "options");
+      const values = this.input(key(`values${k}`), id("-values"), this.columns ? (kind.value === "bins" ? likelyBins(own) : "") : ["m, f", "0, 18, 65, 120"][k - 1] ?? "", { spellcheck: "false" });
+      const label = el("label", { for: id("-values") }, kind.value === "bins" ? "Edges: 0, 18, 65, 120" : "Values, separated by commas");
+      const fresh = () => { for (const part of ["kind", "values"]) delete this.values[key(`${part}${k}`)]; again(count, `#${id("")}`); };
+      if (this.columns) column.addEventListener("change", fresh); // what was said of another column does not fit this one
+      kind.addEventListener("change", () => { delete this.values[key(`values${k}`)]; again(count, `#${id("-kind")}`); });
+      const remove = el("button", { type: "button", class: "quiet", "aria-label": `Remove column ${k}`, onclick: () => {
+        for (let i = k; i < count; i++) for (const part of ["column", "kind", "values"]) this.values[key(`${part}${i}`)] = this.values[key(`${part}${i + 1}`)];
+        for (const part of ["column", "kind", "values"]) delete this.values[key(`${part}${count}`)];
+        again(count - 1, "#add-side");
+      } }, "Remove");
+      return el("fieldset", { class: "side" }, el("legend", {}, k === count && count > 1 ? `Column ${k}, side by side` : `Column ${k}, downwards`), el("div", { class: "row" }, el("div", {}, el("label", { for: id("") }, "Column"), column), el("div", {}, el("label", { for: id("-kind") }, "Its values are"), kind)),
+        el("div", { hidden: kind.value === "listed" }, label, values), count > 1 ? el("div", { class: "tools" }, remove) : null);
+    };
+    return el("div", {}, ...Array.from({ length: count }, (_, i) => one(i + 1)), el("div", { class: "tools" }, el("button", { type: "button", class: "quiet", id: "add-side", disabled: count >= MOST_SIDES, onclick: () => again(count + 1, `#side-${count + 1}`) }, "Add a column")));
   }
 
   remember(made, key) {
@@ -160,8 +211,8 @@ export class SheetForm {
   columnField(key, id, blank) {
     if (!this.columns) return this.input(key, id, this.start(blank, "column"), { spellcheck: "false" });
     const made = this.choice(key, id, this.columns.map((one) => [one.name, one.open || blank.role === "condition" ? one.name : `${one.name} (${one.words})`]), "");
-    made.addEventListener("input", () => this.offerOptions(made.value));
-    if (blank.role === "column") queueMicrotask(() => this.offerOptions(made.value, true));
+    made.addEventListener("input", () => { this.offerOptions(made.value); this.offerRange(made.value); });
+    if (blank.role === "column") queueMicrotask(() => { this.offerOptions(made.value, true); this.offerRange(made.value, true); });
     return made;
   }
 
@@ -171,6 +222,17 @@ export class SheetForm {
     if (!field || !options || (onlyIfEmpty && field.value !== "")) return;
     field.value = options.join(", ");
     field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  // The public ends that the description knows.
+  offerRange(name, onlyIfEmpty = false) {
+    const own = this.column(name);
+    for (const role of ["range", "bands"]) for (const part of ["low", "high", "step"]) {
+      const field = this.place.querySelector(`#${role}-${part}`), value = own?.[part] ?? (part === "step" && role === "bands" && own?.low && own?.high ? "1" : "");
+      if (!field || (onlyIfEmpty && (field.value !== "" || value === "")) || field.value === value) continue;
+      field.value = value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
   }
 
   // The text of the question; empty until everything is there.

@@ -1,12 +1,13 @@
 // The table and its ledger, for the pages that spend: choosing a file, the budget, the history, one confirmation, and the truth
 // about what was spent when an answer did not arrive.
 import { gauge } from "/static/charts.js";
+import { offerStart, startForm } from "/static/start.js";
 import { ApiError, byId, call, clearErrors, download, el, shownTable, showError } from "/static/studio.js";
 
 let book = null;
 const others = new BroadcastChannel("optimaldp");
 
-const words = (answer) => (Array.isArray(answer) ? answer.map(words).join(", ") || "(none)" : answer !== null && typeof answer === "object" ? Object.entries(answer).map(([name, value]) => `${name}: ${words(value)}`).join(", ") : String(answer));
+const words = (answer) => (Array.isArray(answer) && typeof answer[0] === "object" ? `a table of ${answer.length} counts` : Array.isArray(answer) ? answer.map(words).join(", ") || "(none)" : answer !== null && typeof answer === "object" ? Object.entries(answer).map(([name, value]) => `${name}: ${words(value)}`).join(", ") : String(answer));
 const level = (line) => (line.delta === "0" ? `ε ${line.epsilon}` : `ε ${line.epsilon}, δ ${line.delta}`);
 
 // Show the table, or the card where one is chosen; *ready* is called with the session as soon as there is a table.
@@ -16,9 +17,10 @@ export async function openTable({ status, ready, changed }) {
     const isOpen = session.ledger !== null;
     byId("desk").hidden = !isOpen;
     byId("choose").hidden = isOpen;
-    if (isOpen) { describe(session); showBook(session.ledger); ready(session); } else offerOpening(session);
+    if (isOpen) { describe(session); showBook(session.ledger); ready(session); } else offerStart(session);
   };
   chooseFile(show);
+  startForm(show);
   const look = async () => {
     if (byId("desk").hidden || document.querySelector("dialog[open]")) return;
     const before = lastEntry();
@@ -54,24 +56,7 @@ function chooseFile(show) {
       others.postMessage("table");
     } catch (error) { showError(error, status); byId("file").value = ""; } // the same file, mended, can be chosen again
   });
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    clearErrors(byId("choose"), status);
-    const body = { unit: byId("opening-unit").value, neighbours: byId("opening-neighbours").value, budget: byId("opening-budget").value, budget_delta: byId("opening-delta").value || "0" };
-    try {
-      show(await call("open", body, { status, words: "Opening the table" }));
-      byId("table-words").focus();
-    } catch (error) { showError(error, status, form); }
-  });
-  byId("another").addEventListener("click", () => { byId("choose").hidden = false; byId("opening").hidden = true; byId("file").value = ""; byId("file").focus(); });
-}
-
-function offerOpening({ data }) {
-  byId("opening").hidden = data === null;
-  if (data === null) return;
-  byId("opening-words").textContent = `${data.words}. ${data.read_as}`;
-  byId("opening-columns").replaceChildren(...data.columns.map((one) => el("li", {}, el("code", {}, one.name), one.open ? "" : ` ${one.words}`)));
-  byId("opening-unit").replaceChildren(el("option", { value: "" }, "each row is one person"), ...data.columns.map((one) => el("option", { value: one.name }, `each value of ${one.name} is one person`)));
+  byId("another").addEventListener("click", () => { byId("choose").hidden = false; byId("file-part").hidden = false; byId("opening").hidden = true; byId("file").value = ""; byId("file").focus(); });
 }
 
 const lastEntry = () => book.history.at(-1)?.sequence ?? -1;
@@ -83,7 +68,7 @@ export function showBook(now, next = 0) {
   if (book.limited) gauge(byId("gauge"), book.share, total > 0 ? next / total : 0, book.words);
   else byId("gauge").replaceChildren();
   const kept = book.kept ? "" : " This record ends with the studio: start it with --data and --ledger for a budget that lasts.";
-  byId("budget").textContent = `${book.words[0].toUpperCase()}${book.words.slice(1)}.${book.limited ? "" : " Nothing limits the spend."}${kept}`;
+  byId("budget").textContent = `${book.words}.${book.limited ? "" : " Nothing limits the spend."}${kept}`;
   const save = (line) => el("button", { type: "button", class: "quiet", "aria-label": `Download the document of entry ${line.sequence}`, onclick: () => download(`entry-${line.sequence}.json`, JSON.stringify(line, null, 2)) }, "Download");
   const cells = (line) => [line.time.slice(0, 19).replace("T", " "), line.question, level(line), line.part ?? "", line.recorded ? words(line.answer) : "(spent, no answer recorded)"];
   const heads = ["time (UTC)", "question", "level", "part", "answer", "document"], narrow = [0, 2, 5];

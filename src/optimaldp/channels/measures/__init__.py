@@ -1,1 +1,0 @@
-"""What a channel tells an attacker and an analyst: vulnerabilities, entropies, capacities, privacy."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import optimaldp as odp
 from optimaldp.errors import QuestionError
@@ -124,3 +128,30 @@ def test_a_prior_is_used(monkeypatch):
         odp.sanitise(few, {"a": ["x", "y"]}, epsilon=1, prior=["0.5", "0.5"])
     with pytest.raises(odp.errors.HistogramError, match="no use of a prior"):
         odp.sanitise(few, {"a": ["x", "y"]}, epsilon=1, prior="flat", remap="threshold")
+
+
+BEYOND = pa.table({"age": [-5, 10, 17, 30, 65, 66, 150, 151] * 5})
+
+
+def test_values_outside_of_bins_are_empty_cells_unless_the_ends_take_them() -> None:
+    """At a level where nothing is random any more. The last bin includes its upper edge."""
+    own = {"columns": {"age": odp.bins([0, 18, 65])}, "epsilon": 200}
+    apart = odp.sanitise(BEYOND, **own)
+    shown = Counter(apart.to_frame("arrow", labels=True)["age"].to_pylist())
+    assert shown == {"[0, 18)": 10, "[18, 65]": 10, None: 20}
+    ends = odp.sanitise(BEYOND, outside="ends", **own)
+    assert Counter(ends.to_frame("arrow", labels=True)["age"].to_pylist()) == {"below 18": 15, "18 and above": 25}
+    assert ends.statement["columns"] != apart.statement["columns"]
+    with pytest.raises(QuestionError, match="is not a place for values outside"):
+        odp.sanitise(BEYOND, outside="nowhere", **own)
+
+
+def test_a_ledger_tells_the_two_ways_apart(tmp_path: Path) -> None:
+    path = tmp_path / "beyond.parquet"
+    parquet.write_table(BEYOND, path)
+    own = {"columns": {"age": odp.bins(range(2001))}, "epsilon": 1, "neighbours": "add-remove"}
+    book = tmp_path / "beyond.ledger"
+    odp.open(path, ledger=book, budget=odp.Budget(epsilon=5), neighbours="add-remove").close()
+    odp.sanitise(path, ledger=book, **own)
+    assert odp.sanitise(path, ledger=book, **own).recorded
+    assert not odp.sanitise(path, ledger=book, outside="ends", **own).recorded

@@ -40,6 +40,12 @@ PriorText = Annotated[
     str | None,
     typer.Option("--prior", help="Public belief about the cells: flat, uniform, a JSON list, dirichlet:[1, 2, 3]."),
 ]
+Outside = Annotated[
+    str | None,
+    typer.Option(
+        "--outside", help="ends: values outside of bins go to the end bins. Without it, they are empty cells."
+    ),
+]
 WithLabels = Annotated[bool, typer.Option("--labels", help="Write the names of bins instead of numbers inside them.")]
 OnlyEstimate = Annotated[
     bool, typer.Option("--estimate", help="Read nothing; print what joint table and marginals would be off.")
@@ -77,6 +83,7 @@ def sanitise_command(
     margins: MarginTables = None,
     prior: PriorText = None,
     among: Among = None,
+    outside: Outside = None,
     ledger: LedgerFile = None,
     labels: WithLabels = False,
     estimate: OnlyEstimate = False,
@@ -105,6 +112,7 @@ def sanitise_command(
         margins=margins,
         prior=None if prior is None else read_prior_text(prior),
         among=among,
+        outside=outside,
         ledger=ledger,
         **asked,
     )

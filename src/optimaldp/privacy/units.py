@@ -84,7 +84,7 @@ class Limited:
         """What is protected, and what a person can lose over all their records.
 
         >>> from optimaldp.privacy import level
-        >>> Limited(("patient_id", "month(admitted)")).words(level(0.5))[52:]
+        >>> Limited(("patient_id", "month(admitted)")).words(level(0.5))[50:]
         'each month of a person is protected at (0.5, 0)-DP, someone with 12 months at (6, 0)-DP'
         """
         period = period_of(self.columns[1])[0] if len(self.columns) == 2 else None
@@ -113,18 +113,19 @@ def level_of_several(level: ApproximateDP, records: int) -> ApproximateDP | None
     >>> level_of_several(level("ln(2)", 0.01), 3)
     ApproximateDP((ln(8), 0.07)-DP)
     """
-    delta = Fraction(0)
-    if level.delta:
-        with precision(_BITS):
-            ratio = level.epsilon.exp()
-            steps = ball(Fraction(0))
-            for _ in range(records):
-                steps = 1 + ratio * steps
-            exact = upper(steps * ball(level.delta))
-        if exact >= 1:
-            return None
-        delta = _rounded_up(exact)
+    delta = _rounded_up(_delta_of_several(level, records)) if level.delta else Fraction(0)
     return None if delta >= 1 else approximate(level.epsilon * records, delta)
+
+
+def _delta_of_several(level: ApproximateDP, records: int) -> Fraction:
+    ratio = level.epsilon.exact_ratio
+    if ratio is not None:
+        return level.delta * sum(ratio**step for step in range(records))
+    with precision(_BITS):
+        steps = ball(Fraction(0))
+        for _ in range(records):
+            steps = 1 + level.epsilon.exp() * steps
+        return upper(steps * ball(level.delta))
 
 
 def _rounded_up(number: Fraction) -> Fraction:

@@ -184,13 +184,22 @@ class Column:
     def to_document(self) -> dict[str, Any]:
         if isinstance(self.reading, Steps):
             low, high, step = (_edge_text(e) for e in (self.reading.low, self.reading.high, self.reading.step))  # type: ignore[arg-type]
-            return {"name": self.name, "kind": "bins", "range": [low, high], "step": step, "bins": self.reading.bins}
+            said = {"name": self.name, "kind": "bins", "range": [low, high], "step": step, "bins": self.reading.bins}
+            return said | ({"outside": "ends"} if self.ends else {})
         return {"name": self.name, "values": list(self.labels), "kind": "bins" if self.edges else "options"}
 
 
 def outside_apart(reading: Bins | Steps, ends: bool) -> Bins | Steps:
     """A reading that counts values outside of its bins in the end bins, or with everybody else."""
     return replace(reading, clipped=ends)
+
+
+def in_end_bins(outside: object) -> bool:
+    """Whether values outside of bins are put into the end bins; otherwise they are with everybody else."""
+    if outside not in (None, "ends"):
+        rule = "is not a place for values outside of bins"
+        raise QuestionError("outside", outside, rule, 'leave it out, or write "ends"')
+    return outside == "ends"
 
 
 def read_columns(columns: Mapping[str, Any] | Sequence[str]) -> tuple[Column, ...]:

@@ -401,7 +401,7 @@ def documents_html(documents: Sequence[Release | Mapping[str, Any] | Location]) 
     parts = [
         _head(answers, "from the documents of the releases", unit, neighbours),
         _overview(answers),
-        _together([spent_by(document) for document, _ in read], alike=bool(neighbours)),
+        _together([spent_by(document) for document, _ in read], unit, alike=bool(neighbours)),
         _one_by_one(answers),
         _appendix(answers),
         ethics_appendix(added_up([spent_by(document) for document, _ in read]) if neighbours else None),
@@ -486,7 +486,7 @@ def _budget(ledger: Ledger) -> str:
     total = float(remaining.budget.epsilon) if not remaining.budget.unlimited else 0.0
     if total:
         shown.insert(0, budget_gauge(float(remaining.spent.epsilon) / total, f"remaining: {account}"))
-    shown.append(_meaning_of_all(_spent(ledger)))
+    shown.append(_meaning_of_all(_spent(ledger), ledger.opening.unit))
     for part in ledger.opening.parts:
         own = ledger.remaining(part=part).summary().removeprefix("Remaining(").removesuffix(")")
         shown.append(f"<p>For people with {html.escape(str(part))}: {html.escape(own)}.</p>")
@@ -497,14 +497,14 @@ def _budget(ledger: Ledger) -> str:
     return f"<h2>The budget</h2>{''.join(shown)}"
 
 
-def _together(levels: Sequence[ApproximateDP], *, alike: bool) -> str:
+def _together(levels: Sequence[ApproximateDP], unit: str | None, *, alike: bool) -> str:
     """What several releases cost somebody who is in all of them: the plain sum, which holds whatever was asked."""
     shown = "<p>No ledger kept count: what else was asked of the same people is not in this report.</p>"
     if alike:
         total = added_up(levels)
         cost = f"epsilon {total.epsilon}, delta {fraction_text(total.delta)}"
         sentence = f"For somebody who is in all of these tables these answers together cost at most {cost}."
-        shown = f"<p>{html.escape(sentence)}</p>{_meaning_of_all(total)}{shown}"
+        shown = f"<p>{html.escape(sentence)}</p>{_meaning_of_all(total, unit)}{shown}"
     return f"<h2>What it cost</h2>{shown}"
 
 
@@ -516,10 +516,12 @@ def added_up(levels: Sequence[ApproximateDP]) -> ApproximateDP:
     return total
 
 
-def _meaning_of_all(level: ApproximateDP) -> str:
+def _meaning_of_all(level: ApproximateDP, unit: str | None) -> str:
     if level.epsilon.is_zero or level.epsilon.infinite:
         return ""
-    return f"<p>All answers together: {html.escape(epsilon_means(level))}</p>"
+    limited = limited_unit(unit)
+    more = "" if limited is None else f" Protected: {limited.words(level)}."
+    return f"<p>All answers together: {html.escape(epsilon_means(level, limited) + more)}</p>"
 
 
 def _one_by_one(answers: Sequence[Published]) -> str:

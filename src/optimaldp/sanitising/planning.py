@@ -29,7 +29,7 @@ from optimaldp.privacy.balls import lower, precision
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.questions.columns import Column, read_columns, settle_columns
+from optimaldp.questions.columns import Column, in_end_bins, read_columns, settle_columns
 from optimaldp.questions.literals import check_among
 from optimaldp.sanitising.counting import check_table
 from optimaldp.sanitising.drawing import MOST_DENSE, Drawn, TableNoise, check_sizes, noise_for, read_mapping
@@ -234,6 +234,7 @@ class SanitisingPlan:
             "prior": None if self.prior is None else write_prior(self.prior),
             "among": self.among,
             "where": self.people.where,
+            "outside": "ends" if any(column.ends for column in self.columns) else None,
         }
         more |= {"reduce": self.people.reduce, "order": self.people.reduce_order, "levels": self.people.levels}
         return f"sanitise({columns})" + "".join(
@@ -252,6 +253,7 @@ class Asked:
     among: str | None = None
     margins: Any = None
     prior: Any = None
+    outside: str | None = None
 
 
 def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> SanitisingPlan:
@@ -264,7 +266,9 @@ def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> Sanit
         raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
     among = check_among(asked.among)
     own_rows = people.unit is None and people.where is None and people.levels is None and among is None
-    settled = settle_columns(read_columns(asked.columns), opened, everybody_has_a_row=own_rows)
+    ends = in_end_bins(asked.outside)
+    named = tuple(column.with_outside(ends) for column in read_columns(asked.columns))
+    settled = settle_columns(named, opened, everybody_has_a_row=own_rows)
     method = "joint" if asked.marginals is None else "marginals"
     tables = _tables(asked, settled)
     sizes = _sizes(tables)

@@ -68,6 +68,7 @@ def sanitise(
     margins: str | Sequence[Sequence[str]] | None = None,
     remap: str = "automatic",
     prior: object = None,
+    outside: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     **options: Unpack[TableOptions],
 ) -> Sanitised:
@@ -78,6 +79,7 @@ def sanitise(
     optional part ``sanitise``). *levels* names a column with each person's own epsilon. *among* asks only the people for whom a
     condition holds; the others, whoever they are, have a row without values. A joint table of more cells than fit in memory
     (add-remove) is drawn sparsely, and *margins*, each column if not given, are measured beside it with a quarter of epsilon.
+    Values outside of bins are with those who have no value: an empty cell; ``outside="ends"`` puts them into the end bins.
     *prior* is a public belief about the cells of the joint table, as in :func:`~optimaldp.histograms.private_histogram`.
 
     With a *ledger* the table is kept there: asking the same of unchanged data gives it again and costs nothing. Tables too large
@@ -94,7 +96,7 @@ def sanitise(
     >>> clean.rows, list(clean.to_frame())
     (1000, ['sex', 'age'])
     """
-    asked = Asked(columns, Ask("", **options), marginals, remap, among, margins, prior)
+    asked = Asked(columns, Ask("", **options), marginals, remap, among, margins, prior, outside)
     bits = SystemBits()  # first: a broken generator is refused before anything is read or spent
     with opened_book(ledger) as book:
         opened = open_asked(source, [asked.ask], book)

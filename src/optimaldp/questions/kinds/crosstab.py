@@ -15,7 +15,7 @@ from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.questions.base import Spec, among_text, counts_for, outside_last
-from optimaldp.questions.columns import Column, read_columns, settle_columns
+from optimaldp.questions.columns import Column, in_end_bins, read_columns, settle_columns
 from optimaldp.questions.forms import Call, Form, split_among
 from optimaldp.questions.kinds.histogram import EVERYONE_ELSE, Histogram
 from optimaldp.questions.literals import check_among, end_of_quoted
@@ -198,15 +198,12 @@ def crosstab(
     """
     if percent is not None and percent not in PERCENT:
         raise QuestionError("percent", percent, "is not a kind of percentage", f"use one of {', '.join(PERCENT)}")
-    if outside not in (None, "ends"):
-        raise QuestionError(
-            "outside", outside, "is not a place for values outside of bins", 'leave it out, or write "ends"'
-        )
+    ends = in_end_bins(outside)
     sides = read_columns(columns)
     closed = [] if complete is None else [name.strip() for name in complete.split(",")]
     if among is not None and closed:
         raise QuestionError("complete", complete, "does not go with among", "leave it out")
-    sides = tuple(replace(side.with_outside(outside == "ends"), closed=side.name in closed) for side in sides)
+    sides = tuple(replace(side.with_outside(ends), closed=side.name in closed) for side in sides)
     name = _SEPARATOR.join(side.name for side in sides)
     return Crosstab(name, None, check_among(among), remap=remap, sides=sides, percent=percent)
 

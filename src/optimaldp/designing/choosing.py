@@ -45,9 +45,9 @@ def choose_boundary(
     ``witness`` says so.
 
     >>> from optimaldp import graphs
-    >>> best = choose_boundary(graphs.line(3, level="ln(2)"), {"0": "a", "1": "b", "2": "b"}, prior={"0": 1, "1": 1, "2": 2})
+    >>> best = choose_boundary(graphs.line(3, level="ln(2)"), {"0": "a", "1": "b", "2": "b"}, prior={"0": 2, "1": 1, "2": 1})
     >>> best.witness["expected"], best.mechanism["2"]["b"]
-    ('19/6', Fraction(11, 12))
+    ('17/6', Fraction(5, 6))
     """
     preferences = truth if isinstance(truth, Preferences) else Preferences.read(graph, truth, answers)
     worth = _read_values(values, len(preferences.answers))
@@ -200,12 +200,14 @@ def lexicographic(problem: Problem) -> Design:
     section 6.3). Nothing dominates it, which its certificate proves; without one, what :func:`solve` says of the problem.
 
     >>> from optimaldp import graphs
-    >>> orders = {"0": ["a", "b", "c"], "1": ["b", "c", "a"]}
-    >>> problem = Problem(graph := graphs.line(2, level="ln(2)"), Preferences.read(graph, orders, "abc"), {}, "raised")
+    >>> orders = {"0": ["a", "b", "c"], "1": ["b", "c", "a"], "2": ["b", "c", "a"]}
+    >>> problem = Problem(graph := graphs.line(3, level="ln(2)"), Preferences.read(graph, orders, "abc"), {}, "raised")
     >>> lexicographic(problem).claim
     <Claimed.UNDOMINATED: 'undominated'>
     """
     problem = _with_boundary_fixed(problem)
+    if not free_prefixes(problem):  # the boundary is everything: nothing is left to choose
+        return solve(problem)
     program = EventProgram(problem)
     kept: dict[tuple[int, int], int] = {}  # dataset and k -> the constraint that keeps what its prefix sum has
     for k in range(1, len(problem.answers)):

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ from optimaldp.ledger.composition import (
     most_spends,
     read_rule,
 )
-from optimaldp.ledger.composition.rules import _composed
+from optimaldp.ledger.composition.rules import Spending, _composed
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.levels import Bound
 
@@ -256,3 +256,22 @@ def test_without_dp_accounting_the_error_names_the_extra(monkeypatch: pytest.Mon
     with pytest.raises(MissingExtraError, match=r"optimaldp\[accounting\]"):
         compose_losses({bound(0.1): 3}, MILLIONTH)
     assert compose_optimal(bound(0.1), 3, MILLIONTH) <= Epsilon.read(0.3)  # the closed form needs nothing
+
+
+@given(st.lists(st.sampled_from([0, 1, 2]), max_size=4), st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=4))
+def test_a_planned_delta_need_not_be_used_up(asked: list[int], planned: list[int]) -> None:
+    """Spends of one epsilon fit if some way to give each a planned delta of its own exists: all ways are tried."""
+    rule = Planned(Counter((1, delta * MILLIONTH) for delta in planned))
+    bounds = [Bound(Epsilon.read(1), delta * MILLIONTH) for delta in asked]
+    spending, held = Spending(), []
+    for bound, delta in zip(bounds, asked):
+        ways = permutations(planned, len(held) + 1) if len(held) < len(planned) else iter(())
+        fits = any(all(one <= most for one, most in zip([*held, delta], way)) for way in ways)
+        try:
+            admitted = rule.admits(spending, bound, Budget(50, Fraction(1, 100)))
+        except LedgerError:
+            admitted = False
+        assert admitted == fits
+        if admitted:
+            spending.add(bound)
+            held.append(delta)

@@ -478,7 +478,7 @@ add(
 BY = {"by": "ward", "groups": ["north", "south"]}
 
 
-def whole_level(epsilon: Any, delta: Any, neighbours: Any, *, public_groups: bool = False) -> Any:
+def whole_level(epsilon: Any, delta: Any, neighbours: Any, **_: Any) -> Any:
     return replace(
         many_groups.level_of_each_group(epsilon, delta, neighbours, public_groups=True),
         neighbours=odp.privacy.Neighbours.ADD_REMOVE,
@@ -503,7 +503,7 @@ add(
     "private groups under substitution",
     SHARE,
     in_groups(
-        lambda epsilon, delta, neighbours, *, public_groups=False: many_groups.level_of_each_group(
+        lambda epsilon, delta, neighbours, **_: many_groups.level_of_each_group(
             epsilon, delta, neighbours, public_groups=True
         )
     ),

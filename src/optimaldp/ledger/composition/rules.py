@@ -273,14 +273,21 @@ class Planned(Rule):
         return Bound(compose_losses(spending.levels, budget.delta), budget.delta if spending.count else Fraction(0))
 
     def admits(self, spending: Spending, bound: Bound, budget: Budget) -> bool:
-        planned = dict(self.plan)
-        if bound not in planned:
-            levels = "; ".join(budget_words(slot.epsilon, slot.delta) for slot in planned)
+        if not any(slot.epsilon == bound.epsilon and slot.delta >= bound.delta for slot, _ in self.plan):
+            levels = "; ".join(budget_words(slot.epsilon, slot.delta) for slot, _ in self.plan)
             raise LedgerError(
                 f"the plan of this ledger has no spend of {budget_words(bound.epsilon, bound.delta)} (it has {levels}). "
                 "Nothing was sampled and nothing was spent."
             )
-        return spending.levels[bound] < planned[bound]
+        return self._has_room_for(spending.levels + Counter({bound: 1}), bound.epsilon)
+
+    def _has_room_for(self, spends: Counter[Bound], epsilon: Epsilon) -> bool:
+        """Whether each spend of this epsilon has a planned one of its own that is no stricter: a delta need not be used up."""
+        asked, planned = (
+            sorted((one.delta for one, times in every for _ in range(times) if one.epsilon == epsilon), reverse=True)
+            for every in (spends.items(), self.plan)
+        )
+        return len(asked) <= len(planned) and all(delta <= most for delta, most in zip(asked, planned))
 
     def to_document(self) -> Document:
         slots = [[*Budget(slot.epsilon, slot.delta).to_document().values(), count] for slot, count in self.plan]

@@ -27,7 +27,7 @@ from optimaldp.ledger.composition import (
     most_spends,
     read_rule,
 )
-from optimaldp.ledger.composition.rules import Spending, _composed
+from optimaldp.ledger.composition.rules import _composed
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.levels import Bound
 

@@ -151,7 +151,7 @@ def test_a_fault_in_a_constant_is_shown_first_to_those_who_run_a_line_that_names
 
 
 def test_tests_are_named_for_a_module() -> None:
-    path = "src/optimaldp/tables/csv_files.py"
+    path = "src/optimaldp/tables/csv_lines.py"
     assert is_named_for("tests/tables/test_csv_lines.py::test_grammar[csv]", path)
     assert not is_named_for("tests/csv_lines/test_csv_cells.py::test_csv_lines", path)
 

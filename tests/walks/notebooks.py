@@ -12,8 +12,11 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def texts(cell: dict[str, Any]) -> list[tuple[str, str]]:
-    """What a cell shows as text; pictures and tables are not stored, they would be bulk, and warnings name a temporary file."""
-    kept = (one for one in cell["outputs"] if one.get("name") != "stderr")
+    """What a cell shows as text; pictures, tables and bars are not stored, and warnings name a temporary file."""
+    bar = "<IPython.core.display.HTML object>"
+    kept = (
+        one for one in cell["outputs"] if one.get("name") != "stderr" and one.get("data", {}).get("text/plain") != bar
+    )
     shown = ((one["output_type"], one.get("text") or one["data"]["text/plain"]) for one in kept)
     return [(kind, text if isinstance(text, str) else "".join(text)) for kind, text in shown]
 

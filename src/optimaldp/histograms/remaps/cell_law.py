@@ -263,11 +263,14 @@ def _evidence(law: CellLaw, noisy: NoisyValues, total: int | None) -> float:
     """How likely a law makes the noisy values that the laws with a formula look at (a logarithm)."""
     import numpy as np
 
+    whole = float(law.weights.sum())
+    if not whole > 0:  # a law whose weights all vanished makes nothing likely
+        return -math.inf
     inside = noisy.values <= _reach(noisy, law.ratio)[0]
     values, cells = noisy.values[inside], noisy.cells[inside]
     clipped = np.clip(values, 0, law.top)
     away = np.maximum(values - law.top, 0) - np.minimum(values, 0)
-    shown = law._totals(0, clipped) * law.ratio**away * (1 - law.ratio) / (1 + law.ratio) / law.weights.sum()
+    shown = law._totals(0, clipped) * law.ratio**away * (1 - law.ratio) / (1 + law.ratio) / whole
     fit = float(np.log(np.maximum(shown, _LEAST_POSITIVE)) @ cells)
     if total is None:
         return fit

@@ -11,13 +11,14 @@ Document = dict[str, Any]
 _INTRODUCTION = """\
 # Ours and others
 
-This page is written by `make bench-peers`. Every row is one task at the same ε and for the same neighbours: *substitution*, one
+This page is made of the studies of `make bench-peers`, run together or one by one.
+Every row is one task at the same ε and for the same neighbours: *substitution*, one
 person's record is replaced by another and the number of people is public, unless the heading or the task says *one person more or
 less*. Each peer is set up as its own experts would, and where its settings matter it gets those that are best on the very table.
 Smaller is better in every row: errors are probabilities of a wrong answer, expected absolute errors, or costs. The ratio is ours
 divided by theirs, so 1 means that nothing is gained. Errors are exact; a ✓ marks a formula that was also compared with draws of
 the code itself, and ± is an interval of 95 % where only draws are known. Of times only ratios are shown, since seconds belong to
-a machine; they were taken in one run, the shortest of several, and from half to double they are called similar.
+a machine; they were taken in one run of a study, the shortest of several, and from half to double they are called similar.
 """
 
 

@@ -67,17 +67,17 @@ function checked(body) {
 
 const remember = () => keep("release", form, { ...sheet.state(), reduce: byId("reduce").value });
 
-const refresh = latestOnly(async () => {
-  await offerRules();
-  const body = asked();
+const refresh = latestOnly(async (latest) => {
   sound = false;
   price = null;
   ready(); // while the studio checks, the button is off and looks it
+  await offerRules();
+  const body = asked();
   if (!body.question || !body.epsilon) { byId("preview-card").hidden = true; return; }
   try {
     const made = await call("check", checked(body), { status, words: "Checking against the schema" });
     clearErrors(form, status);
-    sound = JSON.stringify(body) === JSON.stringify(asked()); // nothing was changed while the studio checked
+    sound = latest() && JSON.stringify(body) === JSON.stringify(asked()); // nothing was changed while the studio checked
     price = made.price;
     preview(made);
     showBook(made.ledger, price.recorded ? 0 : Number(body.epsilon) || 0);

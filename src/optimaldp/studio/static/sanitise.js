@@ -45,7 +45,7 @@ function asked() {
 }
 const complete = (body) => body.columns.length > 0 && !body.columns.includes(null);
 
-const refresh = latestOnly(async () => {
+const refresh = latestOnly(async (latest) => {
   const body = asked();
   sound = false;
   price = null;
@@ -54,7 +54,7 @@ const refresh = latestOnly(async () => {
   try {
     const made = await call("check_sanitise", { ...body, ...(byId("n").value ? { n: Number(byId("n").value) } : {}) }, { status, words: "Estimating" });
     clearErrors(form, status);
-    sound = JSON.stringify(body) === JSON.stringify(asked());
+    sound = latest() && JSON.stringify(body) === JSON.stringify(asked());
     price = made.price;
     showEstimate(made);
     showBook(made.ledger, Number(body.epsilon) || 0);

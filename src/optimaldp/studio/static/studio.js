@@ -122,13 +122,14 @@ export function tieSlider(slider, field) {
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Run *work* so that one is under way at a time and the last request is never lost: a slider sends many.
+// *work* is handed a function that says whether it is still the last one, so that a button goes on once and not at each of them.
 export function latestOnly(work) {
   let busy = false, again = false;
   return async function run() {
     if (busy) { again = true; return; }
     busy = true;
     try {
-      do { again = false; await work(); } while (again);
+      do { again = false; await work(() => !again); } while (again);
     } finally { busy = false; }
   };
 }

@@ -59,6 +59,7 @@ def test_the_rules_of_a_line(line: bytes, cells: list[bytes]) -> None:
     assert split_line(line, b",") == cells
 
 
+@pytest.mark.long
 @CALM
 @example(
     lines=[b"b\r", b'""b\r\r', b'"""a"\r\r', b""], ends=b"\n", final=True
@@ -75,6 +76,7 @@ def test_arrays_cut_lines_as_the_rules_do(
     assert sorted(read(path), key=repr) == sorted((by_rules(line, 3) for line in kept), key=repr)
 
 
+@pytest.mark.long
 @CALM
 @given(lines=LINES, other=LINES, place=st.integers(0, 8))
 def test_a_line_is_read_the_same_whatever_stands_around_it(

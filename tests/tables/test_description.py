@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from optimaldp.errors import TableError
@@ -246,3 +247,47 @@ def test_columns_that_nobody_declared_are_said(tmp_path: Path) -> None:
     assert "day was not declared: cells not written like 2024-01-31 count as missing." in texts
     assert any("each row counts as one person" in text for text in texts)
     assert not any(text.startswith("ward") for text in texts)
+
+
+def test_an_encoding_that_nobody_said_is_proposed_and_checked(tmp_path: Path) -> None:
+    import optimaldp as odp
+    from optimaldp.tables.describing import check_description
+
+    rows = ["Größe;Station"] + ["1,80;Gynäkologie", "1,70;Chirurgie"] * 3
+    file = tmp_path / "k.csv"
+    for codec, proposed in (("latin-1", "windows-1252"), ("utf-8", None)):
+        file.write_bytes("\n".join(rows).encode(codec))
+        made = odp.describe(file)
+        assert made.document["resources"][0].get("encoding") == proposed
+        assert made.unread() == []
+    file.write_bytes("\n".join(["Size;Station", *rows[1:]]).encode("latin-1"))
+    lost_cells = check_description(parse_description(odp.describe(file, encoding="utf-8").document))
+    assert [str(one) for one in lost_cells] == ["Station: 3 cells cannot be read as utf-8; is the encoding right?"]
+    file.write_bytes("\n".join(["a", "é", "è", "ê"]).encode() + b"\n\xe9\n")  # one bad byte is no other encoding
+    assert "encoding" not in odp.describe(file).document["resources"][0]
+    assert [one.cells for one in odp.describe(file).unread()] == [1]
+    assert odp.describe(pa.table({"a": ["é"]})).unread() == []
+
+
+def test_a_steward_is_asked_in_words_that_steer_no_terminal(tmp_path: Path) -> None:
+    import typer
+    from typer.testing import CliRunner
+
+    import optimaldp as odp
+    from optimaldp.cli import describe as command
+
+    (tmp_path / "t.csv").write_text("who,w\x1b[31mard,cost\x1b[31m\n1x,a,1\n1x,b,2\n")
+    made = odp.describe(tmp_path / "t.csv")
+    asking = typer.Typer()
+    asking.command()(lambda: command._ask(made))
+    typed = ["whom", "who", "y", "NA, n/a", "a,b", "much", "0", "2.5", "total", "sum"]
+    asked = CliRunner().invoke(asking, input="\n".join(typed) + "\n")
+    assert asked.exit_code == 0
+    assert all(line.isprintable() for line in asked.output.splitlines())
+    for again in ("whom is not a column", r"write the minimum of cost\x1b[31m like", "total is not a rule here"):
+        assert again in asked.output
+    schema, own = made.document["resources"][0]["schema"], made.document["optimaldp"]
+    assert schema["missingValues"] == ["", "NA", "n/a"]
+    limits = [field.get("constraints") for field in schema["fields"]]
+    assert limits == [None, {"enum": ["a", "b"]}, {"minimum": 0, "maximum": 2.5}]
+    assert (own["person"], own["reduce"]) == ("who", {"cost\x1b[31m": "sum"})

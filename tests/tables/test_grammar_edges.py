@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
+import optimaldp as odp
 from optimaldp.errors import QuestionError
 from optimaldp.tables import ColumnType, Condition, Options, Schema, Tally, parse_predicate, plan_counting
 from optimaldp.tables.engines import DuckdbEngine
+from optimaldp.tables.grammar import Reader, parse
 from optimaldp.tables.schema import OPEN
 from optimaldp.tables.source import Source
 from optimaldp.tables.sql import DUCKDB, SqlTable
@@ -126,3 +129,32 @@ def test_a_plan_of_conditions_counts_their_combinations_and_one_of_options_lists
 def test_a_condition_shows_its_text_and_its_columns() -> None:
     """Not how it is built, which differs from run to run."""
     assert repr(parse_predicate("age > 3", SCHEMA)) == "Predicate(text='age > 3', columns=('age',))"
+
+
+@pytest.mark.parametrize(
+    "word", ["alter", "drop", "execute", "fetch", "show", "set", "explain", "vacuum", "for", "on", "grant"]
+)
+def test_a_column_may_be_named_like_the_beginning_of_a_statement(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({word: [64, 65, 66], "x": [1, 1, 2]})
+    for condition, people in ((f"{word} >= 65", 2), (f"x = 1 and {word.upper()} >= 65", 1), (f"not {word} in (65)", 2)):
+        made = odp.release(table, f"count({condition})", epsilon=500)
+        assert made.answer == people, condition
+    assert capsys.readouterr() == ("", ""), "the parser says nothing of its own"
+
+
+@pytest.mark.parametrize(
+    "text", ["if >= 65", "else >= 65", "case >= 65", "alter table x", "select 1", "a) or (b", "drop x"]
+)
+def test_what_is_no_expression_says_how_to_quote_a_name(text: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(QuestionError, match="into double quotes"):
+        parse(text)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_long_arithmetic_is_refused_before_any_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("each part is written out, so thousands of them take minutes")
+
+    monkeypatch.setattr(Reader, "read", read)
+    with pytest.raises(QuestionError, match="nested too deeply"):
+        parse_predicate("+".join(["age"] * 150) + " > 1", SCHEMA)

@@ -215,3 +215,12 @@ def test_a_long_list_is_of_the_kind_of_its_column(table: Any) -> None:
     for column, options in (("x", tuple(map(str, numbers))), ("v", numbers)):
         with pytest.raises(QuestionError, match=f"is not an option of column {column}"):
             plan_counting(table, Tally((Options(column, options),)))
+
+
+@pytest.mark.parametrize("rule", ["first", "last"])
+def test_the_rule_of_a_column_in_a_condition_needs_an_order_too(rule: str) -> None:
+    rows = pa.table({"id": [1, 1, 2], "x": [1, 0, 1], "t": [2, 1, 1]})
+    with pytest.raises(QuestionError, match=r"reduce_order is needed by the rules first and last"):
+        plan_counting(open_source(rows), Tally((YES,)), People(unit="id", reduce={"x": rule}))
+    people = People(unit="id", reduce={"x": rule}, reduce_order="t")
+    assert count_people(rows, Tally((YES,)), people).counts[0] == (1 if rule == "first" else 2)

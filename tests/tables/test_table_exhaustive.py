@@ -109,6 +109,7 @@ CASES: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 WHERE = [None, "day >= 2", pytest.param("vote <> 'b'", marks=pytest.mark.slow)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize(("readings", "people"), CASES, ids=str)
 def test_all_small_tables(worlds: Source, readings: Any, people: Any, where: str | None) -> None:

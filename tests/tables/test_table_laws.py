@@ -115,6 +115,7 @@ def both(postgres: PostgresServer) -> tuple[Source, Source]:
     return open_source(EXTREMES), open_source(write_postgres(postgres, "extremes", EXTREMES, "extremes"))
 
 
+@pytest.mark.long
 @settings(CALM, max_examples=80)
 @given(text=_predicates())
 def test_arithmetic_never_fails_and_engines_agree(both: tuple[Source, Source], text: str) -> None:

@@ -260,7 +260,7 @@ def _unnamed(plan: CountingPlan) -> CountingPlan:
 def _first_only(plan: CountingPlan) -> CountingPlan:
     if not plan.filtered or plan.unit:
         return plan
-    always = [replace(one, value=lambda table: table.dialect.literal(True)) for one in plan.readings[1:]]
+    always = [replace(one, value=lambda table: table.dialect.literal(True), alone=None) for one in plan.readings[1:]]
     return replace(plan, readings=(plan.readings[0], *always))
 
 

@@ -45,7 +45,7 @@ _KINDS: dict[str, Kind] = {
 _NAMES = {"timestamp_other": "timestamp", "timestamptz": "timestamp('UTC')"}
 _FIRST_DAY, _LAST_DAY = -719162, 2932896
 _DAY = 86_400_000_000
-_FIRST_MOMENT, _LAST_MOMENT = _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1
+FIRST_MOMENT, LAST_MOMENT = _FIRST_DAY * _DAY, (_LAST_DAY + 1) * _DAY - 1
 
 _BIG = 2**1024 - 2**970
 """From here on the nearest double is infinite."""
@@ -63,9 +63,9 @@ def _templates(dialect: Dialect) -> dict[str, str]:
             "float": f"(CASE WHEN NOT ISNAN({{0}}) THEN CAST({{0}} AS {double}) END)",
             "whole": whole,
             "date": _between("CAST(UNIX_DATE({0}) AS BIGINT)", _FIRST_DAY, _LAST_DAY),
-            "timestamptz": _between("UNIX_MICROS({0})", _FIRST_MOMENT, _LAST_MOMENT),
+            "timestamptz": _between("UNIX_MICROS({0})", FIRST_MOMENT, LAST_MOMENT),
             "timestamp": _between(
-                "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {0})", _FIRST_MOMENT, _LAST_MOMENT
+                "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {0})", FIRST_MOMENT, LAST_MOMENT
             ),
         }
     days = "CAST(({0} - DATE '1970-01-01') AS BIGINT)"
@@ -77,9 +77,9 @@ def _templates(dialect: Dialect) -> dict[str, str]:
             "float": nan,
             "whole": whole,
             "date": date,
-            "timestamp": _between("EPOCH_US({0})", _FIRST_MOMENT, _LAST_MOMENT),
-            "timestamp_other": _between("EPOCH_US(TRY_CAST({0} AS TIMESTAMP))", _FIRST_MOMENT, _LAST_MOMENT),
-            "timestamptz": _between("EPOCH_US({0})", _FIRST_MOMENT, _LAST_MOMENT),
+            "timestamp": _between("EPOCH_US({0})", FIRST_MOMENT, LAST_MOMENT),
+            "timestamp_other": _between("EPOCH_US(TRY_CAST({0} AS TIMESTAMP))", FIRST_MOMENT, LAST_MOMENT),
+            "timestamptz": _between("EPOCH_US({0})", FIRST_MOMENT, LAST_MOMENT),
         }
     moment = "CAST(EXTRACT(EPOCH FROM {{0}}) * 1000000 AS bigint)"
     bounds = "{{0}} BETWEEN {0} '0001-01-01 00:00:00{1}' AND {0} '9999-12-31 23:59:59.999999{1}'"
@@ -128,7 +128,7 @@ def canonical(stored: Stored, raw: str, dialect: Dialect) -> Value | None:
     if kind == "text":
         short = f"(CASE WHEN {dialect.size.format(raw)} <= {LONGEST_CELL} THEN {{0}} END)"
         text = dialect.text.format(raw)
-        return Value(text if stored.options else short.format(text), "string", dialect)
+        return Value(text if stored.options else short.format(text), "string", dialect, unbounded=text)
     templates = _templates(dialect)
     if kind == "real":
         word = "wide" if stored.wide else "float" if stored.word.startswith("float") else "real"
@@ -205,7 +205,7 @@ def moment_of(text: Value, form: str | None = None) -> Value:
     write = text.dialect
     if form is not None and write.name == "duckdb":
         moments = write.pattern("EPOCH_US({})", "int64", _strptime(text, form))
-        return write.cases((moments.between(_FIRST_MOMENT, _LAST_MOMENT), moments))
+        return write.cases((moments.between(FIRST_MOMENT, LAST_MOMENT), moments))
     text = text if form is None else _rearranged(text, form)
     patterns = {
         "duckdb": "EPOCH_US(TRY_CAST({} AS TIMESTAMP))",

@@ -12,7 +12,7 @@ from optimaldp.errors import TableError
 from optimaldp.tables.engines import Rows
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import CountingPlan, plan_counting
-from optimaldp.tables.readings import nested_too_deeply
+from optimaldp.tables.readings import EXACT_SUMS, nested_too_deeply
 from optimaldp.tables.reducing import busiest_groups, one_row_each
 from optimaldp.tables.source import Source, without_engine_message
 from optimaldp.tables.sql import SqlTable, Value
@@ -57,22 +57,30 @@ def count_checked(opened: Source, plan: CountingPlan) -> Counted:
     for cells in grouped.values():
         for cell, numbers in cells.items():
             total[cell] = [a + b for a, b in zip(numbers, total.get(cell, [0] * len(numbers)))]
+    if plan.summed is not None:
+        return Counted(_of_sums(total, plan.summed.size, opened.label), plan.shape, None, plan.options)
     counts = dict(sorted((cell, numbers[0]) for cell, numbers in total.items()))
-    sums = {cell: tuple(numbers[1:]) for cell, numbers in sorted(total.items())} if plan.totals else {}
     if plan.levels is None:
-        return Counted(counts, plan.shape, None, plan.options, totals=sums)
+        return Counted(counts, plan.shape, None, plan.options)
     levels = _named_levels(grouped, plan.levels)
     by_level = tuple((name, {cell: numbers[0] for cell, numbers in cells.items()}) for name, cells in levels)
-    sums_by_level = tuple(
-        (name, {cell: tuple(numbers[1:]) for cell, numbers in cells.items()}) for name, cells in levels
-    )
-    return Counted(
-        counts, plan.shape, by_level, plan.options, totals=sums, totals_by_level=sums_by_level if plan.totals else None
-    )
+    return Counted(counts, plan.shape, by_level, plan.options)
+
+
+def _of_sums(total: dict[int, list[int]], size: int, label: str) -> dict[int, int]:
+    """Cells with just as many people and just the same sums of steps: everybody as near to the mean as whole steps are."""
+    cells: dict[int, int] = {}
+    for cell, (people, known, steps) in sorted(total.items()):
+        if known * size >= EXACT_SUMS:
+            raise TableError("data", label, "has more people than a sum is exact for", "ask with a larger step")
+        each, more = divmod(steps, known) if known else (0, 0)
+        found = {each: known - more, each + 1: more, size - 1: people - known}
+        cells |= {cell * size + place: number for place, number in found.items() if number}
+    return cells
 
 
 def _by_cell(rows: Rows, plan: CountingPlan) -> dict[Any, dict[int, list[int]]]:
-    """By level and cell: how many people there are, then what their totals are."""
+    """By level and cell: how many people there are; of a number then how many have one, and the sum of its steps."""
     grouped: dict[Any, dict[int, list[int]]] = {}
     for row in rows:
         level, values = (row[0], row[1:]) if plan.level is not None else ("", row)
@@ -95,7 +103,7 @@ def _exactly(counts: list[int], conditions: int) -> list[tuple[int, list[int]]]:
 
 
 def _query(table: SqlTable, plan: CountingPlan) -> SqlTable:
-    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count, totals…) for other readings,
+    """The one aggregate query: rows of (level?, counts…) for conditions, of (level?, cell, count, …) for other readings,
     and of (key, count) for keys."""
     rows = _people(table, plan) if plan.unit else _rows(table, plan)
     if plan.key is not None:
@@ -124,8 +132,9 @@ def _selected(table: SqlTable, columns: dict[str, Value], plan: CountingPlan) ->
 
 def _rows(table: SqlTable, plan: CountingPlan) -> SqlTable:
     """Where each row is a person: a row that does not speak has no value, so its person is among the rest."""
-    columns = {f"key{place}": one.key(one.value(table)) for place, one in enumerate(plan.readings)}
-    columns |= {f"total{place}": one.key(one.value(table)) for place, one in enumerate(plan.totals)}
+    columns = {f"key{place}": one.key((one.alone or one.value)(table)) for place, one in enumerate(plan.readings)}
+    if plan.summed is not None:
+        columns["number"] = plan.summed.value(table)
     if plan.key is not None:
         columns["key"] = plan.key(table)
     if plan.where is not None:
@@ -158,8 +167,7 @@ def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
     people = one_row_each(rows, items, keys, plan.order_names)
     if plan.key is not None:
         return people
-    finals = {f"key{place}": final(people) for place, final in enumerate(plan.finals[: len(plan.readings)])}
-    finals |= {f"total{place}": final(people) for place, final in enumerate(plan.finals[len(plan.readings) :])}
+    finals = {f"key{place}": final(people) for place, final in enumerate(plan.finals)}
     if plan.level is not None:
         # No level, which is refused later, where the rows of a person disagree.
         finals["level"] = people.dialect.cases((people["low"] == people["high"], people["low"]))
@@ -175,15 +183,11 @@ def _numbered(rows: SqlTable, name: str, values: tuple[str, ...] | tuple[int, ..
 
 
 def _grouped(rows: SqlTable, plan: CountingPlan) -> SqlTable:
-    """Rows of (level?, cell, count, totals…): never many more than the question can use."""
-    totals = [rows[f"total{place}"] for place in range(len(plan.totals))]
+    """Rows of (level?, cell, count, known?, sum?): never many more than the question can use."""
     sums: dict[str, Value] = {}
-    if totals:
-        known = reduce(and_, [total.notnull() for total in totals])
-        sums["known"] = rows.count(where=known)
-        for place, total in enumerate(totals):
-            value = total if len(totals) == 1 else rows.dialect.cases((known, total))
-            sums[f"sum{place}"] = value.cast("wide").sum()
+    if plan.summed is not None:
+        number = rows["number"]
+        sums = {"known": number.count(), "steps": plan.summed.steps(number).sum()}
     number_of_people = rows.count()
     keys = [f"key{place}" for place in range(len(plan.readings))]
     if not plan.unit:

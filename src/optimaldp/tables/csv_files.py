@@ -150,6 +150,22 @@ def known_encoding(name: str) -> str:
     return codec.name
 
 
+def likely_encoding(paths: Sequence[str]) -> str | None:
+    """The encoding to propose for CSV files that do not seem to be UTF-8, else None: by the first lines that are not ASCII."""
+    counts = {True: 0, False: 0}
+    for path in paths:
+        with closing(_unpacked(path) if path.lower().endswith(_PACKED) else open(path, "rb")) as file:
+            lines = bytes(file.read(4 * _CHUNK)).split(b"\n")
+        for line in lines if len(lines) == 1 else lines[:-1]:
+            if not line.isascii():
+                with suppress(UnicodeError):
+                    line.decode(UTF_8)
+                    counts[True] += 1
+                    continue
+                counts[False] += 1
+    return "windows-1252" if counts[False] > counts[True] else None
+
+
 def _header(paths: list[str], codec: str, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
     """The delimiter and the names in the first line of files.
 

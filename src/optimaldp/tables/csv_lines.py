@@ -186,7 +186,7 @@ def _valid_text(array: Any) -> Any:
 
 
 def _decoded_cell(cell: bytes | None, encoding: str) -> str | None:
-    """The bytes of one cell as text; None where they are none."""
+    """The bytes of one cell as text; undecodable bytes become None."""
     try:
         return None if cell is None else cell.decode(encoding)
     except UnicodeError:

@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from optimaldp.errors import TableError
+from optimaldp.tables.csv_files import likely_encoding
 from optimaldp.tables.description import Description, is_description, parse_description, read_description
-from optimaldp.tables.opening import open_source
+from optimaldp.tables.opening import csv_paths, open_source
 from optimaldp.tables.schema import Cell
 from optimaldp.tables.source import Source, without_engine_message
 from optimaldp.tables.sql import SqlTable
@@ -60,11 +61,16 @@ class Unread:
 
     column: str
     cells: int
-    examples: tuple[str, ...]
+    examples: tuple[str, ...] = ()
+    encoding: str | None = None
+    """Where bytes of the cells cannot be decoded: the encoding that was tried."""
 
     def __str__(self) -> str:
+        cells = "1 cell" if self.cells == 1 else f"{self.cells:,} cells"
+        if self.encoding is not None:
+            return f"{self.column}: {cells} cannot be read as {self.encoding}; is the encoding right?"
         shown = "".join(f" {example!r}" for example in self.examples)
-        return f"{self.column}: {self.cells} cells cannot be read as described, for example{shown}"
+        return f"{self.column}: {cells} cannot be read as described, for example{shown}"
 
     def __repr__(self) -> str:
         return f"Unread({self.column!r}, private)"
@@ -109,7 +115,8 @@ class Proposal:
 def describe(source: object, *, encoding: str | None = None, delimiter: str | None = None) -> Proposal:
     """Propose a description of a table, from its data, for the eyes of its steward.
 
-    *source* is anything that can be opened; *encoding* and *delimiter* are those of a CSV.
+    *source* is anything that can be opened; *encoding* and *delimiter* are those of a CSV. Where nobody says the encoding and
+    the text does not seem to be UTF-8, windows-1252 (which is Latin-1 and more) is proposed.
 
     **Guarantee.** The proposal holds names, types and the way that cells are written, and ``"reviewed": false``. No value of the
     data is written into it. What she adds (options, ranges, who is a person) becomes public.
@@ -118,6 +125,8 @@ def describe(source: object, *, encoding: str | None = None, delimiter: str | No
     >>> describe(pyarrow.table({"age": [31, 47]})).document["optimaldp"]
     {'reviewed': False}
     """
+    if encoding is None and (files := csv_paths(source)):
+        encoding = without_engine_message("CSV", "described", lambda: likely_encoding(files))
     opened = open_source(source, encoding=encoding, delimiter=delimiter)
     fields = [{"name": name, **keys} for name, keys in _proposed(opened).items()]
     resource: dict[str, Any] = {"name": _resource_name(source), "path": _path(source)}
@@ -135,7 +144,7 @@ def check_description(description: Description, source: Source | None = None) ->
     if stored is None:
         open_source(description, unreviewed=True)  # refused here where it does not fit
         stored = open_source(description.path, encoding=description.encoding, delimiter=description.delimiter)
-    found = []
+    found = _undecoded(description, stored)
     for one in description.fields:
         if stored.schema[one.name].kind != "text" or one.cell is None or one.cell.meaning in ("open", "text"):
             continue
@@ -147,6 +156,23 @@ def check_description(description: Description, source: Source | None = None) ->
             examples = _fetch(stored, rows.filter(rows["bad"]).limit(_SHOWN))
             found.append(Unread(one.name, int(number), tuple(str(example[0])[:40] for example in examples)))
     return found
+
+
+def _undecoded(description: Description, stored: Source) -> list[Unread]:
+    """The cells of a CSV whose bytes are no text in the encoding that is said: with Latin-1 every byte is some letter."""
+    if not stored.label.startswith("CSV "):
+        return []
+    whole = open_source(description.path, encoding="latin-1", delimiter=description.delimiter)
+
+    def counts(source: Source) -> tuple[Any, ...]:
+        columns = [source.table[name] for name in source.schema.names]
+        return _fetch(source, source.table.aggregate(**{f"n{k}": column.count() for k, column in enumerate(columns)}))[
+            0
+        ]
+
+    lost = zip(stored.schema.names, counts(whole), counts(stored))
+    codec = description.encoding or "utf-8"
+    return [Unread(name, int(there - read), encoding=codec) for name, there, read in lost if there > read]
 
 
 def _fetch(source: Source, query: SqlTable) -> list[tuple[Any, ...]]:

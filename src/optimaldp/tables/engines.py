@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
@@ -75,9 +78,7 @@ def embedded(path: str | None = None) -> Any:
     import duckdb
 
     connection = duckdb.connect() if path is None else duckdb.connect(path, read_only=True)
-    bar = connection.execute(_HAS_BAR).fetchone()
-    if bar and bar[0]:
-        connection.execute(_NO_BAR)
+    _silence(connection)
     if not _SPILL:
         made = tempfile.mkdtemp(prefix="optimaldp-")
         atexit.register(shutil.rmtree, made, ignore_errors=True)
@@ -85,6 +86,39 @@ def embedded(path: str | None = None) -> Any:
     folder = _SPILL[0].replace("'", "''")
     connection.execute(f"SET temp_directory = '{folder}'")
     return connection
+
+
+def _silence(connection: Any) -> None:
+    if connection.execute(_HAS_BAR).fetchall()[0][0]:
+        connection.execute(_NO_BAR)
+
+
+_IN_MEMORY: dict[int, Any] = {}  # by process: a database must not cross a fork
+_MAKING = threading.Lock()
+
+
+@contextmanager
+def own_connection() -> Iterator[Any]:
+    """A connection of its own to a database in memory: what it is told is temporary and ends with it.
+
+    The database stays for the next query, because making one takes ten times as long as a small query. One in which anything
+    failed is given up, so that no failure damages what is asked next.
+    """
+    process = os.getpid()
+    with _MAKING:
+        if process not in _IN_MEMORY:
+            _IN_MEMORY[process] = embedded()
+        database = _IN_MEMORY[process]
+        own = database.cursor()
+    try:
+        with own:
+            _silence(own)
+            yield own
+    except BaseException:
+        with _MAKING:
+            if _IN_MEMORY.get(process) is database:
+                del _IN_MEMORY[process]
+        raise
 
 
 @cache
@@ -97,17 +131,18 @@ def forgives_bad_text() -> bool:
 
 @dataclass(frozen=True)
 class DuckdbEngine:
-    """A DuckDB that knows the table: one that stays open, or a new one for each query."""
+    """A DuckDB that knows the table: one that stays open, or a connection of its own for each query."""
 
     connection: Any = None
     fill: Callable[[Any, SqlTable], None] | None = None
-    """Makes the records known to a new database, which nobody else sees and no failure before has damaged."""
+    """Makes the records known to the connection of a query, which no other query sees and no failure before has damaged."""
     dialect: Dialect = DUCKDB
 
     def run(self, query: SqlTable) -> Rows:
         if self.connection is not None:
             return list(self.connection.execute(query.text, _bound(query)).fetchall())
-        with embedded() as own:
+        # A database that reads files by itself may keep parts of them, which must not outlive their change: a new one for each.
+        with embedded() if self.fill is None else own_connection() as own:
             if self.fill is not None:
                 self.fill(own, query)
             return list(own.execute(query.text, _bound(query)).fetchall())

@@ -16,7 +16,7 @@ from numbers import Number
 from typing import Any
 
 from optimaldp.errors import TableError
-from optimaldp.tables.canonical import LONGEST_CELL, Stored
+from optimaldp.tables.canonical import FIRST_MOMENT, LAST_MOMENT, LONGEST_CELL, Stored
 from optimaldp.tables.engines import (
     FED,
     DuckdbEngine,
@@ -35,6 +35,7 @@ from optimaldp.tables.versions import version_of, version_of_arrow
 _PER_UNIT = {"s": 10**6, "ms": 10**3}
 _US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
+_MOST_DIGITS = 400  # of a decimal that is written out
 _FOLDER = re.compile(r"[^=]+=.*")
 
 
@@ -169,7 +170,7 @@ def _safe_type(dtype: Any) -> Any:
     import pyarrow.types as types
 
     if types.is_dictionary(dtype):
-        return _safe_type(dtype.value_type)
+        return _safe_type(_decodable(dtype.value_type))
     if types.is_float16(dtype):
         return pa.float32()
     if types.is_null(dtype):
@@ -177,6 +178,14 @@ def _safe_type(dtype: Any) -> Any:
     if types.is_date64(dtype):
         return pa.date32()
     return pa.timestamp(_US, tz=dtype.tz) if types.is_timestamp(dtype) else dtype
+
+
+def _decodable(dtype: Any) -> Any:
+    """The type of a dictionary's values from which Arrow can take some: it cannot from views of texts."""
+    import pyarrow as pa
+    import pyarrow.types as types
+
+    return pa.large_string() if types.is_string_view(dtype) else dtype
 
 
 @dataclass(frozen=True)
@@ -206,10 +215,12 @@ class DatasetFeed:
 
 
 def _safe(column: Any) -> Any:
+    import pyarrow as pa
     import pyarrow.types as types
 
     if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = column.dictionary.cast(_decodable(column.type.value_type))
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     if types.is_float16(column.type) or types.is_null(column.type):
         return column.cast(_safe_type(column.type))
     return safe_text(safe_times(column))
@@ -254,14 +265,24 @@ def safe_times(column: Any) -> Any:
         number, limit = column.cast(pa.int64()), 2**31 * 1000
         fits = pc.and_(pc.less_equal(number, limit * 1000), pc.greater_equal(number, -limit * 1000))
         safe = pc.if_else(fits, number, pa.scalar(None, pa.int64()))
-        return pc.floor(pc.divide(safe.cast(pa.float64()), 86_400_000.0)).cast(pa.int32()).cast(pa.date32())
+        return _floored(safe, 86_400_000).cast(pa.int32()).cast(pa.date32())
     if column.type.unit == "ns":
-        return column.cast(_safe_type(column.type), safe=False)  # cut to microseconds; every one of them fits
+        return _floored(column.cast(pa.int64()), 1000).cast(_safe_type(column.type))
     factor = _PER_UNIT[column.type.unit]
     number, limit = column.cast(pa.int64()), _LARGEST // factor
     fits = pc.and_(pc.less_equal(number, limit), pc.greater_equal(number, -limit))
     safe = pc.if_else(fits, number, pa.scalar(None, pa.int64()))
     return pc.multiply(safe, factor).cast(_safe_type(column.type))
+
+
+def _floored(number: Any, unit: int) -> Any:
+    """Whole numbers in a coarser unit, rounded down also below zero."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    near = pc.divide(number, unit)
+    above = pc.less(number, pc.multiply(near, unit)).cast(pa.int64())
+    return pc.subtract(near, above)
 
 
 # Tables in memory: pandas, polars and pyarrow (through an embedded DuckDB), and Spark's data frames.
@@ -294,19 +315,41 @@ def _cells(series: Any) -> Any:
     import pyarrow.compute as pc
 
     kind = str(series.dtype)
-    if kind.startswith(("int", "uint", "bool", "float")):
-        array = pa.array(series, from_pandas=True)
-        array = array.cast(pa.float64()) if kind in ("float16", "float32") else array
-        text = array.cast(pa.string())
-        # A whole number has one text, whether pandas keeps it as an integer or as a double.
-        return (
-            pc.replace_substring_regex(text, pattern=r"^(-?\d+)\.0+$", replacement=r"\1") if "float" in kind else text
-        )
+    if kind.startswith("float"):
+        return _double_texts(pa.array(series, from_pandas=True).cast(pa.float64()))
+    if kind.startswith(("int", "uint", "bool")):
+        return pa.array(series, from_pandas=True).cast(pa.string())
     if kind.startswith(("datetime64[", "timestamp[")):
-        moments = safe_times(pa.array(series, from_pandas=True))
-        text = (moments if moments.type.tz is None else moments.cast(pa.timestamp("us"))).cast(pa.string())
-        return pc.replace_substring_regex(text, pattern="( 00:00:00)?[.]000000$", replacement="")
-    return pa.array([cell_text(value) for value in series], pa.string())
+        number = safe_times(pa.array(series, from_pandas=True)).cast(pa.int64())
+        told = pc.and_(pc.greater_equal(number, FIRST_MOMENT), pc.less_equal(number, LAST_MOMENT))
+        moments = pc.if_else(told, number, pa.scalar(None, pa.int64())).cast(pa.timestamp(_US))
+        return pc.replace_substring_regex(moments.cast(pa.string()), pattern="( 00:00:00)?[.]000000$", replacement="")
+    return pa.array([cell_text(value) for value in _objects(series)], pa.string())
+
+
+def _double_texts(numbers: Any) -> Any:
+    """Doubles as texts: a whole number has one text, whether pandas keeps it as an integer or as a double."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = numbers.cast(pa.string())
+    for dtype, low, high in ((pa.int64(), -(2.0**63), 0.0), (pa.uint64(), 0.0, 2.0**64)):
+        fits = pc.and_(pc.greater_equal(numbers, low), pc.less(numbers, high))
+        whole = pc.and_(fits, pc.equal(pc.floor(numbers), numbers))
+        digits = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(dtype).cast(pa.string())
+        texts = pc.coalesce(digits, texts)
+    return texts
+
+
+def _objects(series: Any) -> Iterator[object]:
+    """The values of a column as Python's objects; None for one that Python cannot hold, such as a day of the year 20,000."""
+    values = series.array
+    for place in range(len(values)):
+        try:
+            value = values[place]
+        except Exception:  # the words of a library's error may quote the value
+            value = None
+        yield value
 
 
 def cell_text(value: object) -> str | None:
@@ -324,7 +367,8 @@ def cell_text(value: object) -> str | None:
         if isinstance(value, datetime.date):
             return value.isoformat()
         if isinstance(value, Decimal):
-            return format(value, "f")
+            # A few bytes may stand for a thousand million digits.
+            return format(value, "f") if abs(value.adjusted()) <= _MOST_DIGITS else str(value)
         if isinstance(value, float) or type(value).__name__.startswith("float"):
             return _double_text(float(value))  # type: ignore[arg-type]  # numpy's floats too
         return str(value) if isinstance(value, Number) else None
@@ -341,11 +385,9 @@ def _moment_text(value: datetime.datetime) -> str:
 
 
 def _double_text(value: float) -> str:
-    """A double as Arrow writes it, whole numbers without a point."""
     import pyarrow as pa
 
-    text = str(pa.scalar(value, pa.float64()).cast(pa.string()).as_py())
-    return text.removesuffix(".0")
+    return str(_double_texts(pa.array([value], pa.float64()))[0].as_py())
 
 
 def _open_polars(frame: Any) -> Source:
@@ -372,12 +414,31 @@ def _open_pyarrow(table: object) -> Source:
 
 
 def _check_settled(dataset: Any) -> None:
-    """Refuse a dataset of CSV or JSON files: the types of its columns come from its records."""
+    """Refuse a dataset whose types come from its records or from the names of its folders, or whose scan may fail on a value."""
     for one in (dataset, *getattr(dataset, "children", ())):
         kind = type(getattr(one, "format", None)).__name__
         if kind in ("CsvFileFormat", "JsonFileFormat"):
             rule = f"of {kind.removesuffix('FileFormat').upper()} files takes its types from the records"
             raise TableError("data", "pyarrow dataset", rule, "give the path of the file or folder")
+        if getattr(one, "_scan_options", None):
+            raise TableError("data", "pyarrow dataset", "is filtered", "give it unfiltered, and the condition as where")
+        for part in one.get_fragments() if hasattr(one, "files") else ():
+            _check_fragment(dataset.schema, part)
+
+
+def _check_fragment(schema: Any, fragment: Any) -> None:
+    """Refuse a file that Arrow would cast to the dataset's types, and columns that Arrow makes from names of folders."""
+    own = fragment.physical_schema
+    for field in schema:
+        if field.name not in own.names:
+            rule = f"has a column {field.name}, which {fragment.path} does not have"
+            raise TableError("data", "pyarrow dataset", rule, "give the path of the folder")
+        if own.field(field.name).type != field.type:
+            rule = f"has a column {field.name} of type {field.type}"
+            remedy = (
+                f"it is of type {own.field(field.name).type} in {fragment.path}; write all files with the same types"
+            )
+            raise TableError("data", "pyarrow dataset", rule, remedy)
 
 
 def _as_table(table: object) -> Any:

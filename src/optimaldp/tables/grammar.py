@@ -11,6 +11,7 @@ from typing import Any
 import sqlglot
 from sqlglot import expressions as exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from optimaldp.errors import QuestionError
 from optimaldp.tables import arithmetic, functions, terms
@@ -18,6 +19,28 @@ from optimaldp.tables.schema import Meaning, Schema
 from optimaldp.tables.terms import Term
 
 _DEEPEST = 100
+_DIALECT = sqlglot.Dialect.get_or_raise("duckdb")
+_SWALLOWS = {TokenType.COMMAND, TokenType.EXECUTE, TokenType.FETCH}
+_NAMES_HERE = {
+    getattr(TokenType, name)
+    for name in [
+        "ALTER",
+        "COMMAND",
+        "DROP",
+        "EXECUTE",
+        "FETCH",
+        "FOR",
+        "FORCE",
+        "GRANT",
+        "HAVING",
+        "INTO",
+        "LATERAL",
+        "ON",
+        "QUALIFY",
+        "SUMMARIZE",
+        "USING",
+    ]
+}
 _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
@@ -52,7 +75,7 @@ def parse(text: str) -> Any:
     if len(text) > _LONGEST:
         raise QuestionError("predicate", text, f"is longer than {_LONGEST} characters")
     try:
-        tokens = sqlglot.tokenize(text, read="duckdb")
+        tokens = _tokens(text)
         kinds = [token.token_type.name for token in tokens]
         if kinds.count("AND") + kinds.count("OR") >= _MOST_JOINED:
             rule = f"joins more than {_MOST_JOINED} conditions"
@@ -62,18 +85,47 @@ def parse(text: str) -> Any:
         for token in tokens:
             if token.comments:
                 raise QuestionError("predicate", text, "holds a comment, which is not allowed")
+            if token.text.upper() == "IF" and token.token_type.name not in ("STRING", "IDENTIFIER"):
+                raise QuestionError("predicate", text, "uses IF, which is not allowed", _KEYWORDS)
             if token.token_type.name in ("SEMICOLON", "HINT"):
                 raise QuestionError("predicate", text, "holds more than one expression", "leave out the semicolon")
-        trees = sqlglot.parse(text, read="duckdb")
+        trees = _DIALECT.parser().parse_into(exp.Condition, tokens, text)
     except RecursionError:
         problem = "it is nested too deeply"
     except SqlglotError as error:
         problem = _describe(error)
     else:
-        if len(trees) == 1 and trees[0] is not None:
+        if trees and trees[0] is not None:
+            if _is_deep(trees[0]):
+                raise QuestionError("predicate", text, "is nested too deeply", "ask a simpler question")
             return trees[0]
         problem = "it is not one expression"
     raise QuestionError("predicate", text, f"is not a SQL expression: {problem}", _KEYWORDS)
+
+
+def _is_deep(tree: Any) -> bool:
+    """Whether parts lie in parts more often than they are read; told before any is written out, which takes long for each."""
+    waiting = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > _DEEPEST:
+            return True
+        within = depth + (not isinstance(node, exp.And | exp.Or))  # of which a thousand are read side by side
+        waiting.extend((part, within) for part in node.iter_expressions())
+    return False
+
+
+def _tokens(text: str) -> list[Any]:
+    """The tokens of an expression; words that begin a statement are names here: a column may be called "alter"."""
+    tokens = _DIALECT.tokenize(text)
+    if tokens and tokens[0].token_type in _SWALLOWS:  # the rest was taken for the text of a command
+        tokens = _DIALECT.tokenize(f"({text})")[1:-1]
+    return [
+        Token(TokenType.VAR, one.text, one.line, one.col, one.start, one.end, one.comments)
+        if one.token_type in _NAMES_HERE
+        else one
+        for one in tokens
+    ]
 
 
 def _describe(error: object) -> str:
@@ -135,6 +187,8 @@ class Reader:
         try:
             if kind in _COMPARISONS:
                 left, right = terms.sides(self.read(node.this), self.read(node.expression), text)
+                if kind is exp.EQ:
+                    return terms.equal(left, right, text)
                 if left.kind == "truth" and kind not in (exp.EQ, exp.NEQ):
                     raise _unordered(text)
                 return Term("truth", lambda table: _COMPARISONS[kind](left.build(table), right.build(table)), text)

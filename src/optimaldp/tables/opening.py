@@ -74,21 +74,37 @@ def open_source(
     elif "://" in text:
         opened = open_url(text)
     else:
-        pattern = glob or (text.startswith(_PATTERN) and not os.path.exists(text))
-        text = text.removeprefix(_PATTERN) if pattern else text
-        paths = [text] if os.path.isfile(text) and not pattern else _found(text, pattern=pattern)
-        formats = {next((name for name in _ENDINGS if path.lower().endswith(_ENDINGS[name])), None) for path in paths}
-        if len(formats) > 1:
-            raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
-        if None in formats:
-            remedy = "its name should end in .csv or .parquet"
-            raise TableError("data", text, "is neither a CSV nor a Parquet file", remedy)
-        title = formats.pop()
+        title, paths = _files(text, pattern=glob)
+        text = text.removeprefix(_PATTERN) if glob or not os.path.exists(text) else text
         label = f"{title} {'file' if paths == [text] else 'files'} {text}"
 
         open_files = open_csv if title == "CSV" else open_parquet
         opened = open_files(paths, label, delimiter=delimiter, encoding=encoding)
     return declare(opened, types) if types else opened
+
+
+def _files(text: str, *, pattern: bool = False) -> tuple[str, list[str]]:
+    """The format of the files that a path or pattern names, and the files."""
+    pattern = pattern or (text.startswith(_PATTERN) and not os.path.exists(text))
+    text = text.removeprefix(_PATTERN) if pattern else text
+    paths = [text] if os.path.isfile(text) and not pattern else _found(text, pattern=pattern)
+    formats = {next((name for name in _ENDINGS if path.lower().endswith(_ENDINGS[name])), None) for path in paths}
+    if len(formats) > 1:
+        raise TableError("data", text, "holds files of several formats", "write glob:folder/*.parquet for example")
+    title = formats.pop()
+    if title is None:
+        remedy = "its name should end in .csv or .parquet"
+        raise TableError("data", text, "is neither a CSV nor a Parquet file", remedy)
+    return title, paths
+
+
+def csv_paths(source: object) -> list[str]:
+    """The CSV files that a source names; none for any other source."""
+    text = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
+    if text is None or "://" in text or is_description(text):
+        return []
+    title, paths = _files(text)
+    return paths if title == "CSV" else []
 
 
 def _found(text: str, *, pattern: bool) -> list[str]:

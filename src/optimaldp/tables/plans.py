@@ -13,12 +13,13 @@ from optimaldp.tables.description import Description
 from optimaldp.tables.functions import period
 from optimaldp.tables.readings import Numbered, Predicate, binned, numbered, parse_predicate
 from optimaldp.tables.reducing import Reduced
-from optimaldp.tables.schema import OBJECTS, Cell, ColumnType, Meaning, Schema
+from optimaldp.tables.schema import OBJECTS, WORDS, Cell, ColumnType, Meaning, Schema
 from optimaldp.tables.source import Source
 from optimaldp.tables.sql import SqlTable, Value
 from optimaldp.tables.tally import (
     EVERY_RECORD,
     NUMBER_RULES,
+    ORDER,
     ORDERED_RULES,
     Condition,
     KeyTally,
@@ -53,9 +54,10 @@ class CountingPlan:
     """Everything about a count that is settled before data is read."""
 
     readings: tuple[Numbered, ...] = ()
-    totals: tuple[Numbered, ...] = ()
     shape: tuple[int, ...] = ()
     """How many numbers each reading has."""
+    summed: Numbered | None = None
+    """The number of which only the people who have one and their sum are counted, behind the readings."""
     filtered: bool = False
     """Whether the filtered counts of all combinations of conditions give the answer quickest."""
     options: tuple[Option, ...] | None = None
@@ -67,7 +69,7 @@ class CountingPlan:
     """Items whose number among many options is joined to the rows."""
     items: tuple[Reduced, ...] = ()
     finals: tuple[Final, ...] = ()
-    """What each reading, then each total, is for a person."""
+    """What each reading is for a person."""
     order: tuple[Build, ...] = ()
     levels: str | None = None
     level: Build | None = None
@@ -78,6 +80,8 @@ class CountingPlan:
     groups_per_person: int | None = None
     cautions: tuple[str, ...] = ()
     """One for each column that nobody declared: what becomes of cells that are not written as expected. Public."""
+    asked: tuple[Tally | KeyTally | None, People | None] = None, None
+    """What is counted and who is a person, as it was asked for: the referee compares it with the question."""
 
     @property
     def size(self) -> int:
@@ -96,14 +100,15 @@ class CountingPlan:
         if not numbers:
             return write.dialect.literal(0)
         cell = numbers[0]
-        for number, size in zip(numbers[1:], self.shape[1:], strict=True):
+        for number, size in zip(numbers[1:], self.shape[1:]):
             cell = cell * size + number
         return cell
 
 
 def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
-    schema, people = source.schema, described_people(people or People(), source.description, tally)
+    asked, schema = (tally, people), source.schema
+    people = described_people(people or People(), source.description, tally)
     if people.groups_per_person is not None:
         _check_groups(tally, people.groups_per_person)
     rules = people.rules(tally)
@@ -117,6 +122,7 @@ def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None
     ordered = people.reduce_order is not None and any(item.rule in ORDERED_RULES for item in plan.items)
     return replace(
         plan,
+        asked=asked,
         unit=tuple(_unit_column(schema, name, place) for place, name in enumerate(units)),
         order=_order(schema, people.reduce_order) if ordered and people.reduce_order is not None else (),
         levels=people.levels,
@@ -160,17 +166,18 @@ def _keys_plan(tally: KeyTally, schema: Schema, rules: tuple[Rule, ...]) -> Coun
 
 
 def _tally_plan(tally: Tally, schema: Schema, people: People, rules: tuple[Rule, ...]) -> CountingPlan:
-    if not 0 < len(tally.readings) + len(tally.totals) <= MOST_READINGS:
+    if not 0 < len(tally.readings) <= MOST_READINGS:
         raise QuestionError("tally", len(tally.readings), f"readings are not between 1 and {MOST_READINGS}")
     readings = tuple(numbered(reading, schema) for reading in tally.readings)
-    totals = tuple(numbered(total, schema) for total in tally.totals)
     shape = tuple(reading.size for reading in readings)
     if math.prod(shape) > MOST_CELLS:
         raise QuestionError("tally", "it", "has more than 2^62 cells", "choose fewer columns or coarser bins")
     conditions = all(reading.kind == "condition" for reading in readings)
-    filtered = 0 < len(readings) <= _MOST_FILTERED and conditions and not totals
+    filtered = len(readings) <= _MOST_FILTERED and conditions
     options = next((reading.options for reading in readings if reading.options is not None), None)
-    plan = CountingPlan(readings, totals, shape, filtered, options)
+    if tally.summed and people.unit is None and people.levels is None:
+        return CountingPlan(readings[:-1], shape, readings[-1], options=options)
+    plan = CountingPlan(readings, shape, None, filtered, options)
     return plan if people.unit is None else _by_person(plan, tally, schema, people, rules)
 
 
@@ -179,8 +186,11 @@ def _by_person(
 ) -> CountingPlan:
     """The plan with what is read of each row, how it is reduced, and what each reading is for a person."""
     maker = _Maker(schema, {schema.find(name, field="reduce")[0]: rule for name, rule in people.by_column.items()})
-    asked = zip((*tally.readings, *tally.totals), (*plan.readings, *plan.totals), rules)
+    asked = zip(tally.readings, plan.readings, rules)
     finals = tuple(maker.final(place, *one) for place, one in enumerate(asked))
+    # A condition about a reduced column has its rule from the column, which the rules of readings do not show.
+    if people.reduce_order is None and any(one.rule in ORDERED_RULES for one in maker.items):
+        raise QuestionError("reduce_order", None, "is needed by the rules first and last", ORDER)
     truths = plan.filtered and all(maker.truths)
     return replace(
         plan, rows=maker.rows, looked_up=maker.looked_up, items=tuple(maker.items), finals=finals, filtered=truths
@@ -318,7 +328,10 @@ def _check_groups(tally: Tally | KeyTally, most: int) -> None:
 def _column(schema: Schema, field: str, name: str) -> Build:
     own, column = schema.find(name, field=field)
     if column.kind not in _SERVING[field]:
-        raise QuestionError(field, own, f"holds {column.words}", f"it cannot serve as {field}")
+        kinds = " or ".join(WORDS[kind] for kind in _SERVING[field])
+        raise QuestionError(
+            field, own, f"holds {column.words}, which cannot serve as {field}", f"name one with {kinds}"
+        )
     return lambda table: column.value(table, own)
 
 
@@ -371,7 +384,7 @@ def reading_cautions(schema: Schema, tally: Tally | KeyTally, people: People) ->
     from optimaldp.tables.grammar import meanings_of  # with sqlglot
 
     found: dict[str, Meaning] = {}
-    readings = () if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+    readings = () if isinstance(tally, KeyTally) else tally.readings
     for reading in readings:
         if isinstance(reading, Condition):
             texts = [] if reading.text == EVERY_RECORD else [reading.text]

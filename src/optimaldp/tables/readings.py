@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 from optimaldp.errors import QuestionError
@@ -40,6 +41,8 @@ Place = Callable[[Value], Value]
 
 MOST_BINS = 2**50
 _FITS = 2**62  # integers below stay exact in the engine's 64 bits
+EXACT_SUMS = 2**53  # sums of whole numbers below are exact in doubles
+_FEW_STEPS = 2**20  # steps of a number whose sums are exact for 2^33 people
 _DOUBLE_FITS = 2**51  # below, the guess of a bin from doubles is off by one at most
 
 
@@ -210,7 +213,7 @@ def _in_doubles(value: Value, lattice: _Lattice) -> Value:
     denominator = float(lattice.denominator)
     low, high = lattice.first / lattice.denominator, lattice.top / lattice.denominator
     clipped = write.cases((value < low, low), (value > high, high), (value.notnull(), value))
-    guess = ((clipped * denominator - float(lattice.first)) / float(lattice.width)).floor().cast("int64")
+    guess = (clipped * denominator - float(lattice.first)).in_steps(float(lattice.width)).floor().cast("int64")
 
     def edge(number: Value) -> Value:
         return (number * lattice.width + lattice.first).cast("float64") / denominator
@@ -223,8 +226,7 @@ def _in_doubles(value: Value, lattice: _Lattice) -> Value:
 
 # From a reading to a number for each row, as expressions that are checked against the schema before anything is read.
 #
-# A condition is SQL: its text is parsed by sqlglot, typed against the table's public schema and rebuilt as an
-# expression;
+# A condition is SQL: its text is parsed by sqlglot, typed against the table's public schema and rebuilt as an expression;
 # everything that is not on a short list is refused by name. No part of it ever reaches an engine as text.
 
 
@@ -252,6 +254,10 @@ class Numbered:
     """The options that the column's type listed, when the question left them out."""
     listed: tuple[str, ...] | tuple[int, ...] | None = None
     """Options that are so many that they are joined: the number of a key is its place among them."""
+    alone: Build | None = None
+    """Of a condition: what is true in just the same rows, for rows that are people of their own."""
+    steps: Callable[[Value], Value] = _itself
+    """Of a number that is summed: its steps, where no value adds nothing."""
 
     @property
     def last(self) -> int:
@@ -265,7 +271,7 @@ def numbered(reading: Reading, schema: Schema) -> Numbered:
             return Numbered("condition", 2, lambda table: table.dialect.literal(True), _yes_no)
         # Not Predicate.on: a filtered count passes over NULL by itself, and turning it into FALSE costs a quarter of the query.
         holds = parse_predicate(reading.text, schema)
-        return Numbered("condition", 2, holds.build, _yes_no, columns=holds.columns)
+        return Numbered("condition", 2, holds.build, _yes_no, columns=holds.columns, alone=holds.where_true)
     if isinstance(reading, Options):
         return _options(reading, schema)
     name, stored = schema.find(reading.column)
@@ -277,7 +283,36 @@ def numbered(reading: Reading, schema: Schema) -> Numbered:
         lambda key: key.fill_null(size - 1),
         place,
         (name,),
+        steps=partial(_steps, reading, column, place),
     )
+
+
+def _steps(reading: Bins | Steps | Grid, column: ColumnType, place: Place, value: Value) -> Value:
+    """The steps of a number, so that they add up exactly and quickly."""
+    if not isinstance(reading, Grid) or reading.points > _FEW_STEPS:
+        return place(value).cast("wide")
+    if not _is_plain(reading):
+        return place(value)
+    if column.kind == "whole" and reading.step == reading.low.denominator == 1:
+        return value.clipped(int(reading.low), int(reading.high)) - int(reading.low)
+    return _half_up(value.cast("float64"), reading)
+
+
+def _is_plain(grid: Grid) -> bool:
+    """Whether the ends, the step and all borders between two steps are doubles."""
+    numbers = (grid.low, grid.high, grid.step)
+    halves = [2 * number / grid.step for number in (grid.low, grid.high)]
+    return all(Fraction(float(number)) == number for number in numbers) and all(
+        half.denominator == 1 and abs(half) < _DOUBLE_FITS for half in halves
+    )
+
+
+def _half_up(value: Value, grid: Grid) -> Value:
+    """Rounding half up by one division, which is exact enough: a double below a border that is a double, divided by the step,
+    stays below the whole number of half steps that the border is. No value is taken for the lowest, which adds no step."""
+    clipped = value.clipped(float(grid.low), float(grid.high))
+    halves = (clipped * 2.0).in_steps(float(grid.step)).floor()
+    return ((halves + float(1 - 2 * grid.low / grid.step)) * 0.5).floor()
 
 
 def _yes_no(key: Value) -> Value:
@@ -291,6 +326,8 @@ class Predicate:
     text: str
     columns: tuple[str, ...]
     build: Build = field(repr=False, compare=False)
+    where_true: Build | None = field(repr=False, compare=False, default=None)
+    """What is true in just the same rows, and false or NULL elsewhere."""
 
     def on(self, table: SqlTable) -> Value:
         """The predicate as an expression that is never NULL: where it is unknown it does not hold."""
@@ -321,7 +358,7 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
         raise no_condition(term)
     if not reader.named:
         raise QuestionError("predicate", text, "names no column", "a predicate says something about each person")
-    return Predicate(text, tuple(reader.named), term.build)
+    return Predicate(text, tuple(reader.named), term.build, term.where_true)
 
 
 def nested_too_deeply(text: str) -> QuestionError:

@@ -1,7 +1,7 @@
 """From rows to people: the rows of a person become one canonical value for each reading, by stated rules and in the engine.
 
-Only rows that speak (those of ``where``) take part. Whoever has none stays a person, without a value: were they left out, the
-number of people would depend on the data, and a neighbour under substitution would no longer be one.
+Only the rows that ``where`` keeps take part. A person without such a row stays a person, without a value: if they were left
+out, the number of people would depend on the data, and two neighbours under substitution would no longer be neighbours.
 """
 
 from __future__ import annotations
@@ -85,11 +85,6 @@ def _mean(value: Value) -> Value:
 
 def _wide(dialect: Dialect, number: int) -> Value:
     return Value(f"CAST({number} AS {dialect.types['wide']})", "wide", dialect)
-
-
-def reduced_dtype(dtype: str, rule: Rule) -> str:
-    """The type of a reduced value."""
-    return "float64" if rule == "mean" else "int64" if rule == "count" else dtype
 
 
 def one_row_each(rows: SqlTable, items: Sequence[Reduced], keys: tuple[str, ...], order: Sequence[str]) -> SqlTable:

@@ -31,10 +31,12 @@ _COMMON: dict[str, str] = {
     "less": "({} - {})",
     "times": "({} * {})",
     "over": "({} / {})",
+    "in_steps": "({} / {})",
     "remainder": "({} % {})",
     "quotient": "({} / {})",
     "abs": "ABS({})",
     "floor": "FLOOR({})",
+    "clipped": "LEAST(GREATEST({}, {}), {})",
     "null": "({} IS NULL)",
     "known": "({} IS NOT NULL)",
     "coalesce": "COALESCE({}, {})",
@@ -206,6 +208,8 @@ class Value:
     dtype: str
     dialect: Dialect
     needs: frozenset[Need] = frozenset()
+    unbounded: str = ""
+    """Of a text whose length is bounded: the same without the bound."""
 
     __eq__ = _written("is", "boolean")  # type: ignore[assignment]  # as in every library of expressions
     __ne__ = _written("is_not", "boolean")  # type: ignore[assignment]
@@ -215,10 +219,12 @@ class Value:
     __invert__, __neg__ = _written("not"), _written("minus")
     __add__, __sub__, __mul__ = _written("plus"), _written("less"), _written("times")
     __mod__, __truediv__, __floordiv__ = _written("remainder"), _written("over", "float64"), _written("quotient")
+    in_steps = _written("in_steps", "float64")  # a quotient whose floor is taken: a tiny one keeps its sign alone
     abs, floor = _written("abs"), _written("floor")
     isnull, notnull = _written("null", "boolean"), _written("known", "boolean")
     fill_null, nullif = _written("coalesce"), _written("nullif")
     between = _written("between", "boolean")
+    clipped = _written("clipped")  # no value becomes the lower end, on every engine
     lower, upper, replaced = _text("lower"), _text("upper"), _text("replace")
     length = _written("length", "int64")
     like = _written("like", "boolean")
@@ -365,7 +371,14 @@ POSTGRES = Dialect(
     text='(CAST({} AS text) COLLATE "C")',
     size="OCTET_LENGTH({})",
     parameter="%({})s",
-    own={"pattern": "({} ~ '{}')", "remainder": "MOD({}, {})", "trim": "BTRIM({}, {})", "iso_date": "CAST({} AS date)"},
+    own={
+        "pattern": "({} ~ '{}')",
+        "remainder": "MOD({}, {})",
+        "trim": "BTRIM({}, {})",
+        "iso_date": "CAST({} AS date)",
+        # A quotient that underflows is an error here: one tiny cell would make the query fail.
+        "in_steps": "(CASE WHEN ABS({0}) < {1} * 1e-10::float8 THEN SIGN({0}) * 1e-10::float8 ELSE {0} / {1} END)",
+    },
 )
 SPARK = Dialect(
     "pyspark",

@@ -136,8 +136,9 @@ class Tally:
     """
 
     readings: tuple[Reading, ...]
-    totals: tuple[Grid, ...] = ()
-    """Numbers that are added up in each cell, as steps of their grid, over the people who have all of them."""
+    summed: bool = False
+    """Whether of the last reading, which is a :class:`Grid`, only the number of people with a value and their sum matter: then
+    people may be counted as if all had nearly the same value."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -168,9 +169,6 @@ class Counted:
     """The options that the column's type listed, when the first reading that needs them left them out. Public."""
     keys: dict[str | int, int] = field(default_factory=dict)
     """People by key, for :class:`KeyTally`."""
-    totals: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """By cell: how many people have all numbers of the tally's totals, then the exact sum of the steps of each."""
-    totals_by_level: tuple[tuple[str, dict[int, tuple[int, ...]]], ...] | None = None
 
     @classmethod
     def of(cls, counts: Iterable[int]) -> Counted:
@@ -217,8 +215,8 @@ _ALIASES: Mapping[str, Rule] = {"most-frequent": "most"}  # of conditions
 class People:
     """Who counts as a person and who is asked: part, then where, then one record for each person.
 
-    *part* is a (column, value) pair: only its people are the table. *where* chooses which rows speak, never people: whoever has
-    no such row is counted all the same, as "no", as everybody else or as without a value. *unit* names the column that
+    *part* is a (column, value) pair: only its people are the table. *where* filters rows, not people: a
+    person without such a row still counts, as "no", as everybody else or as without a value. *unit* names the column that
     identifies a person (rows without a value there are nobody's); without it each row is a person. *within* names more
     columns where a person is limited, for example in time: ``month(admitted)``; there no value is a value of its own. *reduce*
     says how the rows of a person become one value: a word for all readings that it fits, or a rule for each column; ``first``
@@ -249,7 +247,7 @@ class People:
     def rules(self, tally: Tally | KeyTally) -> tuple[Rule, ...]:
         """How each reading is reduced to one value for each person, checked; empty without a unit.
 
-        Totals come behind the readings. A condition about columns that have rules has none of its own: see
+        A condition about columns that have rules has none of its own: see
         :func:`optimaldp.tables.plans.plan_counting`.
         """
         if self.unit is None:
@@ -262,7 +260,7 @@ class People:
                 if value is not None:
                     raise QuestionError(name, value, "needs unit=", "name the column that identifies a person")
             return ()
-        readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+        readings = (tally,) if isinstance(tally, KeyTally) else tally.readings
         chosen: tuple[Rule, ...] = ()
         if self.groups_per_person is not None:  # the groups are chosen, not reduced
             readings, chosen = readings[1:], ("most-frequent",)
@@ -275,9 +273,9 @@ class People:
         made = tuple(self._rule(one, word) for one in readings)
         ordered = any(rule in ORDERED_RULES for rule in made) or isinstance(self.reduce, Mapping)
         if any(rule in ORDERED_RULES for rule in made) and self.reduce_order is None:
-            raise QuestionError("reduce_order", None, "is needed by the rules first and last", _ORDER)
+            raise QuestionError("reduce_order", None, "is needed by the rules first and last", ORDER)
         if self.reduce_order is not None and not ordered:
-            raise QuestionError("reduce_order", self.reduce_order, "goes with the rules first and last only", _ORDER)
+            raise QuestionError("reduce_order", self.reduce_order, "goes with the rules first and last only", ORDER)
         return (*chosen, *made)
 
     def _rule(self, reading: Reading | KeyTally, word: str | None) -> Rule:
@@ -304,11 +302,11 @@ def rules_for(tally: Tally | KeyTally) -> tuple[Rule, ...]:
     >>> rules_for(Tally((Options("ward", ("a", "b")),)))
     ('most-frequent', 'first', 'last')
     """
-    readings = (tally,) if isinstance(tally, KeyTally) else (*tally.readings, *tally.totals)
+    readings = (tally,) if isinstance(tally, KeyTally) else tally.readings
     return tuple(dict.fromkeys(rule for one in readings for rule in _RULES[type(one)]))
 
 
-_ORDER = "name the column that orders a person's rows: reduce_order="
+ORDER = "name the column that orders a person's rows: reduce_order="
 
 
 def _fitting(word: str, reading: Reading | KeyTally) -> Rule | None:

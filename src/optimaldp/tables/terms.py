@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.tables.canonical import Kind
+from optimaldp.tables.canonical import LONGEST_CELL, Kind
 from optimaldp.tables.schema import KINDS, WORDS, Cell, ColumnType, Meaning, as_number
 from optimaldp.tables.sql import SqlTable, Value
 
@@ -52,6 +52,12 @@ class Term:
     """Whether no column is in it."""
     noted: Callable[[Meaning], None] | None = None
     """For open text: remembers how it is read."""
+    holds: Build | None = None
+    """Of a truth: what is true in just the same rows, where that is quicker; elsewhere it may be false instead of NULL."""
+
+    @property
+    def where_true(self) -> Build:
+        return self.holds or self.build
 
 
 def column_term(name: str, column: ColumnType, text: str) -> Term:
@@ -125,7 +131,9 @@ def sides(left: Term, right: Term, text: str) -> tuple[Term, Term]:
 def _mixed(left: Term, right: Term, text: str) -> QuestionError:
     remedy = f"text goes into single quotes, numbers do not; text that holds numbers is declared: {_DECLARED}"
     if {left.kind, right.kind} == {"text", "truth"}:
-        remedy = "text goes into single quotes, and true and false in a CSV are text"
+        remedy = (
+            "a column of true and false is a condition by itself (smokes, NOT smokes); text goes into single quotes"
+        )
     return QuestionError("predicate", text, f"compares {WORDS[left.kind]} with {WORDS[right.kind]}", remedy)
 
 
@@ -150,7 +158,27 @@ def joined(word: str, parts: list[Term], text: str) -> Term:
     middle = len(parts) // 2
     left, right = joined(word, parts[:middle], text), joined(word, parts[middle:], text)
     combine = operator.and_ if word == "and" else operator.or_
-    return Term("truth", lambda table: combine(left.build(table), right.build(table)), text)
+    return Term(
+        "truth",
+        lambda table: combine(left.build(table), right.build(table)),
+        text,
+        holds=lambda table: combine(left.where_true(table), right.where_true(table)),
+    )
+
+
+def equal(left: Term, right: Term, text: str) -> Term:
+    """Whether two terms are equal. A text that is longer than a cell may be is missing, and equals no literal anyway."""
+    literal = next((term.literal for term in (left, right) if isinstance(term.literal, str)), None)
+    short = left.kind == "text" and literal is not None and len(literal.encode(errors="surrogatepass")) <= LONGEST_CELL
+
+    def holds(table: SqlTable) -> Value:
+        first, second = (
+            replace(value, text=value.unbounded or value.text) for value in (left.build(table), right.build(table))
+        )
+        return first == second  # writes a comparison
+
+    build = lambda table: left.build(table) == right.build(table)  # noqa: E731
+    return Term("truth", build, text, holds=holds if short else None)
 
 
 MANY = 30  # literals: from here on they go to the engine as one list

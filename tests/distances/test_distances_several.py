@@ -99,11 +99,13 @@ def check(asked: list[Wanted], *, most: int, small: int, room: int) -> None:
         assert not wrong, wrong[:3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", TWO_AMONG)
 def test_two_thresholds_among(asked: list[Wanted]) -> None:
     check(asked, most=4, small=3, room=6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("asked", THREE)
 def test_three_thresholds(asked: list[Wanted]) -> None:
     check(asked, most=5, small=3, room=6)

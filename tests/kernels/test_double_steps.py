@@ -44,6 +44,7 @@ def step_of(level, p: Fraction) -> Fraction:
     return min(values)
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(LEVELS),
     st.fractions(0, 1, max_denominator=10**6) | st.sampled_from([Fraction(1, 2**80), 1 - Fraction(1, 2**80)]),

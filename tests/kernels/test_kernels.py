@@ -41,6 +41,7 @@ sides = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=600, deadline=None)
 @given(sides, st.sampled_from(LEVELS))
 def test_a_float_step_is_at_most_the_true_step_and_close_to_it(side: float, promise: Level) -> None:
@@ -92,6 +93,7 @@ def binary_problems(draw: st.DrawFn) -> Problem:
     return Problem(graph, Preferences.of_truth(("yes", "no"), truth), {}, "balanced")
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(binary_problems(), st.booleans())
 def test_the_fast_design_agrees_with_its_exact_twin(problem: Problem, give: bool) -> None:
@@ -120,6 +122,7 @@ def test_the_fast_design_agrees_with_its_exact_twin(problem: Problem, give: bool
         assert fast.certificate.check().private
 
 
+@pytest.mark.long
 def test_compiled_and_plain_are_the_same_source() -> None:
     rng = np.random.default_rng(1)
     count = 400

@@ -233,6 +233,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("least", "levels", "sizes", "printed"), TABLE)
 def test_the_table_of_the_study(least: int, levels: Any, sizes: Point, printed: tuple[float, ...]) -> None:
     asked = level_sizes(least, list(zip(levels, sizes)))

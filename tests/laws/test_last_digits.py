@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from optimaldp.distances.linear import share_condition
-from optimaldp.laws import law as reading
+from optimaldp.laws import log_number as reading
 from optimaldp.laws import quantile_accuracy as quantiles
 from optimaldp.laws import winner as distribution
 from optimaldp.laws.law import Aim

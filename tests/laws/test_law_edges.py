@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 
 from optimaldp.distances.linear import count_condition, share_condition
+from optimaldp.laws import log_number as reading
 from optimaldp.laws import quantile_accuracy as of_quantiles
 from optimaldp.laws import quantile_rivals as rivals
 from optimaldp.laws import winner as distribution
 from optimaldp.laws import winner as permute_and_flip
-from optimaldp.laws.law import Aim, exact_or_decimal
+from optimaldp.laws.law import Aim
 from optimaldp.laws.level_accuracy import LevelSizes
-from optimaldp.laws.options import TopLaw, TopMode, _shared_delta
+from optimaldp.laws.log_number import exact_or_decimal, exact_or_decimals
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.laws.personal import merged_rows, threshold_sides
 from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
 from optimaldp.laws.quantile_accuracy import summarise
@@ -30,6 +32,7 @@ from optimaldp.laws.votes import count_exponent
 from optimaldp.laws.winner import winner_claim, winner_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, ball, context, precision
+from optimaldp.privacy.levels import _shared_delta
 from optimaldp.sampling import SystemBits
 
 
@@ -40,9 +43,9 @@ def thirds(share: float) -> list[Ball]:
 
 
 def test_all_digits_are_right_where_bits_are_lost_on_the_way() -> None:
-    law: Any = SimpleNamespace(probabilities=lambda _: thirds(0.4))
-    for shown, digits in ((of_quantiles._decimals(law, {}), 30), (distribution._decimals(lambda: thirds(0.6)), 45)):
+    for share, digits in ((0.4, 30), (0.6, 45)):
         with localcontext(prec=digits):
+            shown = exact_or_decimals(lambda share=share: thirds(share), digits=digits)
             assert shown == [Decimal(1) / 3, Decimal(2) / 3]
 
 
@@ -93,23 +96,22 @@ def test_coins_of_which_one_is_sure_and_the_other_hardly_ever_shows() -> None:
     assert wins == pytest.approx([1 - math.exp(-36) / 2, math.exp(-36) / 2], rel=1e-9)
 
 
-@pytest.mark.parametrize("home", ["quantile", "winner"])
-def test_no_more_bits_are_taken_than_the_digits_need(home: str) -> None:
+@pytest.mark.parametrize("digits", [30, 45])
+def test_no_more_bits_are_taken_than_the_digits_need(digits: int) -> None:
     """Once where the first number is enough; and what nobody can tell from 0 is 0 after the most bits."""
     taken: list[int] = []
 
     def decimals(number: Callable[[], Ball]) -> list[Decimal]:
-        def row(*_: object) -> list[Ball]:
+        def row() -> list[Ball]:
             taken.append(context.prec)
             assert len(taken) < 12
             return [number()]
 
-        law: Any = SimpleNamespace(probabilities=row)
-        return of_quantiles._decimals(law, {}) if home == "quantile" else distribution._decimals(row)
+        return exact_or_decimals(row, digits=digits)
 
     assert len(decimals(lambda: Ball(1) / 3)) == len(taken) == 1
     assert decimals(lambda: Ball(0, 1)) == [Decimal(0)]
-    assert taken[-2] < (of_quantiles if home == "quantile" else distribution)._MOST_BITS <= taken[-1]
+    assert taken[-2] < reading._MOST_BITS <= taken[-1]
 
 
 def test_a_law_says_its_part_of_epsilon_only_if_it_is_a_part() -> None:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError
-from optimaldp.laws.options import KeysLaw, half_of, level_of_each_group, level_of_each_key, part_of
+from optimaldp.laws.options import KeysLaw
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
+from optimaldp.privacy.levels import half_of, level_of_each_group, level_of_each_key, part_of
 from optimaldp.sampling import SystemBits
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
@@ -89,6 +90,7 @@ def excess(
     return sum((max(Fraction(0), first[k] - ratio * second[k]) for k in first), Fraction(0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_keys_are_private_in_every_event(neighbours: Neighbours) -> None:
     epsilon, delta = Epsilon.read("ln(4)"), Fraction(1, 5)

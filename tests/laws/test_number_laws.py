@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimaldp.certify import numbers as certify
+from optimaldp.certify.numbers import direct_sums
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws import crossing
 from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder, mean_family, ratio_family
@@ -290,7 +290,7 @@ def large_crossings(draw):
 
 
 @given(large_crossings())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_blocks_of_cuts_sum_up_to_what_one_by_one_gives(case):
     """The quick sums against the recursion over all cuts, and against the referee's integrals: one number, three ways."""
     law, sums, cuts = case
@@ -299,12 +299,12 @@ def test_blocks_of_cuts_sum_up_to_what_one_by_one_gives(case):
         growth, delta = (law.level.epsilon.ball() * ball(law.share)).exp(), ball(law.level.delta)
         beta = delta / ((2 if law.family.both_tails else 1) * (growth - 1) + 2 * delta)
         for cut in cuts:
-            direct = certify._by_direct_sums(cut, law.family.answers, certify._exponents(law, sums))
+            direct = direct_sums.by_direct_sums(cut, law.family.answers, direct_sums.exponents(law, sums))
             kept = ((direct - beta) / (1 - 2 * beta)).max(Ball(0)).min(Ball(1))
-            for known in (slow.end(cut), kept):
+            # The referee's integrals leave out the end of a series: they are the widest, and enclose what they leave out.
+            for known, bits in ((quick.end(cut), 150), (slow.end(cut), 150), (kept, 30)):
                 assert quick.end(cut).overlaps(known)
-                assert quick.end(cut).rad() < Ball(2) ** -100
-                assert known.rad() < Ball(2) ** -60
+                assert known.rad() < Ball(2) ** -bits
 
 
 @pytest.mark.parametrize(("slope", "bend"), [("0.9", "0.05"), ("-1.5", "0.06"), ("0.2", "-0.01")])
@@ -324,15 +324,15 @@ def test_what_a_series_leaves_out_is_enclosed(slope, bend):
 def test_what_an_integral_leaves_out_is_enclosed(sign):
     law = CrossingLaw(mean_family(F(0), F(10), F(1, 30), replaced=False), approximate(Epsilon.read(1)))
     with precision(256):
-        exponent = certify._exponents(law, Sums((F(40),), (F(130),)))
+        exponent = direct_sums.exponents(law, Sums((F(40),), (F(130),)))
         ends = (10, 110)
         here = exponent(ends[sign > 0])
         known = sum(((sign * (exponent(i) - here) / 2).exp() for i in range(ends[0], ends[1] + 1)), Ball(0))
         for terms in (2, 5, 10):
-            rough = certify._as_integral(*ends, exponent, here, sign, terms)
+            rough = direct_sums.as_integral(*ends, exponent, here, sign, terms)
             assert rough.overlaps(known)
             assert not rough.mid().overlaps(known), "few terms leave something out"
-        assert certify._as_integral(100, 200, exponent, here, sign, 10) is None, "D has a kink there"
+        assert direct_sums.as_integral(100, 200, exponent, here, sign, 10) is None, "D has a kink there"
 
 
 def test_a_million_answers_without_a_closed_form_are_drawn_and_confirmed():
@@ -341,7 +341,7 @@ def test_a_million_answers_without_a_closed_form_are_drawn_and_confirmed():
         ratio_family((F(500), F(30)), (F(0), F(50), F(1, 20000)), replaced=False), approximate(Epsilon.read(1))
     )
     sums = Sums((F(4500),), (F(60000),))
-    confirm = certify.confirm_crossing(law, sums)
+    confirm = direct_sums.confirm_crossing(law, sums)
     for word in (2**62, 2**63 + 2**40, 2**64 - 2**50):
         place = law.draw(sums, ScriptedBits(word))
         confirm(word, 64, place)

@@ -17,14 +17,15 @@ from optimaldp.laws import options as top
 from optimaldp.laws.law import Aim, Law, law_of, read_aim
 from optimaldp.laws.level_accuracy import LevelSizes, level_sizes
 from optimaldp.laws.log_number import LogNumber
-from optimaldp.laws.options import TopLaw, TopMode, half_of, level_of_each_key
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.laws.personal import balanced_error, mean_sides, one_level_error, threshold_sides, yes_probability_from
 from optimaldp.laws.quantile import QuantileLaw, quantile_law
 from optimaldp.laws.rank_scales import rank_cuts
 from optimaldp.laws.several_quantiles import JointQuartiles
-from optimaldp.laws.votes import Chain, draw_weighted_winner, share_exponent, sides_at, sides_of_exponent
+from optimaldp.laws.votes import Chain, share_exponent, sides_at, sides_of_exponent
 from optimaldp.privacy import Epsilon, Neighbours, approximate, level
 from optimaldp.privacy.balls import Ball, ball
+from optimaldp.privacy.levels import half_of, level_of_each_key
 
 TWO, THREE = Epsilon.read("ln(2)"), Epsilon.read("ln(3)")
 
@@ -120,7 +121,7 @@ def test_lists_are_read_up_to_a_number_and_each_way_has_its_proof(monkeypatch: p
     monkeypatch.setattr(top, "MOST_COMPARED", 48)
     assert law.mode is TopMode.JOINT
     monkeypatch.setattr(top, "MOST_COMPARED", 47)
-    assert law.mode is TopMode.PEELING
+    assert law.mode is TopMode.SHORTFALL
 
 
 def test_where_the_answer_cannot_change_nobody_errs() -> None:
@@ -204,17 +205,6 @@ def test_on_the_balanced_boundary_whoever_is_outside_can_be_moved_to_yes() -> No
     assert threshold_sides(count_condition(">=", 6), rows, Aim.EVERY_TABLE)[0] == Fraction(1, 12)
     without = [(TWO, 2, 2, 0), (THREE, 1, 1, 1)]
     assert threshold_sides(count_condition(">=", 6), without, Aim.EVERY_TABLE)[0] == Fraction(1, 16)
-
-
-def test_many_options_by_weight_are_flipped_with_half_of_the_gap() -> None:
-    """Six options: a coin for each, heads with e^(-gap/2); the words lie just below and just above the coin of one option."""
-    by_level = [(Epsilon.read(1), [4, 3, 0, 0, 0, 0])]
-    border = int(math.exp(-0.5) * 2**64)
-    near, never = 2**12, 2**64 - 1
-    for word, heads in ((border - near, 2), (border + near, 1)):
-        words = Words(0, word, never, never, never, never, *([heads - 1] if heads > 1 else []))
-        assert draw_weighted_winner(by_level, words) == heads - 1
-        assert not words.words
 
 
 def test_documents_of_quartiles_name_their_weights() -> None:

@@ -14,9 +14,9 @@ from scipy import stats
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws import level_accuracy
 from optimaldp.laws.grid_law import GridLaw, Multiplier
-from optimaldp.laws.law import Aim, Law, Setting, Table, certain, exact_or_decimal, law_of, read_aim
+from optimaldp.laws.law import Aim, Law, Setting, Table, certain, law_of, read_aim
 from optimaldp.laws.level_accuracy import LevelSizes, hypergeometric_axis, level_sizes
-from optimaldp.laws.log_number import ZERO, LogNumber
+from optimaldp.laws.log_number import ZERO, LogNumber, exact_or_decimal
 from optimaldp.laws.options import KeysLaw
 from optimaldp.laws.rank_scales import BallScale, RationalScale, rational_root
 from optimaldp.laws.several_quantiles import JointQuartiles, RepeatedQuantiles, several_quantiles

@@ -163,6 +163,7 @@ def test_a_delta_is_nothing_or_large_enough_to_mean_something() -> None:
         Bound(ZERO, Fraction(1, 10**1000 + 1))
 
 
+@pytest.mark.long
 def test_numbers_at_the_edge_of_what_is_meant() -> None:
     assert read_number(Decimal("1e99999"), name="x") == 10**99999
     assert read_number(Decimal("1e100000"), name="x") == 10**100000

@@ -38,6 +38,7 @@ def F(s: Fraction, ratio: Fraction, delta: Fraction) -> Fraction:  # noqa: N802
     return min(Fraction(1), ratio * s + delta, 1 - (1 - s - delta) / ratio)
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None)
 @given(ratios, deltas, probabilities, st.integers(0, 40))
 def test_closed_form_equals_iteration_exactly(ratio: Fraction, delta: Fraction, s: Fraction, steps: int) -> None:
@@ -56,6 +57,7 @@ def test_the_properties_that_everything_rests_on(ratio: Fraction, delta: Fractio
     assert (step(s) == 1) == (s >= 1 - delta)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(ratios, deltas, probabilities, probabilities)
 def test_duality_and_inverse(ratio: Fraction, delta: Fraction, x: Fraction, y: Fraction) -> None:

@@ -95,16 +95,13 @@ def share_condition(comparison: str, bound: Fraction | int) -> LinearCondition:
     return LinearCondition(part - whole, part, strict)
 
 
-# ``mean(column, range=[lo, hi], step) >= t``: truth, whole moves and the signed fractional distance from counts per
-# grid value.
+# ``mean(column, range=[lo, hi], step) >= t``: truth, whole moves and the signed fractional distance from counts per grid value.
 #
-# Everything is counted in units of ``gcd(step, t - lo)``, in which every value, both ends and t are whole: the sum
-# ``S = sum of (value - t)`` is a whole number, and half a unit on the right side of 0 makes its sign the truth. A
-# person without a
-# value counts as t: nothing for the sum, and free to go anywhere.
+# Everything is counted in units of ``gcd(step, t - lo)``, in which every value, both ends and t are whole: the sum ``S = sum of
+# (value - t)`` is a whole number, and half a unit on the right side of 0 makes its sign the truth. A person without a value
+# counts as t: nothing for the sum, and free to go anywhere.
 #
-# One person moves the fractional distance by at most 1: take the old selection of people without that person, and the
-# changed
+# One person moves the fractional distance by at most 1: take the old selection of people without that person, and the changed
 # person wholly; it moves S far enough. Where S changes its sign, ``S/(v - lo) + (v - v' - S)/(hi - v') <= 1``.
 
 

@@ -126,11 +126,9 @@ def _balanced(problem: _Order) -> int:
 
 # Moves of several sizes, the largest first: the arithmetic behind every question that compares a sum with a bound.
 #
-# A *rung* is a kind of move: what one such move gains, and how many of them there are. With the largest gains first the
-# total
-# after k moves is a concave function of k, so the least number of moves to close a gap is found by walking down the
-# ladder once.
-# Read at real k (the last move made in part) it is the fractional distance; rounded up it is the number of whole moves.
+# A *rung* is a kind of move: what one such move gains, and how many of them there are. With the largest gains first the total
+# after k moves is a concave function of k, so the least number of moves to close a gap is found by walking down the ladder
+# once. Read at real k (the last move made in part) it is the fractional distance; rounded up it is the number of whole moves.
 
 
 Moves = int | float

@@ -195,21 +195,16 @@ def _substituted(line: list[Rational], column: int, solved: list[Rational]) -> l
 
 # Up to three thresholds joined by "and", or by "or": how many moves change the joint answer.
 #
-# Every combination of the thresholds' cells is treated as possible, so somebody who is good for all of them can always
-# be put in.
-# Breaking an "and" takes the cheapest of its parts. Mending it takes moves that serve several parts at once, a small
-# whole-number
-# program (:mod:`optimaldp.distances.several`). An "or" is the opposite of the "and" of the opposites.
+# Every combination of the thresholds' cells is treated as possible, so somebody who is good for all of them can always be put
+# in. Breaking an "and" takes the cheapest of its parts. Mending it takes moves that serve several parts at once, a small
+# whole-number program (:mod:`optimaldp.distances.several`). An "or" is the opposite of the "and" of the opposites.
 #
-# Two numbers are offered. :func:`flips_of_all` and :func:`flips_of_any` are exact. :func:`chain_flips_of_all` rounds up
-# the program
-# in which people may be moved in part: never above the exact number, quick at every table, and a mechanism may use it
+# Two numbers are offered. :func:`flips_of_all` and :func:`flips_of_any` are exact. :func:`chain_flips_of_all` rounds up the
+# program in which people may be moved in part: never above the exact number, quick at every table, and a mechanism may use it
 # as it stands.
 # *Proof*: let s and s' differ in one person. Move that person wholly from s to what they are in s', then follow a plan
-# of s' that
-# moves people in part: so the two least numbers differ by at most 1, and so do they rounded up; and they are 0 exactly
-# where all
-# thresholds hold.
+# of s' that moves people in part: so the two least numbers differ by at most 1, and so do they rounded up; and they are 0
+# exactly where all thresholds hold.
 
 
 MOST_THRESHOLDS = 3

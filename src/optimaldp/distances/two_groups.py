@@ -171,8 +171,7 @@ def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
 
 # Two groups whose members are public, such as the arms of a trial: the difference of shares or means is a plain sum.
 #
-# A person of A moves it by at most ``1/n_A``, one of B by ``1/n_B``: larger steps first. The sizes are public, so
-# neighbours
+# A person of A moves it by at most ``1/n_A``, one of B by ``1/n_B``: larger steps first. The sizes are public, so neighbours
 # replace a record inside a group. Multiplied out with both sizes, an empty group gives 0 on both sides.
 
 

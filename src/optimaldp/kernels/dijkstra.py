@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.loops import Floats, Ints, Kernel, LevelTable, as_heap, heap_key
+from optimaldp.kernels.loops import Floats, Ints, Kernel, LevelTable, as_heap, heap_key, put, take_least
 
 # One privacy step in floating point, rounded to the safe side.
 #
@@ -202,34 +202,13 @@ def _propagate(
     heap: Ints,
     size: int,
 ) -> bool:
-    """Settle all labels. False if the heap is too small.
-
-    The heap's two operations stand here in full: as functions of arrays they made the whole search half as fast.
-    """
+    """Settle all labels. False if the heap is too small."""
     spans, growth, delta, decay, back_delta = table
     while size > 0:
         u = heap[0]
         key = keys[0]
         size -= 1
-        last = keys[size]
-        moved = heap[size]
-        at = 0
-        while True:
-            least = 4 * at + 1
-            if least >= size:
-                break
-            smallest = keys[least]
-            for child in range(least + 1, min(least + 4, size)):
-                if keys[child] < smallest:
-                    least = child
-                    smallest = keys[child]
-            if smallest >= last:
-                break
-            keys[at] = smallest
-            heap[at] = heap[least]
-            at = least
-        keys[at] = last
-        heap[at] = moved
+        take_least(keys, heap, size)
         current = label[u]
         if key > heap_key(current):
             continue  # an old entry: u has been settled with a lower label
@@ -257,45 +236,12 @@ def _propagate(
             predecessor[v] = u
             if size == len(keys):
                 return False
-            key = heap_key(reached)
-            at = size
+            put(keys, heap, size, heap_key(reached), v)
             size += 1
-            while at > 0:
-                parent = (at - 1) >> 2
-                if keys[parent] <= key:
-                    break
-                keys[at] = keys[parent]
-                heap[at] = heap[parent]
-                at = parent
-            keys[at] = key
-            heap[at] = v
     return True
 
 
-_PROPAGATE = Kernel(_propagate, below, _from_complement, _step_low, _step_high, step, heap_key)
-
-
-def _keep_inside(first: Ints, heads: Ints, levels: Ints, region: Ints, kept: Ints) -> None:
-    """Copy *levels* to *kept*, with -1 for every arc that leaves its region."""
-    for u in range(len(region)):
-        own = region[u]
-        for arc in range(first[u], first[u + 1]):
-            kept[arc] = levels[arc] if region[heads[arc]] == own else -1
-
-
-_KEEP_INSIDE = Kernel(_keep_inside)
-
-
-def inside_regions(
-    first: npt.NDArray[np.int64],
-    heads: npt.NDArray[np.int32],
-    levels: npt.NDArray[np.int32],
-    region: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int32]:
-    """The arcs' levels with -1 (closed) wherever an arc joins two regions."""
-    kept = np.empty_like(levels)
-    _KEEP_INSIDE(len(heads), first, heads, levels, region, kept)
-    return kept
+_PROPAGATE = Kernel(_propagate, below, _from_complement, _step_low, _step_high, step, heap_key, take_least, put)
 
 
 def propagate(
@@ -361,25 +307,7 @@ def _settle_fairly(
             one = two = heap[0]
             key = keys[0]
             size -= 1
-            last = keys[size]
-            moved = heap[size]
-            at = 0
-            while True:
-                least = 4 * at + 1
-                if least >= size:
-                    break
-                smallest = keys[least]
-                for child in range(least + 1, min(least + 4, size)):
-                    if keys[child] < smallest:
-                        least = child
-                        smallest = keys[child]
-                if smallest >= last:
-                    break
-                keys[at] = smallest
-                heap[at] = heap[least]
-                at = least
-            keys[at] = last
-            heap[at] = moved
+            take_least(keys, heap, size)
             if not waiting[one] or key > heap_key(label[one]):
                 continue  # settled in a pair, or an old entry
         waiting[one] = waiting[two] = False
@@ -415,25 +343,17 @@ def _settle_fairly(
                 label[v] = reached
                 how[v] = 1 if across else 0
                 source[v] = u
-                key = heap_key(reached)
-                at = size
+                put(keys, heap, size, heap_key(reached), v)
                 size += 1
-                while at > 0:
-                    parent = (at - 1) >> 2
-                    if keys[parent] <= key:
-                        break
-                    keys[at] = keys[parent]
-                    heap[at] = heap[parent]
-                    at = parent
-                keys[at] = key
-                heap[at] = v
             if u == two:
                 break
             u = two
     return filled
 
 
-_SETTLE_FAIRLY = Kernel(_settle_fairly, below, _from_complement, _step_low, _step_high, step, _other, heap_key)
+_SETTLE_FAIRLY = Kernel(
+    _settle_fairly, below, _from_complement, _step_low, _step_high, step, _other, heap_key, take_least, put
+)
 
 
 def settle_fairly(

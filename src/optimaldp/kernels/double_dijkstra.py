@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimaldp.kernels.loops import Floats, Ints, Kernel, as_heap, heap_key
+from optimaldp.kernels.loops import Floats, Ints, Kernel, as_heap, heap_key, put, take_least
 
 # One privacy step at twice the precision of a float: what three and more answers need.
 #
@@ -144,25 +144,7 @@ def _propagate_double(
         u = heap[0]
         key = keys[0]
         size -= 1
-        last = keys[size]
-        moved = heap[size]
-        at = 0
-        while True:
-            least = 4 * at + 1
-            if least >= size:
-                break
-            smallest = keys[least]
-            for child in range(least + 1, min(least + 4, size)):
-                if keys[child] < smallest:
-                    least = child
-                    smallest = keys[child]
-            if smallest >= last:
-                break
-            keys[at] = smallest
-            heap[at] = heap[least]
-            at = least
-        keys[at] = last
-        heap[at] = moved
+        take_least(keys, heap, size)
         current = label[u]
         current_low = label_low[u]
         if key > heap_key(current):
@@ -211,22 +193,12 @@ def _propagate_double(
             predecessor[v] = u
             if size == len(keys):
                 return False
-            key = heap_key(reached)
-            at = size
+            put(keys, heap, size, heap_key(reached), v)
             size += 1
-            while at > 0:
-                parent = (at - 1) >> 2
-                if keys[parent] <= key:
-                    break
-                keys[at] = keys[parent]
-                heap[at] = heap[parent]
-                at = parent
-            keys[at] = key
-            heap[at] = v
     return True
 
 
-_PROPAGATE = Kernel(_propagate_double, *CALLS, heap_key, inline=False)
+_PROPAGATE = Kernel(_propagate_double, *CALLS, heap_key, take_least, put, inline=False)
 
 
 def propagate_double(

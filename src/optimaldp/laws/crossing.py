@@ -22,8 +22,15 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from optimaldp.errors import LevelError
-from optimaldp.laws.rank_scales import BallScale, RationalScale, Scale
+from optimaldp.laws.rank_scales import (
+    BallScale,
+    CrossingEnds,
+    RationalScale,
+    RecordedBits,
+    Scale,
+    Tails,
+    sharper,
+)
 from optimaldp.privacy import ApproximateDP, Epsilon
 from optimaldp.privacy.balls import Ball, ball, context, fraction, precision
 from optimaldp.privacy.numbers import fraction_text
@@ -130,7 +137,7 @@ class CrossingLaw:
         if exact:
             return [fraction(b - a) for a, b in zip([0 * along[0], *along], [*along, 0 * along[0] + 1])]
         pairs = zip([Ball(0), *along], [*along, Ball(1)], [Ball(1), *left], [*left, Ball(0)])
-        return [_sharper(b - a, c - d) for a, b, c, d in pairs]
+        return [sharper(b - a, c - d) for a, b, c, d in pairs]
 
     def draw(
         self, sums: Sums, source: BitSource, *, reread: SecondReading | None = None, first_bits: int = _FIRST_BITS
@@ -231,35 +238,6 @@ def ladder(top: Fraction, step: Fraction) -> tuple[Fraction, ...]:
         edges.add(math.isqrt(((steps * steps) - 1) >> j) + 1)
         j += 1
     return tuple(step * k for k in sorted(edges))
-
-
-Tails = Callable[[int], tuple[Number, Number]]
-"""``min(rho, 1)`` and ``min(1/rho, 1)`` at a cut: one of them is 1."""
-
-
-@dataclass(frozen=True)
-class CrossingEnds:
-    """The law of one table: sums of probabilities up to a cut, and what is left behind it. Private."""
-
-    beta: Number
-    scale: Scale
-    tails: Tails
-
-    def end(self, place: int) -> Number:
-        """P(answer <= place)."""
-        below, above = self.tails(place)
-        return self._kept((below + (1 - above)) / 2)
-
-    def rest(self, place: int) -> Number:
-        """P(answer > place), accurate where it is small."""
-        below, above = self.tails(place)
-        return self._kept((above + (1 - below)) / 2)
-
-    def _kept(self, chance: Number) -> Number:
-        return self.scale.clipped((chance - self.beta) / (1 - 2 * self.beta))
-
-    def __repr__(self) -> str:
-        return "CrossingEnds(private)"
 
 
 def _linear_tails(family: Family, sums: Sums, scale: Scale) -> Tails:
@@ -479,28 +457,6 @@ def _powers_summed(height: int, most: int) -> list[int]:
     return [
         2 * sum(math.comb(2 * k, 2 * j) * moved**j * half[k - j] for j in range(k + 1)) for k in range(most // 2 + 1)
     ]
-
-
-def _sharper(a: Ball, b: Ball) -> Ball:
-    return (a if a.rad() <= b.rad() else b).max(Ball(0))
-
-
-class RecordedBits:
-    """Bits as they are drawn, kept for a second reading of the draw."""
-
-    def __init__(self, source: BitSource) -> None:
-        self._source = source
-        self.value = self.count = 0
-
-    def take(self, count: int) -> int:
-        bits = self._source.take(count)
-        self.value, self.count = (self.value << count) | bits, self.count + count
-        return bits
-
-
-def require_positive(epsilon: Epsilon) -> None:
-    if epsilon.is_zero:
-        raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
 
 
 def sums_of(values: Mapping[int, int], low: Fraction, step: Fraction) -> tuple[Fraction, Fraction]:

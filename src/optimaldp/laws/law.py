@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -12,9 +11,8 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.laws.prior import WORD, Prior, read_prior
-from optimaldp.laws.votes import Sides
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, ball
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource, choose_by_ends
 
@@ -133,6 +131,10 @@ class Setting:
     aim: AnyAim = Aim.TYPICAL
     public_groups: bool = False
     """Whether the two groups of a comparison are declared public."""
+    groups: int = 0
+    """How many private groups are answered by one draw; 0 where each answer is drawn by itself."""
+    groups_per_person: int = 1
+    """In how many of these groups one person may be."""
 
     def __post_init__(self) -> None:
         """Drop delta where nobody's own epsilon is above 0: people who are promised epsilon = 0 are charged no delta either."""
@@ -164,23 +166,3 @@ class Table:
 
     def __repr__(self) -> str:
         return "Table(private)"
-
-
-# Probabilities as numbers that a caller can read: exact rationals, or decimals all of whose digits are right.
-
-
-_DIGITS = 45
-_MOST_BITS = 1 << 15  # a probability that is 0 to this many bits is reported as 0
-
-
-def exact_or_decimal(sides: Callable[[], Sides]) -> Fraction | Decimal:
-    """P(yes): a Fraction if both sides are, else a Decimal with at least 40 right digits."""
-    bits = 4 * _DIGITS + 32
-    while True:
-        with precision(bits):
-            yes = sides()[0]
-            if isinstance(yes, Fraction):
-                return yes
-            if bits >= _MOST_BITS or yes.rel_accuracy_bits() > 3.4 * _DIGITS:
-                return Decimal(0) if yes.contains(0) else Decimal(yes.str(_DIGITS, radius=False))
-        bits *= 2

@@ -7,13 +7,18 @@ decided by comparing coefficients, and every other sign shows at some precision.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, total_ordering
+from numbers import Integral
+from typing import Any
 
+from optimaldp.errors import QuestionError
 from optimaldp.privacy import Epsilon
-from optimaldp.privacy.balls import Ball, ball, prime_powers, sign
+from optimaldp.privacy.balls import Ball, ball, precision, prime_powers, sign
+from optimaldp.privacy.trajectory import Number
 
 _EXACT_BITS = 1 << 16  # of an exact power; beyond that nobody reads it and balls are quicker
 
@@ -125,3 +130,48 @@ def _of_level(epsilon: Epsilon) -> LogNumber:
 def _factors(ratio: Fraction) -> tuple[tuple[int, int], ...]:
     below = ((prime, -power) for prime, power in prime_powers(ratio.denominator))
     return (*prime_powers(ratio.numerator), *below)
+
+
+# Probabilities that a caller reads, of counts that a caller gives: rationals, or decimals all of whose digits are right.
+
+
+_DIGITS = 45
+_MOST_BITS = 1 << 15  # a probability that is 0 to this many bits is reported as 0
+
+
+def exact_or_decimal(sides: Callable[[], tuple[Number, Number]]) -> Fraction | Decimal:
+    """P(yes): a Fraction if both sides are, else a Decimal with at least 40 right digits."""
+    shown: Fraction | Decimal = exact_or_decimals(lambda: [sides()[0]])[0]
+    return shown
+
+
+def exact_or_decimals(
+    numbers: Callable[[], Sequence[Number]], *, digits: int = _DIGITS, more_bits: int = 0
+) -> list[Any]:
+    """Fractions as they are, balls as Decimals with so many right digits; *numbers* are made at the precision of the moment."""
+    bits = 4 * digits + 32 + more_bits
+    while True:
+        with precision(bits):
+            listed = numbers()
+            if bits >= _MOST_BITS + more_bits or all(_is_sharp(one, digits) for one in listed):
+                return [one if isinstance(one, Fraction) else _decimal(one, digits) for one in listed]
+        bits *= 2
+
+
+def _is_sharp(number: Number, digits: int) -> bool:
+    return isinstance(number, Fraction) or number == 0 or bool(number.rel_accuracy_bits() > 3.4 * digits)
+
+
+def _decimal(enclosed: Ball, digits: int) -> Decimal:
+    return Decimal(0) if enclosed.contains(0) else Decimal(enclosed.str(digits, radius=False))
+
+
+def listed_counts(counts: Sequence[int]) -> list[int]:
+    """Counts that a caller gives, as Python's own integers. No message quotes one: they may have been read from a table."""
+    try:
+        listed = list(counts)
+    except TypeError:
+        raise QuestionError("counts", "(not shown)", "are not a list of whole numbers") from None
+    if any(isinstance(count, bool) or not isinstance(count, Integral) or count < 0 for count in listed):
+        raise QuestionError("counts", "(not shown)", "are not whole numbers of 0 or more") from None
+    return [int(count) for count in listed]

@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.log_number import exact_or_decimals
 from optimaldp.laws.rank_scales import rational_root
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, integer_above, precision
@@ -198,15 +199,8 @@ class NoiseLaw(Result):
         exact = self._exact()
         if exact is not None and exact.size(place) <= _EXACT_BITS:
             return Fraction(number(exact))
-        bits = 5 * _DIGITS
-        while True:
-            with precision(bits + self._more_bits()):
-                value = ball(number(self._balls()))
-                if value == 0:
-                    return Decimal(0)
-                if value.rel_accuracy_bits() > 3.4 * _DIGITS:
-                    return Decimal(value.str(_DIGITS, radius=False))
-            bits *= 2
+        more = self._more_bits()
+        return exact_or_decimals(lambda: [ball(number(self._balls()))], digits=_DIGITS, more_bits=more)[0]  # type: ignore[no-any-return]
 
     def _balls(self) -> _Parts:
         size = -self.epsilon.ball() * ball(self.share)

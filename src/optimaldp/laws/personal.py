@@ -42,8 +42,8 @@ from typing import Any
 from optimaldp.distances.linear import LinearCondition, MeanBound
 from optimaldp.distances.ranking import Moves
 from optimaldp.errors import LevelError
-from optimaldp.laws.law import Aim, exact_or_decimal, read_aim
-from optimaldp.laws.log_number import ZERO, LogNumber
+from optimaldp.laws.law import Aim, read_aim
+from optimaldp.laws.log_number import ZERO, LogNumber, exact_or_decimal
 from optimaldp.laws.votes import (
     SURE,
     Sides,

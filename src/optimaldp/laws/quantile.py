@@ -20,16 +20,19 @@ from typing import Any, NamedTuple, Protocol
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws.rank_scales import (
     BallScale,
+    CrossingEnds,
     Cuts,
     DiscountedSums,
     Height,
     Persons,
     RationalScale,
+    RecordedBits,
     Scale,
     Window,
     near_window,
     rank_cuts,
     rational_root,
+    sharper,
     unit_weights,
     weighted_cuts,
     whole_window,
@@ -45,34 +48,14 @@ from optimaldp.results import Result
 from optimaldp.sampling import BitSource, choose_by_ends
 
 
-class SmoothedRank:
-    """The law of one table: ends of the sums ``p_0 + ... + p_t``, and what is left behind them."""
+class RankTails:
+    """``min(rho, 1)`` and ``min(1/rho, 1)`` of the smoothed rank at each cut of one table: one of the two is 1. Private."""
 
-    def __init__(self, sums: DiscountedSums, *, offset: Fraction, cut_off: Number, total_weight: int) -> None:
-        """*offset* is added to every height (1/2 for whole ranks); *cut_off* is beta, the mass cut from either tail."""
-        self._sums, self._offset, self._total = sums, offset, total_weight
-        self._cut_off = cut_off
+    def __init__(self, sums: DiscountedSums, *, offset: Fraction, total_weight: int) -> None:
+        """*offset* is added to every height: 1/2 for whole ranks."""
+        self._sums, self._offset, self._total, self._scale = sums, offset, total_weight, sums.scale
 
-    def end(self, cut: int) -> Number:
-        """``P(answer <= cut)``."""
-        below, above = self._tails(cut)
-        return self._kept((below + (1 - above)) / 2)
-
-    def rest(self, cut: int) -> Number:
-        """``P(answer > cut)``, without cancellation."""
-        below, above = self._tails(cut)
-        return self._kept((above + (1 - below)) / 2)
-
-    def _kept(self, probability: Number) -> Number:
-        beta = self._cut_off
-        return self._scale.clipped((probability - beta) / (1 - 2 * beta))
-
-    @property
-    def _scale(self) -> Scale:
-        return self._sums.scale
-
-    def _tails(self, cut: int) -> tuple[Number, Number]:
-        """``min(rho, 1)`` and ``min(1/rho, 1)``: one of the two is 1."""
+    def at(self, cut: int) -> tuple[Number, Number]:
         run = self._sums.cuts.run(cut)
         height = self._height(run)
         if run not in self._sums.window:
@@ -118,9 +101,8 @@ def tail_cut_of_law_1(delta: Number, growth: Number, *, personal: bool) -> Numbe
 
 # FLIP and FLIP+: every wrong bin gets ``x^d`` times a factor, d moves away from being true; the true bin gets the rest.
 #
-# ``FLIP``: the factor is ``c = 1/(1 + x)``. ``FLIP+``: ``min(c, 1 - T_j / (1 + (K - 1) x))`` where ``T_j`` sums powers
-# of x over
-# the cuts. Along a run of empty bins ``T_j`` is linear, so a run is summed in closed form.
+# ``FLIP``: the factor is ``c = 1/(1 + x)``. ``FLIP+``: ``min(c, 1 - T_j / (1 + (K - 1) x))`` where ``T_j`` sums powers of x
+# over the cuts. Along a run of empty bins ``T_j`` is linear, so a run is summed in closed form.
 
 
 _FEW_TERMS = 16  # terms that are added one by one where it is not certain on which side of a bend they lie
@@ -267,7 +249,7 @@ class TwoAnswers:
         if self._growth is None:
             return self._scale.clipped(self._scale.number(Fraction(1, 2) + self._delta * height))
         delta = self._scale.number(self._delta)
-        beta = delta / (self._growth - 1 + 2 * delta)
+        beta = tail_cut(delta, self._growth)
         return self._scale.clipped((probability - beta) / (1 - 2 * beta))
 
 
@@ -428,7 +410,7 @@ class QuantileLaw(Result):
         **Guarantee.** Each bin has exactly its probability; nothing else about the cells is returned, raised or kept. The same
         number of ends is evaluated wherever the answer lies. *reread* sees the bits and the index before the answer is given.
         """
-        cuts, recorded = self.cuts(cells), _Recorded(source)
+        cuts, recorded = self.cuts(cells), RecordedBits(source)
 
         def ends() -> Callable[[int], Ball]:
             return self.law_of(cuts, self._scale(exact=False), self.near(cuts, context.prec)).end
@@ -449,12 +431,8 @@ class QuantileLaw(Result):
         delta, growth = scale.number(self.level.delta), self._growth(scale)
         if self.mode is QuantileMode.SMOOTHED_RANK:
             sums = DiscountedSums(cuts, scale, _half_powers(scale), self._weights_up_to, window)
-            return SmoothedRank(
-                sums,
-                offset=Fraction(1, 2),
-                cut_off=self._tail_cut(delta, growth),
-                total_weight=self._weights_up_to(self.bins - 1),
-            )
+            tails = RankTails(sums, offset=Fraction(1, 2), total_weight=self._weights_up_to(self.bins - 1))
+            return CrossingEnds(self._tail_cut(delta, growth), scale, tails.at)
         sums = DiscountedSums(cuts, scale, scale.power, unit_weights, window)
         plus = self.mode is QuantileMode.FLIP_PLUS
         if self.bins == 2:
@@ -589,13 +567,9 @@ def differences(law: Ends, bins: int) -> Iterator[Number]:
     end, rest = zero, 1 + zero
     for cut in range(bins - 1):
         next_end, next_rest = law.end(cut), law.rest(cut)
-        yield _sharper(next_end - end, rest - next_rest)
+        yield sharper(next_end - end, rest - next_rest)
         end, rest = next_end, next_rest
     yield rest
-
-
-def _sharper(a: Ball, b: Ball) -> Ball:
-    return (a if a.rad() <= b.rad() else b).max(Ball(0))
 
 
 def _half_powers(scale: Scale) -> Callable[[Height], Number]:
@@ -621,16 +595,3 @@ class _InFractions:
 
     def rest(self, cut: int) -> Fraction:
         return fraction(self._law.rest(cut))
-
-
-class _Recorded:
-    """Bits as they are drawn, kept for the second reading."""
-
-    def __init__(self, source: BitSource) -> None:
-        self._source = source
-        self.value = self.count = 0
-
-    def take(self, count: int) -> int:
-        bits = self._source.take(count)
-        self.value, self.count = (self.value << count) | bits, self.count + count
-        return bits

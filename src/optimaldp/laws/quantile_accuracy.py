@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import QuestionError
 from optimaldp.laws import quantile_rivals as rivals
+from optimaldp.laws.log_number import exact_or_decimals, listed_counts
 from optimaldp.laws.quantile import QuantileLaw, QuantileMode, quantile_law
 from optimaldp.laws.quantile_rivals import Spread, even_cells, spread_of
 from optimaldp.privacy import level, read_probability
-from optimaldp.privacy.balls import Ball, precision
 from optimaldp.privacy.numbers import read_number
 from optimaldp.results import Result
 
@@ -159,7 +158,6 @@ def _bound(nearest: Floats, width: Floats, probabilities: Floats) -> float:
 
 _DIGITS = 30  # of a Decimal result, all of them right
 _EXACT_BITS = 1 << 24  # of all exact rationals together; beyond that nobody reads them and they take long: decimals
-_MOST_BITS = 1 << 14  # a probability that is 0 to this many bits is reported as 0
 
 
 def quantile_probabilities(
@@ -181,7 +179,7 @@ def quantile_probabilities(
     >>> quantile_probabilities([2, 3, 1, 4], epsilon="ln(4)", mechanism="smoothed rank")
     [Fraction(1, 76), Fraction(149, 228), Fraction(22, 75), Fraction(1, 25)]
     """
-    people = _checked(counts)
+    people = listed_counts(counts)
     read = None if weights is None else tuple(read_number(w, name="weights", error=QuestionError) for w in weights)
     share = read_probability(rank, name="rank", error=QuestionError)
     law = quantile_law(len(people), share, level(epsilon, delta), weights=read)
@@ -190,7 +188,7 @@ def quantile_probabilities(
     cells = {bin_: count for bin_, count in enumerate(people) if count}
     if law.exact and _exact_size(law, sum(people)) <= _EXACT_BITS:
         return law.probabilities(cells, exact=True)
-    return _decimals(law, cells)
+    return exact_or_decimals(lambda: law.probabilities(cells), digits=_DIGITS)
 
 
 def _named(mechanism: str, law: QuantileLaw) -> QuantileMode:
@@ -206,31 +204,6 @@ def _named(mechanism: str, law: QuantileLaw) -> QuantileMode:
     return mode
 
 
-def _checked(counts: Sequence[int]) -> list[int]:
-    """The counts as integers. No message quotes one: they may have been read from a table."""
-    try:
-        listed = list(counts)
-    except TypeError:
-        raise QuestionError("counts", "(not shown)", "are not a list of whole numbers") from None
-    if any(isinstance(count, bool) or not isinstance(count, Integral) or count < 0 for count in listed):
-        raise QuestionError("counts", "(not shown)", "are not whole numbers of 0 or more") from None
-    return [int(count) for count in listed]
-
-
 def _exact_size(law: QuantileLaw, persons: int) -> int:
     ratio = law.level.epsilon.exact_ratio or Fraction(1)
     return max(ratio.numerator, ratio.denominator).bit_length() * persons * law.bins
-
-
-def _decimals(law: QuantileLaw, cells: dict[int, int]) -> list[Decimal]:
-    bits = 5 * _DIGITS + 64
-    while True:
-        with precision(bits):
-            enclosed = law.probabilities(cells)
-            if bits >= _MOST_BITS or all(p == 0 or p.rel_accuracy_bits() > 3.4 * _DIGITS for p in enclosed):
-                return [_decimal(p) for p in enclosed]
-        bits *= 2
-
-
-def _decimal(enclosed: Ball) -> Decimal:
-    return Decimal(0) if enclosed.contains(0) else Decimal(enclosed.str(_DIGITS, radius=False))

@@ -17,11 +17,11 @@ from optimaldp.privacy.balls import Ball, Rational, ball, fraction, integer_abov
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_root
 from optimaldp.privacy.trajectory import Number
+from optimaldp.sampling import BitSource
 
 # ``e^-h`` for a height h counted in epsilons: exact rationals, or balls at the current precision.
 #
-# The laws of quantiles are written once, over a scale. A height is a number of people, or, where people have levels of
-# their
+# The laws of quantiles are written once, over a scale. A height is a number of people, or, where people have levels of their
 # own, one number of people for each level.
 
 
@@ -159,11 +159,9 @@ def rational_root(epsilon: Epsilon, exponent: Fraction) -> Fraction | None:
 
 # The cuts between public bins, in runs of equal height: what the laws of quantiles read from a table.
 #
-# Cut t (0, 1, ..., K - 2) lies between bin t and bin t + 1. Its height is the number of people up to bin t less the
-# target rank,
-# so a cut next to an empty bin has the height of its neighbour: a table with m occupied bins has at most m + 1 runs,
-# however
-# many bins there are.
+# Cut t (0, 1, ..., K - 2) lies between bin t and bin t + 1. Its height is the number of people up to bin t less the target
+# rank, so a cut next to an empty bin has the height of its neighbour: a table with m occupied bins has at most m + 1 runs,
+# however many bins there are.
 
 
 Cells = Mapping[int, Persons]  # people in each occupied bin; bins are counted from 0
@@ -234,10 +232,8 @@ def _named_bins(cells: Mapping[int, Height], bins: int) -> list[int]:
 
 # Discounted sums over the bins to either side of a cut, run by run.
 #
-# ``left(t) = sum over cuts i <= t of m_i e^-(height_t - height_i)/2`` and the mirror image to the right. A run of empty
-# bins
-# adds its weights, so a pass costs one multiplication for each run. Runs that are too far away to matter are not
-# visited: what
+# ``left(t) = sum over cuts i <= t of m_i e^-(height_t - height_i)/2`` and the mirror image to the right. A run of empty bins
+# adds its weights, so a pass costs one multiplication for each run. Runs that are too far away to matter are not visited: what
 # they could add is enclosed by what they weigh.
 
 
@@ -319,3 +315,54 @@ class DiscountedSums:
         """The discounted sum behind the edge of the window, between nothing and the whole weight there."""
         whole = self._discount(self.cuts.drop(run)) * self.scale.number(weight)
         return self.scale.between(self.scale.number(0), whole)
+
+
+# What the laws of ranks and of other crossings share.
+
+
+Tails = Callable[[int], tuple[Number, Number]]
+"""``min(rho, 1)`` and ``min(1/rho, 1)`` at a cut: one of them is 1."""
+
+
+@dataclass(frozen=True)
+class CrossingEnds:
+    """The law of one table: sums of probabilities up to a cut, and what is left behind it. Private."""
+
+    beta: Number
+    """What is cut off either tail."""
+    scale: Scale
+    tails: Tails
+
+    def end(self, place: int) -> Number:
+        """P(answer <= place)."""
+        below, above = self.tails(place)
+        return self._kept((below + (1 - above)) / 2)
+
+    def rest(self, place: int) -> Number:
+        """P(answer > place), accurate where it is small."""
+        below, above = self.tails(place)
+        return self._kept((above + (1 - below)) / 2)
+
+    def _kept(self, chance: Number) -> Number:
+        return self.scale.clipped((chance - self.beta) / (1 - 2 * self.beta))
+
+    def __repr__(self) -> str:
+        return "CrossingEnds(private)"
+
+
+def sharper(a: Ball, b: Ball) -> Ball:
+    """Of two enclosures of one probability the shorter."""
+    return (a if a.rad() <= b.rad() else b).max(Ball(0))
+
+
+class RecordedBits:
+    """Bits as they are drawn, kept for a second reading of the draw."""
+
+    def __init__(self, source: BitSource) -> None:
+        self._source = source
+        self.value = self.count = 0
+
+    def take(self, count: int) -> int:
+        bits = self._source.take(count)
+        self.value, self.count = (self.value << count) | bits, self.count + count
+        return bits

@@ -15,15 +15,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 from optimaldp.distances.linear import LinearCondition, MeanBound
 from optimaldp.laws.log_number import ZERO, LogNumber
-from optimaldp.laws.winner import flatten, reveal_below, win_by_coins
+from optimaldp.laws.winner import flatten, win_by_coins
 from optimaldp.privacy import ApproximateDP, Epsilon
 from optimaldp.privacy.balls import Ball, ball, context, precision
 from optimaldp.privacy.trajectory import Number
-from optimaldp.sampling import BitSource, choose_enclosed, uniform_below
+from optimaldp.sampling import BitSource, choose_enclosed
 
 _EXACT_BITS = 1 << 13  # longer rationals are enclosed: nobody reads them, and adding them takes long
 
@@ -65,17 +64,14 @@ class Chain:
 
 # Yes or no from a signed distance: the further from the bound, the surer the answer.
 #
-# With W in units in which one person moves it by at most 1, ``P(yes) = 1 - e^(-epsilon W)/2`` where W >= 0 and
-# ``e^(epsilon W)/2``
-# below: the logarithm of either answer's probability moves by at most epsilon. With delta the law is stretched about
-# one half and
-# cut off at 0 and 1: ``Q = clip((P - beta)/(1 - 2 beta))``, ``beta = delta/(e^epsilon - 1 + 2 delta)``. *Proof*: with
-# ``rho = delta/(E - 1)``, ``Q = (1 + 2 rho) P - rho``, so ``Q' <= E Q + (E - 1) rho``. At epsilon = 0, ``Q = clip(1/2 +
-# delta W)``.
+# With W in units in which one person moves it by at most 1, ``P(yes) = 1 - e^(-epsilon W)/2`` where W >= 0 and ``e^(epsilon
+# W)/2`` below: the logarithm of either answer's probability moves by at most epsilon. With delta the law is stretched about one
+# half and cut off at 0 and 1: ``Q = clip((P - beta)/(1 - 2 beta))``, ``beta = delta/(e^epsilon - 1 + 2 delta)``. *Proof*: with
+# ``rho = delta/(E - 1)``, ``Q = (1 + 2 rho) P - rho``, so ``Q' <= E Q + (E - 1) rho``. At epsilon = 0, ``Q = clip(1/2 + delta
+# W)``.
 #
-# People with levels of their own enter through W = the exponent itself, which person i moves by at most epsilon_i;
-# delta is then
-# shared out by the largest epsilon, which is right for the smaller ones too.
+# People with levels of their own enter through W = the exponent itself, which person i moves by at most epsilon_i; delta is
+# then shared out by the largest epsilon, which is right for the smaller ones too.
 
 
 Sides = tuple[Number, Number]
@@ -136,15 +132,11 @@ def draw_yes(sides: Callable[[], Sides], source: BitSource) -> bool:
 
 # People with levels of their own, right for the typical table: everybody votes with the weight of their level.
 #
-# ``W = sum of epsilon_i (x_i - tau)`` with a public tau, then the signed law of :mod:`optimaldp.laws.votes`. A person
-# moves W by
-# at most epsilon_i, and the logarithm of either answer's probability moves by no more than W does: epsilon_i-DP, at any
-# number of
-# people. Without "among" the number of people n is public and ``tau = (t - 1/2)/n`` for a count of at least t; among
-# some of the
-# people ``tau`` is the share that is asked for, and whoever is outside contributes nothing. A level of 0 weighs
-# nothing.
-# Substitution only: with n private the weights of those who might come are not known.
+# ``W = sum of epsilon_i (x_i - tau)`` with a public tau, then the signed law of :mod:`optimaldp.laws.votes`. A person moves W
+# by at most epsilon_i, and the logarithm of either answer's probability moves by no more than W does: epsilon_i-DP, at any
+# number of people. Without "among" the number of people n is public and ``tau = (t - 1/2)/n`` for a count of at least t; among
+# some of the people ``tau`` is the share that is asked for, and whoever is outside contributes nothing. A level of 0 weighs
+# nothing. Substitution only: with n private the weights of those who might come are not known.
 
 
 Votes = Sequence[tuple[Epsilon, int, int]]
@@ -210,28 +202,6 @@ def winner_by_weights(weights: Sequence[LogNumber]) -> list[Ball]:
     all_coins = [coins[weight] for weight in weights]
     known = {weight: win_by_coins(all_coins, weights.index(weight)) for weight in coins}
     return [known[weight] for weight in weights]
-
-
-def draw_weighted_winner(by_level: Sequence[tuple[Epsilon, Sequence[int]]], source: BitSource) -> int:
-    """The position of the announced winner, with exactly the probabilities of :func:`weighted_winner`, among any number."""
-    weights = weighted_counts(by_level)
-    top = max(weights)
-    if len(weights) <= MOST_FLATTENED:
-        order = sorted(
-            range(len(weights)), key=weights.__getitem__
-        )  # losers first: their ends are sums of small numbers
-
-        def probabilities() -> list[Ball]:
-            enclosed = weighted_winner(by_level)
-            return [enclosed[index] for index in order]
-
-        return order[choose_enclosed(probabilities, len(weights), source)]
-    heads = [
-        index
-        for index, weight in enumerate(weights)
-        if reveal_below(source.take(64), 64, partial(_decay, (top - weight) / 2), source)
-    ]
-    return heads[uniform_below(len(heads), source)]
 
 
 class WeightedWater:

@@ -16,11 +16,11 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache, lru_cache
-from numbers import Integral
 from typing import Any, Protocol
 
 from optimaldp.certify.winner import continuum_proof, lattice_proof
 from optimaldp.errors import QuestionError
+from optimaldp.laws.log_number import exact_or_decimals, listed_counts
 from optimaldp.privacy import Epsilon, Level, level
 from optimaldp.privacy.balls import Ball, BallPolynomial, ball, context, integer_above, integer_below, precision
 from optimaldp.privacy.levels import Bound, single_level
@@ -155,8 +155,7 @@ def lattice_probabilities(counts: Sequence[int], power: Callable[[Height], Numbe
     return flatten(counts, WholeVotes(power))
 
 
-# The flip envelope on divisible votes: private for every epsilon up to five options, a little less accurate than whole
-# votes.
+# The flip envelope on divisible votes: private for every epsilon up to five options, a little less accurate than whole votes.
 
 
 @dataclass(frozen=True)
@@ -380,8 +379,6 @@ def _claim(options: int, bound: Bound, neighbours: Neighbours) -> WinnerClaim:
 # underneath. Of two options both tails are cut instead, which errs less.
 
 
-_DIGITS = 45  # of a Decimal result, all of them right
-_MOST_BITS = 1 << 13  # a probability that is 0 to this many bits is reported as 0
 _EXACT_BITS = 1 << 19  # of all exact rationals together; beyond that nobody reads them and they take long: decimals
 _MOST_LISTED = 400  # options for which permute-and-flip's whole distribution is computed; it is sampled for any number
 
@@ -410,7 +407,7 @@ def winner_probabilities(
         raise QuestionError(
             "options", claim.options, f"are too many to list every probability (at most {_MOST_LISTED})", "draw instead"
         )
-    return _decimals(lambda: enclosed_probabilities(checked, claim))
+    return exact_or_decimals(lambda: enclosed_probabilities(checked, claim))
 
 
 def draw_winner(
@@ -553,29 +550,7 @@ def _has_exact_form(counts: Sequence[int], claim: WinnerClaim) -> bool:
 
 
 def _checked(counts: Sequence[int]) -> list[int]:
-    """The counts as integers. No message quotes one: they may have been read from a table."""
-    try:
-        listed = list(counts)
-    except TypeError:
-        raise QuestionError("counts", "(not shown)", "are not a list of whole numbers") from None
+    listed = listed_counts(counts)
     if not listed:
         raise QuestionError("counts", [], "leave nobody to win", "give one count for each option")
-    if any(isinstance(count, bool) or not isinstance(count, Integral) or count < 0 for count in listed):
-        raise QuestionError("counts", "(not shown)", "are not whole numbers of 0 or more") from None
-    return [int(count) for count in listed]
-
-
-def _decimals(probabilities: Callable[[], Sequence[Ball]]) -> list[Decimal]:
-    bits = 4 * _DIGITS + 32
-    while True:
-        with precision(bits):
-            enclosed = probabilities()
-            if bits >= _MOST_BITS or all(p == 0 or p.rel_accuracy_bits() > 3.4 * _DIGITS for p in enclosed):
-                return [_decimal(p) for p in enclosed]
-        bits *= 2
-
-
-def _decimal(enclosed: Ball) -> Decimal:
-    if enclosed.contains(0):
-        return Decimal(0)
-    return Decimal(enclosed.str(_DIGITS, radius=False))
+    return listed

@@ -32,7 +32,11 @@ EpsilonLike = Union["Epsilon", str, int, float, Fraction, Decimal]
 
 @dataclass(frozen=True)
 class Epsilon:
-    """``plain + ln(ratio)``, or infinity when both are ``None``."""
+    """*plain* + ln(*ratio*), or infinity when both are ``None``.
+
+    >>> float(Epsilon(Fraction(1, 2), Fraction(1)))
+    0.5
+    """
 
     plain: Fraction | None = field(hash=False)
     ratio: Fraction | None = field(hash=False)
@@ -169,6 +173,12 @@ class Epsilon:
             return Epsilon(plain - part, ratio / factor)
         with precision(128):
             return Epsilon(max(Fraction(0), lower(self.ball() - less.ball())), Fraction(1))
+
+    def __rsub__(self, other: EpsilonLike) -> Epsilon:
+        return Epsilon.read(other) - self
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form) if form else str(self)
 
     def __mul__(self, times: int) -> Epsilon:
         if self.infinite:

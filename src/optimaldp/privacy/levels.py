@@ -9,10 +9,11 @@ from functools import cached_property
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy import trajectory
-from optimaldp.privacy.balls import WORKING_BITS, ball, context, precision
+from optimaldp.privacy.balls import WORKING_BITS, ball, context, lower, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.gaussian import read_gaussian
-from optimaldp.privacy.numbers import TOO_SMALL, fraction_text, read_probability
+from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import TOO_SMALL, fraction_root, fraction_text, read_probability, root_below
 from optimaldp.privacy.step_function import Level
 from optimaldp.privacy.trajectory import Line, Number, Steps
 
@@ -157,7 +158,7 @@ def _each_covered(strict: tuple[Bound, ...], loose: tuple[Bound, ...]) -> bool:
 def level(epsilon: object = None, delta: object = 0, *, mu: object = None) -> Level:
     """Make a privacy level: ``level(1)``, ``level("ln(2)", 0.1)`` or ``level(mu=1)`` (Gaussian DP).
 
-    There is no default epsilon.
+    Name *epsilon*, with a *delta* or without, or *mu* alone. There is no default epsilon.
 
     >>> level("ln(2)", 0.1).step(Fraction(4, 5))
     Fraction(19, 20)
@@ -190,7 +191,11 @@ def single_level(level: Level, user: str) -> ApproximateDP:
 
 
 def all_of(*levels: Level) -> ApproximateDP:
-    """Several (epsilon, delta) promises at once: the smallest of their step functions."""
+    """Several (epsilon, delta) promises, *levels*, at once: the smallest of their step functions.
+
+    >>> all_of(level("ln(2)"), level("ln(3)", 0.1)).step(Fraction(1, 4))
+    Fraction(1, 2)
+    """
     if not levels:
         raise LevelError("levels", (), "is empty", "name at least one level")
     given = [_approximate(item) for item in levels]
@@ -204,6 +209,9 @@ def directed(*, forward: Level, backward: Level) -> ApproximateDP:
     """An edge whose two directions promise different things.
 
     Walking the edge forward, ``P_head(S) <= e^epsilon P_tail(S) + delta`` with *forward*; *backward* bounds the tail by the head.
+
+    >>> directed(forward=level("ln(2)"), backward=level("ln(3)")).step(Fraction(1, 4))
+    Fraction(1, 2)
     """
     return ApproximateDP(_approximate(forward).forward, _approximate(backward).forward)
 
@@ -218,3 +226,86 @@ def _without_implied(bounds: list[Bound]) -> tuple[Bound, ...]:
     unique = list(dict.fromkeys(bounds))
     kept = [b for b in unique if not any(a != b and a.epsilon <= b.epsilon and a.delta <= b.delta for a in unique)]
     return tuple(kept)
+
+
+# A level shared among groups or among categories, of which one person touches several.
+
+
+_MOST_PARTS = 64  # of epsilon whose root is taken
+_BITS = 128  # to which a half that is no level of this form is rounded, towards more privacy
+
+
+@dataclass(frozen=True)
+class GroupLevel:
+    """How each group is answered: its level, and the neighbours that its mechanism must be private for."""
+
+    epsilon: Epsilon
+    delta: Fraction
+    neighbours: Neighbours
+
+
+def level_of_each_group(
+    epsilon: Epsilon, delta: Fraction, neighbours: Neighbours, *, public_groups: bool = False, per_person: int = 1
+) -> GroupLevel:
+    """The level of each group's answer so that all of them together keep (epsilon, delta).
+
+    *per_person* is how many groups one person may be in; public groups have one for each person.
+
+    >>> level_of_each_group(Epsilon.read("ln(4)"), Fraction(3, 100), Neighbours.SUBSTITUTION)
+    GroupLevel(epsilon=Epsilon(ln(2)), delta=Fraction(1, 100), neighbours=<Neighbours.ADD_REMOVE: 'add-remove'>)
+    >>> level_of_each_group(Epsilon.read(1), Fraction(3, 100), Neighbours.ADD_REMOVE, per_person=3)
+    GroupLevel(epsilon=Epsilon(1/3), delta=Fraction(1, 100), neighbours=<Neighbours.ADD_REMOVE: 'add-remove'>)
+    """
+    if public_groups:
+        return GroupLevel(epsilon, delta, neighbours)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return GroupLevel(part_of(epsilon, per_person), delta / per_person, neighbours)
+    each = part_of(epsilon, 2 * per_person)
+    return GroupLevel(each, _shared_delta(each, delta) / per_person, Neighbours.ADD_REMOVE)
+
+
+def level_of_each_key(epsilon: Epsilon, delta: Fraction, neighbours: Neighbours) -> GroupLevel:
+    """The level of "does this category occur" for each category: a replaced person touches two of them."""
+    if neighbours is Neighbours.ADD_REMOVE:
+        return GroupLevel(epsilon, delta, neighbours)
+    return GroupLevel(half_of(epsilon), delta / 2, Neighbours.ADD_REMOVE)
+
+
+def half_of(epsilon: Epsilon) -> Epsilon:
+    """Half of epsilon: exact for numbers and for logarithms of squares, else smaller by less than 2^-128 of it.
+
+    >>> half_of(Epsilon.read("0.3+ln(9/4)")), half_of(Epsilon.read("ln(2)")) * 2 < Epsilon.read("ln(2)")
+    (Epsilon(0.15+ln(3/2)), True)
+    """
+    return part_of(epsilon, 2)
+
+
+def part_of(epsilon: Epsilon, parts: int) -> Epsilon:
+    """One of so many equal parts of epsilon: exact for numbers and for logarithms of powers, else smaller by less than 2^-128.
+
+    >>> part_of(Epsilon.read("0.3+ln(8)"), 3), part_of(Epsilon.read("ln(2)"), 3) * 3 < Epsilon.read("ln(2)")
+    (Epsilon(0.1+ln(2)), True)
+    """
+    if epsilon.infinite:
+        return epsilon
+    plain, ratio = epsilon.finite_parts
+    if (exact := fraction_root(ratio, parts)) is not None:
+        return Epsilon(plain / parts, exact)
+    if parts > _MOST_PARTS:  # a root would have millions of digits: a plain number below serves as well
+        with precision(2 * _BITS + 2 * epsilon.leading_zeros + parts.bit_length()):
+            return Epsilon(lower(epsilon.ball() / parts), Fraction(1))
+    # ln(r) >= (r - 1)/r: the smaller the logarithm, the more bits its root needs.
+    bits = _BITS + (ratio.denominator * parts // (ratio.numerator - ratio.denominator)).bit_length()
+    shifted = ratio.numerator * ratio.denominator ** (parts - 1) << (parts * bits)
+    root = Fraction(root_below(shifted, parts), ratio.denominator << bits)
+    return Epsilon(plain / parts, max(Fraction(1), root))
+
+
+def _shared_delta(half: Epsilon, delta: Fraction) -> Fraction:
+    """``delta/(1 + e^(epsilon/2))``, rounded down where it is not rational."""
+    if not delta or half.infinite:
+        return Fraction(0)
+    if half.exact_ratio is not None:
+        return delta / (1 + half.exact_ratio)
+    with precision(2 * _BITS + math.ceil(2 * float(half))):
+        return lower(ball(delta) / (1 + half.exp()))

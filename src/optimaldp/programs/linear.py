@@ -21,8 +21,7 @@ from flint import fmpq
 from optimaldp.errors import ProblemError
 from optimaldp.extras import requiring
 
-# HiGHS, asked in one place: the least ``cost · x`` with ``rows · x <= bounds``, ``equal · x = values`` and ``x >=
-# 0``.
+# HiGHS, asked in one place: the least ``cost · x`` with ``rows · x <= bounds``, ``equal · x = values`` and ``x >= 0``.
 #
 # Its floats prove nothing: a proof takes the tight constraints to rationals (:mod:`optimaldp.programs.linear`), or the
 # prices to a referee.
@@ -100,9 +99,8 @@ def minimise(
 
 # A linear program solved in floating point and then exactly: HiGHS finds the vertex, rationals confirm it.
 #
-# maximise c x subject to A x <= b, x >= 0 (equalities are written as two inequalities). HiGHS says which constraints
-# are tight; the exact simplex method starts from those, mostly to find that nothing is left to do. Then the value is
-# proven.
+# maximise c x subject to A x <= b, x >= 0 (equalities are written as two inequalities). HiGHS says which constraints are tight;
+# the exact simplex method starts from those, mostly to find that nothing is left to do. Then the value is proven.
 
 
 _ZERO = fmpq(0)

@@ -200,7 +200,7 @@ def test_from_anything_that_looks_like_a_mechanism() -> None:
     [
         ([], "is not an object"),
         ({"rows": [[1]], "priors": [1]}, "'priors' is not a field"),
-        ({"inputs": ["a"]}, "rows: None is missing"),
+        ({"inputs": ["a"]}, "rows is missing"),
         ({"rows": [[1]], "inputs": "a"}, "is not a list of names"),
         ({"rows": [[1]], "inputs": [{}]}, "is an object"),
         ({"rows": [[1]], "prior": [1, 0]}, "wrong length"),

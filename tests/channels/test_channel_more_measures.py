@@ -66,8 +66,9 @@ gains = st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=2), min_size=3
 )
 
 
+@pytest.mark.long
 @given(channels, priors, gains)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_gain_leaks_more_than_its_capacities(channel: Channel, prior: list[Fraction], gain: list[list[int]]) -> None:
     assert gain_leakage(gain, channel, prior) <= capacity_over_gains(channel, prior) <= column_maxima_sum(channel)
     over_priors = gain_capacity(gain, channel)

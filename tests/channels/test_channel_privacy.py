@@ -75,6 +75,7 @@ def test_rationals_that_are_nothing_as_floats() -> None:
     )
 
 
+@pytest.mark.long
 def test_a_report_of_a_large_channel_needs_no_pairs_of_inputs() -> None:
     """500 inputs have 125 000 pairs: the extremes of each column say the same."""
     rows = np.random.default_rng(5).random((500, 400)) + 0.1
@@ -85,6 +86,7 @@ def test_a_report_of_a_large_channel_needs_no_pairs_of_inputs() -> None:
     assert report.mutual_information <= report.shannon_capacity_upper
 
 
+@pytest.mark.long
 def test_a_large_exact_channel_keeps_its_success_exact() -> None:
     numbers = np.random.default_rng(6).integers(1, 50, (210, 200)).tolist()
     channel = Channel([[Fraction(cell, sum(row)) for cell in row] for row in numbers])

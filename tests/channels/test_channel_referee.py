@@ -65,6 +65,7 @@ def test_what_is_found_is_confirmed(name: str, epsilon: str, prior: str, gain: s
     assert found.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "graph", [AnswerGraph.path(150), AnswerGraph.ring(200), AnswerGraph.clique(300), AnswerGraph.grid(13, 13)], ids=repr
 )

@@ -63,6 +63,7 @@ def test_a_release_is_paid_before_it_is_drawn(tmp_path: Path) -> None:
         free.release(0, ledger=ledger)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [401, 1000])
 def test_long_lines_with_a_distance_gain_are_proven(size: int) -> None:
     found = optimal_mechanism(AnswerGraph.path(size), 1, gain="negdist")
@@ -92,6 +93,7 @@ def test_medians_are_the_best_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float((merged * gain * masses[:, None]).sum()) == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.long
 def test_a_gain_that_rises_somewhere_is_not_taken_for_one_that_falls() -> None:
     size = 401
     gain = -np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)

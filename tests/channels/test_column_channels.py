@@ -69,6 +69,7 @@ graphs = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(
     graphs,
@@ -94,6 +95,7 @@ def test_the_optimum_of_the_whole_program_lies_between_value_and_bound(
     assert least_epsilon(Channel(form.rows, graph.vertices), graph).ratio <= level.ratio_above(bits=64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("graph", "epsilon"),
     [
@@ -203,6 +205,7 @@ def test_an_epsilon_that_floats_cannot_tell_from_none_is_served() -> None:
     assert float(found.upper_bound) == pytest.approx(float(max(prior)), rel=1e-6)
 
 
+@pytest.mark.long
 def test_narrowing_leaves_what_rows_consist_of() -> None:
     """A potential that is far too high reaches more than the prior everywhere: no column is worth keeping by that alone."""
     graph = AnswerGraph.grid(4, 5)
@@ -214,6 +217,7 @@ def test_narrowing_leaves_what_rows_consist_of() -> None:
     assert (program.rows[:, kept].max(axis=1) > 0.05).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("graph", "epsilon"),
     [(_random(150, 1200, 3), "0.7"), (_rook(11, 12), "0.7"), (AnswerGraph.hypercube(7), "0.3")],
@@ -228,6 +232,7 @@ def test_where_answers_are_a_few_steps_apart_the_covering_is_nearly_reached(grap
     assert found.verdict().private
 
 
+@pytest.mark.long
 def test_a_part_that_is_never_the_truth_has_rows_as_well() -> None:
     pairs = [(k, k + 1) for k in range(129) if k % 65 != 64]
     apart = AnswerGraph(range(130), [*pairs, (0, 64), (0, 30), (65, 129)])
@@ -260,6 +265,7 @@ def _neighbours(graph: AnswerGraph) -> list[Any]:
     return read_edges(graph)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(graphs, st.sampled_from([1.3, 2.0, 6.0]), st.integers(0, 10**6))
 def test_weighing_finds_the_least_that_columns_leave_of_a_potential(
@@ -279,6 +285,7 @@ def test_weighing_finds_the_least_that_columns_leave_of_a_potential(
     assert (reached >= least - 1e-6 - 0.02 * np.abs(least)).all()
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 33), st.fractions(0, "1/3", max_denominator=30)), max_size=8),

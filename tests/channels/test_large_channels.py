@@ -78,6 +78,7 @@ def test_a_long_line_whose_vertices_come_in_any_order() -> None:
     assert _is_private(found)
 
 
+@pytest.mark.long
 def test_a_long_line_with_a_gain_that_falls_with_the_distance() -> None:
     short = optimal_mechanism(AnswerGraph.path(40), "0.7", prior=_prior(40), gain="negdist")
     rough = large_form(
@@ -93,6 +94,7 @@ def test_a_long_line_with_a_gain_that_falls_with_the_distance() -> None:
     assert _is_private(long)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("graph", [AnswerGraph.ring(200), AnswerGraph.grid(15, 15)], ids=repr)
 def test_a_bayes_remap_comes_at_the_end(graph: AnswerGraph) -> None:
     prior = _prior(len(graph.vertices))
@@ -103,6 +105,7 @@ def test_a_bayes_remap_comes_at_the_end(graph: AnswerGraph) -> None:
     assert found.check()
 
 
+@pytest.mark.long
 def test_a_prior_on_a_cube_at_a_small_epsilon_is_served_by_few_outputs() -> None:
     """At a small epsilon most answers are not worth an output: the channel on the few that are comes near the bound."""
     graph = AnswerGraph.hypercube(8)
@@ -187,6 +190,7 @@ def test_what_the_referee_does_not_confirm_is_not_handed_out(monkeypatch):
         optimal_mechanism(AnswerGraph.ring(6), "ln(2)")
 
 
+@pytest.mark.long
 def test_a_gain_of_your_own_on_many_answers_is_refused_rather_than_endless():
     with pytest.raises(ChannelError, match="patience"):
         optimal_mechanism(AnswerGraph.grid(20, 20), "ln(2)", gain="negdist")

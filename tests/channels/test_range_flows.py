@@ -25,6 +25,7 @@ weights = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(weights, st.integers(0, 3))
 def test_flows_on_ranges_never_prove_too_much(drawn: list[tuple[int, int, int, Fraction]], seed: int) -> None:

@@ -26,6 +26,7 @@ def _prior(size: int, seed: int) -> tuple[Fraction, ...]:
     return tuple(Fraction(w, sum(weights)) for w in weights)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_the_program_on_the_edges_has_the_optimum_of_the_program_on_all_cells(seed: int) -> None:
     size = 5 + seed
@@ -50,6 +51,7 @@ def test_a_forest_has_the_optima_of_its_trees() -> None:
     assert form.upper_bound >= best.utility
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("graph", "epsilon"), [(_tree(600, 4), "ln(2)"), (AnswerGraph.tree(500, 1), 0.1)], ids=repr)
 def test_a_large_tree_with_a_random_prior_is_proven_optimal(graph: AnswerGraph, epsilon: object) -> None:
     prior = np.random.default_rng(5).dirichlet(np.ones(len(graph.vertices)))
@@ -64,6 +66,7 @@ def test_a_large_tree_with_a_random_prior_is_proven_optimal(graph: AnswerGraph, 
 numbers = st.fractions(min_value=-1, max_value=1, max_denominator=20)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 5), st.lists(numbers, min_size=6, max_size=6), st.booleans())
 def test_a_potential_of_either_sign_never_proves_too_much_on_a_tree(

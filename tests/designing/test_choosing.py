@@ -27,8 +27,6 @@ from optimaldp.mechanisms.dominance import (
     compare,
     expected_utility,
     hamming,
-    minus_distance,
-    minus_squared_distance,
 )
 from optimaldp.privacy import all_of, directed, level
 
@@ -215,8 +213,11 @@ def test_utilities_by_hand() -> None:
     rows = {"0": {"1": "3/4", "4": "1/4"}, "1": {"1": "1/2", "4": "1/2"}}
     mechanism = Mechanism.read(graph, Preferences.read(graph, {"0": "1", "1": "4"}, ["1", "4"]), rows)
     assert expected_utility(mechanism) == Fraction(5, 8)
-    assert expected_utility(mechanism, minus_distance) == Fraction(-9, 8)
-    assert expected_utility(mechanism, minus_squared_distance, prior={"0": Fraction(1)}) == Fraction(-9, 4)
+    assert expected_utility(mechanism, lambda wanted, given: -abs(int(wanted) - int(given))) == Fraction(-9, 8)
+    certain = {"0": Fraction(1)}
+    assert expected_utility(
+        mechanism, lambda wanted, given: -((int(wanted) - int(given)) ** 2), prior=certain
+    ) == Fraction(-9, 4)
     with pytest.raises(MechanismError, match="above the more wanted"):
         expected_utility(mechanism, lambda wanted, answer: -hamming(wanted, answer))
 

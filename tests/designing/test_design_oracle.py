@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import TOLERANCE, Oracle
@@ -53,24 +54,28 @@ def agree(problem: Problem) -> None:
         assert (verdict.private, verdict.optimal) == (True, True)
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(problems(2, 8))
 def test_two_answers(problem: Problem) -> None:
     agree(problem)
 
 
+@pytest.mark.long
 @settings(max_examples=50, deadline=None)
 @given(problems(3, 6))
 def test_three_answers(problem: Problem) -> None:
     agree(problem)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(problems(4, 5))
 def test_four_answers(problem: Problem) -> None:
     agree(problem)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(problems(2, 8))
 def test_the_fast_route_decides_the_same(problem: Problem) -> None:

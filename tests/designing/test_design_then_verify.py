@@ -61,6 +61,7 @@ def test_verify_confirms_what_design_writes(case, digits):
     assert verdict.optimal is True
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("q", [2, 3])
 def test_verify_confirms_floats(q):
     problem = mixed_tree(6000, q) if q == 2 else chain(900, 0.5, 0, 3)
@@ -68,3 +69,50 @@ def test_verify_confirms_floats(q):
     verdict, _ = verify_document(read_json_text(json_text(found.to_document(digits=17))))
     assert verdict.private
     assert verdict.optimal is True
+
+
+def test_the_referee_takes_a_design_its_document_and_its_file(tmp_path):
+    pair = graphs.line(2, level="ln(2)")
+    truth = {"0": "a", "1": "b"}
+    fair = odp.design(pair, truth)
+    impossible = odp.design(pair, truth, fixed={"0": {"a": 1}, "1": {"b": 1}})
+    for made in (fair, impossible):
+        file = tmp_path / "design.json"
+        file.write_text(made.to_json())
+        found = [odp.verify(made), odp.verify(made.to_document()), odp.verify(file)]
+        assert all(found)
+        assert len({repr(each) for each in found}) == 1
+    forged = {**impossible.to_document(), "fixed": {"0": {"a": "1/2", "b": "1/2"}}}
+    assert not odp.verify(forged)
+    lying = fair.to_document()
+    lying["mechanism"] = {name: {"a": "1/2", "b": "1/2"} for name in truth}
+    assert not odp.verify(lying)
+    with pytest.raises(odp.errors.InputError, match="nothing that the referee examines"):
+        odp.verify(pair)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("claim", "greatest"),
+        ("claim", ["fair"]),
+        ("gap", "-1"),
+        ("gap", "1/0"),
+        ("proof", "certain"),
+        ("mechanism", None),
+        ("mechanism", 7),
+        ("fixed", {"0": {"a": "3/5", "b": "2/5"}}),
+    ],
+)
+def test_words_beside_a_true_no_optimum_are_not_believed(field, value):
+    made = odp.design(
+        graphs.line(4, level="ln(2)"), ["a", "a", "b", "b"], fixed={"0": {"a": "2/3", "b": "1/3"}}
+    ).to_document()
+    assert made["status"] == "no-optimum"
+    assert odp.verify({**made, "gap": "1e400"})  # more than a float holds, and true
+    lie = {**made, field: value}
+    if field == "fixed" or value == "greatest":
+        assert not odp.verify(lie)
+    else:
+        with pytest.raises(odp.errors.OptimalDPError, match=field):
+            odp.verify(lie)

@@ -44,6 +44,7 @@ def best_of_all_bases(objective: dict[int, fmpq], rows: list[SparseRow], columns
     return max(values, default=None)
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(programs(), st.data())
 def test_from_any_basis_it_ends_at_the_optimum(

@@ -33,6 +33,7 @@ def test_a_huge_epsilon_is_solved_and_proven(epsilon, given):
     assert found.route == ("closed-form" if given is None and found.claim == "greatest" else "linear-program")
 
 
+@pytest.mark.long
 def test_a_clash_too_long_to_write_is_told_in_short():
     truth = {"0": "a", "1": "a", "2": "b"}
     found = odp.design(graphs.line(3), truth, answers=("a", "b"), epsilon=100000, fixed={"0": {"a": "0.4", "b": "0.6"}})

@@ -49,6 +49,7 @@ def _is_right(seed: int) -> None:
         assert odp.verify(found.mechanism).private
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", NOT_BY_PATHS)
 def test_the_linear_program_decides_where_paths_do_not(seed):
     assert solve(random_path(seed)).route == "linear-program"
@@ -100,6 +101,7 @@ def test_where_nothing_may_differ_the_linear_program_is_proven():
     assert found.mechanism["v"] == {"1": Fraction(7, 10), "2": Fraction(1, 5), "3": Fraction(1, 10)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", CURVED)
 def test_a_maximum_on_a_curved_face_needs_few_programs(seed, monkeypatch):
     problem, asked, solve_floats = random_problem(seed), [], event_program.solve_floats

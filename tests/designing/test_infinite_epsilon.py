@@ -156,6 +156,7 @@ def test_one_sure_end_is_allowed_where_the_other_stays_within_delta(exact: bool)
         balanced("0.69")
 
 
+@pytest.mark.long
 def test_three_answers_with_an_infinite_epsilon_are_not_too_many_for_rationals() -> None:
     """Two thousand edges would be designed in floats, which have no step of infinite epsilon."""
     size = 2_100

@@ -9,6 +9,7 @@ QUICK, ALL = 60, 3000
 ONE_WAY = 1000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(0, QUICK, 15))
 def test_a_sample(start):
     wrong = {seed: words for seed in range(start, start + 15) if (words := complaint(random_problem(seed)))}
@@ -22,6 +23,7 @@ def test_three_thousand(start):
     assert not wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(0, QUICK, 15))
 def test_a_sample_of_promises_in_one_direction(start):
     seeds = range(start, start + 15)
@@ -41,6 +43,7 @@ def test_a_thousand_promises_in_one_direction(start):
 SURE_AND_TIGHT = (30920,)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(30000, 30100, 25))
 def test_floats_say_what_rationals_say(start):
     assert not {s: words for s in range(start, start + 25) if (words := float_complaint(random_problem(s)))}

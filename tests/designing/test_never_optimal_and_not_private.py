@@ -103,6 +103,7 @@ def several_levels(count: int, answers: int, regions: int) -> Problem:
     return Problem(graph, wants, {}, "balanced")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "regions"), [(4, 2), (5, 4)])
 def test_far_from_the_boundary_floats_end_and_privacy_does_not(answers, regions):
     """Beyond the faintest float the answers of a row would vanish one by one, each between two neighbours."""

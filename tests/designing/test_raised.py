@@ -287,6 +287,7 @@ def test_forged_proofs_are_refused(forge):
         Design.from_json(json.dumps(document))
 
 
+@pytest.mark.long
 def test_levels_that_a_stricter_one_implies_need_no_look(monkeypatch):
     """The referee decides the same with and without leaving them out, on random rows between which many levels hold."""
     for seed in range(40):

@@ -127,6 +127,28 @@ def test_the_mechanism_of_a_design_without_an_optimum_comes_back():
     assert again.to_json() == found.to_json()
 
 
+def test_a_claim_without_a_certificate_holds_where_solving_finds_the_same():
+    pair = {
+        "graph": graphs.line(4, level=odp.level("ln(2)")),
+        "truth": dict(zip("0123", "yynn")),
+        "answers": ["y", "n"],
+    }
+    found = odp.design(**pair, fixed={"0": {"y": "3/4", "n": "1/4"}})
+    assert (found.status, found.claim) == (Status.NO_OPTIMUM, "fair")
+    document = json.loads(found.to_json())
+    del document["certificate"]
+    assert odp.verify(document)
+    document["mechanism"] |= {
+        "1": {"y": "5/8", "n": "3/8"},
+        "2": {"y": "1/2", "n": "1/2"},
+        "3": {"y": "1/2", "n": "1/2"},
+    }
+    for status in ("no-optimum", None):
+        finding = odp.verify(document | {"status": status})
+        assert not finding
+        assert (finding.mechanism if status else finding).private
+
+
 def test_one_that_is_not_private_does_not():
     found = no_optimum()
     document = json.loads(found.to_json())

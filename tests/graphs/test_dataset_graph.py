@@ -75,7 +75,6 @@ def test_a_graph_without_level_gets_one_later():
     bare = votes(3)
     assert bare.levels == ()
     assert not bare.has_levels
-    assert bare.is_homogeneous
     assert "no level yet" in repr(bare)
     with pytest.raises(GraphError, match="with_level"):
         bare.edges()
@@ -101,7 +100,6 @@ def test_a_directed_level_set_later_is_sorted_anew():
 def test_edges_from_names_take_the_default_or_their_own_level():
     graph = DatasetGraph.from_edges("abc", [("a", "b"), ("b", "c", TWO), ("a", "b", TWO)], level=ONE)
     assert graph.edges() == [("a", "b", ONE), ("b", "c", TWO), ("a", "b", TWO)]
-    assert not graph.is_homogeneous
     assert not DatasetGraph.from_edges("ab", [("a", "b")]).has_levels
     assert DatasetGraph.from_edges("ab", []).has_levels
 

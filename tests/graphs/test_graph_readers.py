@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, triu
 
-from optimaldp.errors import GraphError, LevelError
+from optimaldp.designing import design
+from optimaldp.errors import GraphError, LevelError, ProblemError
 from optimaldp.graphs import (
     DatasetGraph,
     NumberNames,
@@ -182,3 +183,25 @@ def test_a_grid_agrees_with_networkx():
     ours, theirs = grid((3, 4), level=1), from_networkx(nx.grid_2d_graph(3, 4), level=1)
     renamed = {str((a, b)): f"{a},{b}" for a in range(3) for b in range(4)}
     assert {frozenset(e[:2]) for e in ours.edges()} == {frozenset(renamed[x] for x in e[:2]) for e in theirs.edges()}
+
+
+@pytest.mark.parametrize("kind", ["networkx", "sparse"])
+def test_a_design_takes_and_gives_back_the_graphs_own_nodes(kind):
+    cells = nx.grid_2d_graph(2, 2) if kind == "networkx" else nx.path_graph(4)
+    nx.set_edge_attributes(cells, 1.0, "epsilon")
+    nodes = list(cells)
+    graph = cells if kind == "networkx" else nx.to_scipy_sparse_array(cells, weight="epsilon")
+    truth = ["west", "west", "east", "east"]
+    by_node = design(graph, dict(zip(nodes, truth)), fixed={nodes[0]: {"west": "0.7", "east": "0.3"}}).mechanism
+    assert list(by_node.datasets) == list(by_node) == list(by_node.to_frame().index) == nodes
+    assert by_node[nodes[0]]["west"] == by_node.to_networkx().nodes[nodes[0]]["probabilities"]["west"]
+    assert by_node.sample(nodes[-1]) in truth
+    assert by_node.to_document()["mechanism"].keys() == {str(node) for node in nodes}
+    in_order, called = design(graph, truth).mechanism, design(graph, lambda node: truth[nodes.index(node)]).mechanism
+    assert in_order.rows.row(2) == called.rows.row(2)
+
+
+@pytest.mark.parametrize("truth", [["a", "b"], ["a", "b", "a", "b"], np.array([0, 1]), "abc", 7])
+def test_a_truth_that_does_not_fit_is_refused(truth):
+    with pytest.raises(ProblemError, match=r"one preference (per|for each) dataset"):
+        design(csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])), truth)

@@ -101,6 +101,7 @@ def coloured_graphs(draw, most=8):
     return graph, Preferences(("a", "b", "c"), ((0, 1, 2), (1, 2, 0), (2, 0, 1)), np.array(of, dtype=np.int32))
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(coloured_graphs())
 def test_the_boundary_graph_is_definition_8(drawn):
@@ -156,6 +157,7 @@ def brute_force_is_morphism(source: DatasetGraph, target: DatasetGraph, of: list
     return True
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(coloured_graphs(4), coloured_graphs(3), st.data())
 def test_the_check_agrees_with_the_step_functions(first, second, data):
@@ -212,7 +214,7 @@ def test_maps_that_are_none_are_refused(mapping, quoted):
 def test_everything_maps_to_a_point():
     """000 after Definition 3: a morphism, but no graph homomorphism."""
     point = DatasetGraph(["point"], [], [])
-    assert morphism(ring(5, level=STRICT), point, lambda _: "point").preimages().tolist() == [5]
+    assert morphism(ring(5, level=STRICT), point, lambda _: "point").of.tolist() == [0] * 5
 
 
 def test_composition_is_application_in_turn():
@@ -232,7 +234,6 @@ def test_a_changed_preference_is_named():
     before = Preferences.read(onto.source, majority)
     after = onto.push_preferences(before)
     assert [after.words(v)[0] for v in range(4)] == ["no", "no", "yes", "yes"]
-    assert onto.pull_back_preferences(after) == before
     wrong = Preferences.of_truth(("yes", "no"), [1, 0, 0, 0])
     assert onto.find_changed_preference(before, wrong) in ("122", "212", "221")
     assert not onto.preserves(before, wrong)
@@ -275,6 +276,7 @@ def test_the_voting_example_of_000_is_pulled_back():
 # --- quotients --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(coloured_graphs(6), st.lists(st.integers(0, 3), min_size=6, max_size=6))
 def test_every_labelling_gives_a_morphism_onto_exactly_the_edges_it_needs(drawn, labels):

@@ -51,6 +51,7 @@ def all_distances(graph: DatasetGraph) -> np.ndarray:
     return table
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(coloured_graphs())
 def test_the_distance_is_one_less_than_to_the_nearest_other_region(drawn):

@@ -95,6 +95,7 @@ def test_the_first_wrong_edge_is_named(change, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wrong", [-3, 5000, 1.5, True, "1", None])
 def test_a_tree_by_numbers_holds_places_alone(wrong):
     made = solve(two_levels(2, size=2400), exact=False)

@@ -293,6 +293,7 @@ SPOTS = [[key] for key in GOOD] + [
 ]
 
 
+@pytest.mark.long
 @given(st.sampled_from(SPOTS), JUNK)
 @settings(max_examples=500, deadline=None)
 def test_junk_anywhere_gives_an_error_of_ours_or_a_problem(path, junk):
@@ -300,6 +301,7 @@ def test_junk_anywhere_gives_an_error_of_ours_or_a_problem(path, junk):
         read_problem(with_(path, junk))
 
 
+@pytest.mark.long
 @given(st.sampled_from([*SPOTS[:4], ["mechanism"], ["mechanism", "a"], ["certificate"]]), JUNK)
 @settings(max_examples=300, deadline=None)
 def test_junk_in_a_mechanism_gives_an_error_of_ours(path, junk):

@@ -52,6 +52,7 @@ def test_what_is_no_float_is_not_read_as_one():
     assert isinstance(float_rows([(Fraction(1, 4), Fraction(3, 4))], of, _preferences(MANY, 2)), TwoSides)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answers", [2, 3])
 def test_a_large_design_is_read_back_as_it_is(answers):
     size = 3000

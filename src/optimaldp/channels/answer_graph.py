@@ -1,158 +1,36 @@
-"""Families of graphs: lines, rings, cliques, cubes, grids, trees, histograms, metrics."""
+"""Graphs of answers or secrets: which of them neighbouring datasets can give, and how far apart they are."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optimaldp import graphs
 from optimaldp.channels.numbers import json_labels
 from optimaldp.errors import GraphError
 from optimaldp.extras import requiring
+from optimaldp.graphs.products import compositions
 from optimaldp.privacy.numbers import fraction_text, read_number
 from optimaldp.results import Result
-
-Vertex = Hashable
-
-
-class GraphFamilies(ABC):
-    """The ways to build a graph by its family; ``AnswerGraph`` is the graph."""
-
-    @abstractmethod
-    def __init__(
-        self,
-        vertices: Iterable[Vertex],
-        edges: Iterable[Sequence[Vertex]] | Mapping[tuple[Vertex, Vertex], Any],
-        *,
-        superset: bool = False,
-        symmetries: Iterable[Sequence[int]] = (),
-    ) -> None:
-        """A graph from its answers and edges."""
-
-    @classmethod
-    def path(cls, size: int | Sequence[Vertex]) -> Self:
-        """A line: counting."""
-        names = _names(size)
-        turned = [tuple(range(len(names) - 1, -1, -1))]
-        return cls(names, pairwise(names), symmetries=turned)
-
-    @classmethod
-    def ring(cls, size: int | Sequence[Vertex]) -> Self:
-        """A ring: counting modulo its size."""
-        names = _names(size)
-        n = len(names)
-        turns = [tuple((i + 1) % n for i in range(n)), tuple(-i % n for i in range(n))]
-        return cls(names, zip(names, [*names[1:], names[0]]), symmetries=turns)
-
-    @classmethod
-    def clique(cls, size: int | Sequence[Vertex]) -> Self:
-        """Every two answers are neighbours: randomised response, "who won?"."""
-        names = _names(size)
-        n = len(names)
-        swaps = [(*range(i), i + 1, i, *range(i + 2, n)) for i in range(n - 1)] if n <= 64 else []
-        return cls(names, combinations(names, 2), symmetries=swaps)
-
-    @classmethod
-    def hypercube(cls, dimension: int) -> Self:
-        """All words of zeros and ones; neighbours differ in one place."""
-        words = list(product((0, 1), repeat=dimension))
-        where = {word: i for i, word in enumerate(words)}
-        flipped = [[where[_flip(word, place)] for word in words] for place in range(dimension)]
-        edges = [(word, words[i]) for images in flipped for word, i in zip(words, images) if word < words[i]]
-        swaps = [[where[(*w[:i], w[i + 1], w[i], *w[i + 2 :])] for w in words] for i in range(dimension - 1)]
-        return cls(words, edges, symmetries=[*flipped[:1], *swaps])
-
-    @classmethod
-    def grid(cls, rows: int, columns: int) -> Self:
-        """Places on a grid; neighbours are next to each other (geo-indistinguishability)."""
-        places = list(product(range(rows), range(columns)))
-        edges = [((r, c), (r + 1, c)) for r, c in places if r + 1 < rows] + [
-            ((r, c), (r, c + 1)) for r, c in places if c + 1 < columns
-        ]
-        where = {place: i for i, place in enumerate(places)}
-        flips = [[where[rows - 1 - r, c] for r, c in places], [where[r, columns - 1 - c] for r, c in places]]
-        if rows == columns:
-            flips.append([where[c, r] for r, c in places])
-        return cls(places, edges, symmetries=flips)
-
-    @classmethod
-    def histograms(cls, people: int, bins: int, *, neighbours: str = "substitution") -> Self:
-        """All tables of counts: neighbours differ by one person who moves (``substitution``, everybody is counted) or
-        who comes or goes (``add-remove``, up to *people* are counted).
-
-        >>> from optimaldp.channels import AnswerGraph
-        >>> AnswerGraph.histograms(3, 3), AnswerGraph.histograms(3, 2, neighbours="add-remove")
-        (AnswerGraph(10 answers, 18 edges), AnswerGraph(10 answers, 12 edges))
-        """
-        if people < 0 or bins < 1 or neighbours not in ("substitution", "add-remove"):
-            rule = "does not describe tables of counts"
-            raise GraphError("histograms", (people, bins, neighbours), rule, "use substitution or add-remove")
-        totals = [people] if neighbours == "substitution" else range(people + 1)
-        tables = [table for total in totals for table in _tables(total, bins)]
-        own = set(tables)
-        moves = [(k, j) for k in range(bins) for j in range(k + 1, bins)]
-        if neighbours == "substitution":
-            reached = ((table, _changed(table, (k, -1), (j, 1))) for table in tables for k, j in moves)
-        else:
-            reached = ((table, _changed(table, (k, 1))) for table in tables for k in range(bins))
-        return cls(tables, [pair for pair in reached if pair[1] in own])
-
-    @classmethod
-    def tree(cls, branching: int, depth: int) -> Self:
-        """A rooted tree in which every inner vertex has *branching* children."""
-        size = sum(branching**level for level in range(depth + 1))
-        return cls(range(size), [((i - 1) // branching, i) for i in range(1, size)])
-
-    @classmethod
-    def metric(cls, vertices: Sequence[Vertex], distance: Callable[[Any, Any], object]) -> Self:
-        """Metric privacy: *distance(a, b)* for every two secrets, in units of epsilon."""
-        return cls(vertices, {(a, b): distance(a, b) for a, b in combinations(vertices, 2)})
-
-
-def _tables(total: int, bins: int) -> Iterator[tuple[int, ...]]:
-    """All ways to spread *total* people over *bins*, in order."""
-    if bins == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _tables(total - first, bins - 1):
-            yield (first, *rest)
-
-
-def _changed(table: tuple[int, ...], *changes: tuple[int, int]) -> tuple[int, ...]:
-    counts = list(table)
-    for k, amount in changes:
-        counts[k] += amount
-    return tuple(counts)
-
-
-def _flip(word: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return (*word[:place], 1 - word[place], *word[place + 1 :])
-
-
-def _names(size: int | Sequence[Vertex]) -> list[Vertex]:
-    if isinstance(size, int) and size < 1:
-        raise GraphError("size", size, "leaves no vertex", "a graph has at least one")
-    return list(range(size)) if isinstance(size, int) else list(size)
-
 
 # Graphs of answers (or of secrets): which of them neighbouring datasets can give, and how far apart they are.
 
 
+Vertex = Hashable
 Edge = tuple[Vertex, Vertex]
 Permutation = tuple[int, ...]
 _ONE = Fraction(1)
 _LONGEST = 10**9  # of an edge
 
 
-class AnswerGraph(GraphFamilies, Result):
+class AnswerGraph(Result):
     """Vertices and undirected edges; an edge may have a length (metric privacy grants it ``length · epsilon``).
 
     ``superset`` marks a graph with more edges than the question induces (004 Remark 2): private on it is private, but
@@ -173,7 +51,9 @@ class AnswerGraph(GraphFamilies, Result):
         self.vertices = tuple(vertices)
         self._index = {vertex: i for i, vertex in enumerate(self.vertices)}
         if not self.vertices or len(self._index) < len(self.vertices):
-            raise GraphError("vertices", self.vertices[:5], "are none or not unique", "name each answer once")
+            raise GraphError(
+                "vertices", self.vertices[:5], "does not name different answers", "name at least one answer, each once"
+            )
         self.lengths = self._read_edges(edges)
         self.superset = superset
         self._candidates = tuple(tuple(s) for s in symmetries)
@@ -200,6 +80,81 @@ class AnswerGraph(GraphFamilies, Result):
                 key = (edge[0], edge[1]) if self._index[edge[0]] < self._index[edge[1]] else (edge[1], edge[0])
                 lengths[key] = min(read, lengths.get(key, read))
         return lengths
+
+    @classmethod
+    def path(cls, size: int | Sequence[Vertex]) -> Self:
+        """A line: counting."""
+        names = _names(size)
+        turned = [tuple(range(len(names) - 1, -1, -1))]
+        return cls(names, _edges(graphs.line(len(names)), names), symmetries=turned)
+
+    @classmethod
+    def ring(cls, size: int | Sequence[Vertex]) -> Self:
+        """A ring: counting modulo its size."""
+        names = _names(size)
+        n = len(names)
+        turns = [tuple((i + 1) % n for i in range(n)), tuple(-i % n for i in range(n))]
+        return cls(names, zip(names, [*names[1:], names[0]]), symmetries=turns)
+
+    @classmethod
+    def clique(cls, size: int | Sequence[Vertex]) -> Self:
+        """Every two answers are neighbours: randomised response, "who won?"."""
+        names = _names(size)
+        n = len(names)
+        swaps = [(*range(i), i + 1, i, *range(i + 2, n)) for i in range(n - 1)] if n <= 64 else []
+        return cls(names, _edges(graphs.clique(n), names), symmetries=swaps)
+
+    @classmethod
+    def hypercube(cls, dimension: int) -> Self:
+        """All words of zeros and ones; neighbours differ in one place."""
+        words = list(product((0, 1), repeat=dimension))
+        where = {word: i for i, word in enumerate(words)}
+        if not dimension:
+            return cls(words, [])
+        flipped = [where[1 - w[0], *w[1:]] for w in words]
+        swaps = [[where[(*w[:i], w[i + 1], w[i], *w[i + 2 :])] for w in words] for i in range(dimension - 1)]
+        return cls(words, _edges(graphs.grid((2,) * dimension), words), symmetries=[flipped, *swaps])
+
+    @classmethod
+    def grid(cls, rows: int, columns: int) -> Self:
+        """Places on a grid; neighbours are next to each other (geo-indistinguishability)."""
+        places = list(product(range(rows), range(columns)))
+        where = {place: i for i, place in enumerate(places)}
+        flips = [[where[rows - 1 - r, c] for r, c in places], [where[r, columns - 1 - c] for r, c in places]]
+        if rows == columns:
+            flips.append([where[c, r] for r, c in places])
+        return cls(places, _edges(graphs.grid((rows, columns)), places), symmetries=flips)
+
+    @classmethod
+    def histograms(cls, people: int, bins: int, *, neighbours: str = "substitution") -> Self:
+        """All tables of counts: neighbours differ by one person who moves (``substitution``, everybody is counted) or
+        who comes or goes (``add-remove``, up to *people* are counted).
+
+        >>> from optimaldp.channels import AnswerGraph
+        >>> AnswerGraph.histograms(3, 3), AnswerGraph.histograms(3, 2, neighbours="add-remove")
+        (AnswerGraph(10 answers, 18 edges), AnswerGraph(10 answers, 12 edges))
+        """
+        if people < 0 or bins < 1 or neighbours not in ("substitution", "add-remove"):
+            rule = "does not describe tables of counts"
+            raise GraphError("histograms", (people, bins, neighbours), rule, "use substitution or add-remove")
+        # Who is absent stands in a bin of their own, and comes or goes by a move from or to it.
+        away = neighbours == "add-remove"
+        lattice = graphs.histogram_lattice(bins + away, people)
+        tables = [tuple(row) for row in compositions(bins + away, people)[:, away:].tolist()]
+        edges = _edges(lattice, tables)
+        by_total = sorted(tables, key=lambda table: (sum(table), table))
+        return cls(by_total, [(a, b) for a, b in edges if sum(a) != sum(b)] if away else edges)
+
+    @classmethod
+    def tree(cls, branching: int, depth: int) -> Self:
+        """A rooted tree in which every inner vertex has *branching* children."""
+        size = sum(branching**level for level in range(depth + 1))
+        return cls(range(size), [((i - 1) // branching, i) for i in range(1, size)])
+
+    @classmethod
+    def metric(cls, vertices: Sequence[Vertex], distance: Callable[[Any, Any], object]) -> Self:
+        """Metric privacy: *distance(a, b)* for every two secrets, in units of epsilon."""
+        return cls(vertices, {(a, b): distance(a, b) for a, b in combinations(vertices, 2)})
 
     def checked_symmetries(self) -> list[Permutation]:
         """The permutations of the vertices that were named as symmetries and are."""
@@ -322,10 +277,6 @@ class AnswerGraph(GraphFamilies, Result):
     @cached_property
     def components(self) -> list[list[int]]:
         """The indices of each connected part."""
-        neighbours: list[list[int]] = [[] for _ in self.vertices]
-        for one, other in self.edge_indices.tolist():
-            neighbours[one].append(other)
-            neighbours[other].append(one)
         visited: set[int] = set()
         parts = []
         for start in range(len(self.vertices)):
@@ -333,7 +284,7 @@ class AnswerGraph(GraphFamilies, Result):
                 visited.add(start)
                 part = [start]
                 for vertex in part:  # grows while it is walked
-                    near = [other for other in neighbours[vertex] if other not in visited]
+                    near = [other for other, _ in self._neighbours[vertex] if other not in visited]
                     visited.update(near)
                     part += near
                 parts.append(sorted(part))
@@ -384,3 +335,14 @@ class AnswerGraph(GraphFamilies, Result):
 
 def _vertex(value: object) -> Any:
     return tuple(_vertex(part) for part in value) if isinstance(value, list) else value
+
+
+def _edges(family: graphs.DatasetGraph, names: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """The edges of a family of graphs, between answers in the order of its datasets."""
+    return [(names[u], names[v]) for u, v in zip(family.tails.tolist(), family.heads.tolist())]
+
+
+def _names(size: int | Sequence[Vertex]) -> list[Vertex]:
+    if isinstance(size, int) and size < 1:
+        raise GraphError("size", size, "leaves no vertex", "a graph has at least one")
+    return list(range(size)) if isinstance(size, int) else list(size)

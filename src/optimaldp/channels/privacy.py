@@ -26,8 +26,7 @@ from optimaldp.results import Result
 if TYPE_CHECKING:
     from optimaldp.channels.channel import Channel
 
-# What privacy a channel keeps on a graph of its inputs, read off the matrix: the least epsilon, and delta for each
-# epsilon.
+# What privacy a channel keeps on a graph of its inputs, read off the matrix: the least epsilon, and delta for each epsilon.
 
 
 IntArray = NDArray[np.int64]

@@ -38,6 +38,8 @@ def choose_boundary(
 ) -> Design:
     """The private mechanism with the largest expected value.
 
+    *graph*, *truth* and *answers* as in :func:`~optimaldp.designing.design`.
+
     *values* are what the 1st, 2nd, ... most wanted answers are worth (non-increasing; missing ones are worth 0); *prior* weighs
     the datasets (equally if left out). **Guarantee.** No private mechanism has a larger expected value, and nothing dominates
     the result; ``witness`` has the value. Where the datasets have more than 1,500 classes at one level, and with a Gaussian

@@ -45,7 +45,6 @@ from optimaldp.kernels.dijkstra import (
     FAINTEST,
     SURE,
     first_clash,
-    inside_regions,
     propagate,
     seed_crossing,
     settle_fairly,
@@ -196,7 +195,8 @@ def _search(
 ) -> None:
     """Lower all labels inside the regions. Given ones too: where two of them are tight, rounding needs that hair."""
     arcs = graph.arcs
-    levels = inside_regions(arcs.first, arcs.heads, arcs.levels, region)
+    closed = np.int32(-1)  # an arc that joins two regions
+    levels = np.where(region[arcs.tails()] == region[arcs.heads], arcs.levels, closed)
     propagate(arcs.first, arcs.heads, levels, level_table(graph.arc_levels), label, predecessor)
 
 

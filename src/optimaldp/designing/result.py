@@ -108,6 +108,10 @@ class Design(Result):
     infeasible or no-optimum where the fixed values exclude it (``witness`` says why; a mechanism may accompany no-optimum), and
     ``None`` where nobody decided. ``proof`` says whether that was proven exactly or in floating point, ``verdict`` what the
     referee found before this was handed out.
+
+    >>> from optimaldp import design, graphs
+    >>> design(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta="0.1").mechanism["111"]
+    {'yes': Fraction(9, 10), 'no': Fraction(1, 10)}
     """
 
     problem: Problem

@@ -10,7 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from optimaldp.certify.graphs.privacy import is_private
-from optimaldp.certify.graphs.verdict import PRINTING_ERROR, Verdict, verify, verify_claims
+from optimaldp.certify.graphs.verdict import (
+    IMPOSSIBLE,
+    PRINTING_ERROR,
+    StatusVerdict,
+    Verdict,
+    verify,
+    verify_claims,
+    verify_document,
+    verify_status,
+)
 from optimaldp.designing import homogeneous
 from optimaldp.designing.impossibility import UNATTAINED, UNPROVEN, with_proof
 from optimaldp.designing.many import design_many
@@ -71,7 +80,7 @@ def design(
     chance of the true answer can be raised without lowering somebody's that is no better), the rule ``"raised"`` (nothing
     dominates the result), the rule ``"balanced"`` of the papers, or a row for each preference
     (``{"yes": {"yes": 0.7, "no": 0.3}, …}``, for more answers ``{"a>b>c": …}``). If neither is given the rule is fair for two
-    answers and raised for more.
+    answers and raised for more. *exact* as in :func:`solve`.
 
     >>> from optimaldp import graphs
     >>> found = design(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta="0.1")
@@ -93,6 +102,11 @@ def solve(problem: Problem, *, exact: bool | None = None) -> Design:
     """Solve a whole problem, for instance one read from a file; the referee passes whatever is handed out.
 
     *exact* decides between rationals and floats that are rounded to the safe side; left out, the size of the graph does.
+
+    >>> from optimaldp import graphs
+    >>> found = design(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta="0.1")
+    >>> solve(found.problem).mechanism["111"]
+    {'yes': Fraction(9, 10), 'no': Fraction(1, 10)}
     """
     if problem.boundary == RAISED:
         if (raised := design_raised(problem)) is not None:
@@ -279,7 +293,7 @@ def read_design(document: object) -> Design:
     problem, mechanism, certificate = read_whole_design(document)
     verdict = verify_claims(document, mechanism, certificate)
     if not verdict:
-        raise CertificateError("status", status or "undecided", f"is not what the referee finds: {verdict.reason}")
+        raise CertificateError("status", str(status or "undecided"), f"is not what the referee finds: {verdict.reason}")
     problem = with_confirmed_rule(problem)
     proven = _confirmed_proof(proof, verdict)
     if certificate is None and status is Status.OPTIMAL:
@@ -290,27 +304,37 @@ def read_design(document: object) -> Design:
     return Design(problem, status, route, mechanism, claim, witness, proven, verdict, certificate.claim, verdict.gap)
 
 
-def solved_again(problem: Problem, mechanism: Mechanism) -> Design:
-    """What solving finds, if it is the mechanism that a file calls optimal without a certificate; otherwise an error."""
+def solved_again(problem: Problem, mechanism: Mechanism, said: str = Status.OPTIMAL) -> Design:
+    """What solving finds, if it is the mechanism of a file that holds no certificate for its status or claim; else an error."""
     again = solve(problem)
     rows = None if again.mechanism is None else again.mechanism.to_array()
-    if again.status is not Status.OPTIMAL or rows is None or np.abs(rows - mechanism.to_array()).max() > _SAME:
-        raise CertificateError(
-            "status", "optimal", "has no certificate, and solving the problem again finds something else"
-        )
+    found = again.status if said == Status.OPTIMAL else again.claim
+    if found != said or rows is None or np.abs(rows - mechanism.to_array()).max() > _SAME:
+        field = "status" if said == Status.OPTIMAL else "claim"
+        raise CertificateError(field, said, "has no certificate, and solving the problem again finds something else")
     return again
 
 
-def confirmed(document: dict[str, Any], verdict: Verdict) -> Verdict:
-    """A verdict on a file together with what only solving can tell: a rule, and an optimum without a certificate."""
-    unproven = document.get("status") == Status.OPTIMAL and verdict.optimal is None
-    if not verdict or not (unproven or document.get("rule") is not None):
+def examined(published: Design | Mapping[str, Any]) -> Verdict | StatusVerdict:
+    """What the referee finds about a design or its document: a mechanism with its claim, or a proof that there is none."""
+    document = published.to_document() if isinstance(published, Design) else published
+    if document.get("status") not in IMPOSSIBLE:
+        return confirmed(document, verify_document(document)[0])
+    verdict = verify_status(document)
+    return verdict if verdict.mechanism is None else replace(verdict, mechanism=confirmed(document, verdict.mechanism))
+
+
+def confirmed(document: Mapping[str, Any], verdict: Verdict) -> Verdict:
+    """A verdict on a file together with what only solving can tell: a rule, and an optimum or a claim without a certificate."""
+    said = Status.OPTIMAL if document.get("status") == Status.OPTIMAL else document.get("claim")
+    unproven = said if verdict.optimal is None else None
+    if not verdict or (unproven is None and document.get("rule") is None):
         return verdict
     try:
         problem, mechanism, _ = read_whole_design(document)
         with_confirmed_rule(problem)
-        if unproven:
-            solved_again(problem, mechanism)
+        if unproven is not None:
+            solved_again(problem, mechanism, unproven)
             return replace(verdict, reason=f"{verdict.reason}; solving the problem again finds this mechanism")
         return verdict
     except CertificateError as error:

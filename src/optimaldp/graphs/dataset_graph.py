@@ -346,11 +346,6 @@ class DatasetGraph:
         except KeyError:
             raise GraphError("dataset", name, f"is not one of the {len(self)} datasets of this graph") from None
 
-    @property
-    def is_homogeneous(self) -> bool:
-        """Whether every edge has the same level."""
-        return all(level == self.levels[0] for level in self.levels)
-
     @cached_property
     def arc_levels(self) -> tuple[Level, ...]:
         """The levels that arcs refer to: those of the edges as written, then those of directed edges walked backwards."""

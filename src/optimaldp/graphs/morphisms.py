@@ -80,17 +80,9 @@ class Morphism:
         """Whether every dataset wants the same as its image."""
         return self.find_changed_preference(before, after) is None
 
-    def preimages(self) -> npt.NDArray[np.int64]:
-        """How many datasets go to each dataset of the target."""
-        return np.bincount(self.of, minlength=len(self.target))
-
     def pull_back(self, mechanism: HasRows) -> PullBack:
         """The mechanism that answers for each dataset as *mechanism* does for its image."""
         return PullBack(self, mechanism)
-
-    def pull_back_preferences(self, preferences: Preferences) -> Preferences:
-        """Each dataset wants what its image wants."""
-        return Preferences(preferences.answers, preferences.orders, np.ascontiguousarray(preferences.of[self.of]))
 
     def push_preferences(self, preferences: Preferences) -> Preferences:
         """What the images want, when datasets with the same image agree; an error names two that do not."""

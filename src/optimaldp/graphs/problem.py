@@ -55,9 +55,11 @@ class Preferences:
 
     @staticmethod
     def read(
-        graph: DatasetGraph, prefers: Mapping[Any, Any] | Callable[[Any], Any], answers: Sequence[str] | None = None
+        graph: DatasetGraph,
+        prefers: Mapping[Any, Any] | Sequence[Any] | Callable[[Any], Any],
+        answers: Sequence[str] | None = None,
     ) -> Preferences:
-        """Read preferences from a mapping or function: to an answer (two answers only) or to a full order of them.
+        """Read preferences from a mapping, function or list: an answer (two answers only) or a full order for each dataset.
 
         A function that has a method ``preferences(graph)`` (as :data:`optimaldp.graphs.majority` has) is asked once for all.
         """
@@ -109,7 +111,15 @@ class Preferences:
         return f"Preferences({len(self)} datasets, {len(self.answers)} answers, {len(self.orders)} orders)"
 
 
-def _look_up_all(prefers: Mapping[Any, Any] | Callable[[Any], Any], names: Sequence[Hashable]) -> list[Any]:
+def _look_up_all(
+    prefers: Mapping[Any, Any] | Sequence[Any] | Callable[[Any], Any], names: Sequence[Hashable]
+) -> list[Any]:
+    if isinstance(prefers, (list, tuple)):
+        _require_fitting(len(prefers), len(names))
+        return list(prefers)
+    if not callable(prefers) and not isinstance(prefers, Mapping):
+        remedy = "give a function, a mapping, or one preference for each dataset in their order"
+        raise ProblemError("prefers", prefers, "does not say what each dataset prefers", remedy)
     if type(prefers) is dict and type(names) is list and names == list(prefers):
         return list(prefers.values())  # as files have them
     return [_lookup(prefers, name) for name in names]
@@ -173,11 +183,15 @@ UNREACHED = -1  # the distance of a dataset whose component has no boundary
 
 def crossing_edges(graph: DatasetGraph, preferences: Preferences) -> npt.NDArray[np.bool_]:
     """Which edges join datasets of different preference."""
-    if len(graph) != len(preferences):
-        rule = f"do not fit a graph of {len(graph)} datasets"
-        raise ProblemError("prefers", f"preferences of {len(preferences)}", rule, "give one preference per dataset")
+    _require_fitting(len(preferences), len(graph))
     crossing: npt.NDArray[np.bool_] = preferences.of[graph.tails] != preferences.of[graph.heads]
     return crossing
+
+
+def _require_fitting(preferences: int, datasets: int) -> None:
+    if preferences != datasets:
+        rule = f"do not fit a graph of {datasets} datasets"
+        raise ProblemError("prefers", f"preferences of {preferences}", rule, "give one preference per dataset")
 
 
 def boundary(graph: DatasetGraph, preferences: Preferences) -> npt.NDArray[np.bool_]:
@@ -281,6 +295,9 @@ class Problem:
     fixed: Mapping[int, Row] = field(default_factory=dict)
     boundary: str | Mapping[int, Row] | None = None
     rule: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_fitting(len(self.preferences), len(self.graph))
 
     def given_words(self) -> str:
         """What an optimum of this problem is relative to, in words."""

@@ -148,13 +148,11 @@ class Certificate:
     settling: Settling | None = None
 
 
-# Multipliers of promises: what proves that nothing dominates a mechanism, or that none exists, as objects and as
-# JSON.
+# Multipliers of promises: what proves that nothing dominates a mechanism, or that none exists, as objects and as JSON.
 #
-# A promise between neighbours is one linear inequality, ``e^epsilon P_from(S) + delta - P_to(S) >= 0``. Inequalities
-# may be multiplied by what is not negative and added up, so a list of promises with multipliers bounds a weighted sum
-# of probabilities over *all* private mechanisms. The referee does that sum; here is how the lists are kept, written
-# and read.
+# A promise between neighbours is one linear inequality, ``e^epsilon P_from(S) + delta - P_to(S) >= 0``. Inequalities may be
+# multiplied by what is not negative and added up, so a list of promises with multipliers bounds a weighted sum of probabilities
+# over *all* private mechanisms. The referee does that sum; here is how the lists are kept, written and read.
 #
 # The reader takes nothing on trust: names must belong to the problem, events are sets, rows are distributions over
 # exactly the answers of the problem, and multipliers are ratios of whole numbers that are written as text.

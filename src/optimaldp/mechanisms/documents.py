@@ -31,8 +31,7 @@ from optimaldp.mechanisms.rows import FloatRows, Rows, SharedRows, TwoSides, wri
 from optimaldp.privacy import Level
 from optimaldp.privacy.numbers import fraction_text
 
-# The three long fields of a design (edges, preferences, rows) as JSON text, without a Python object for each of their
-# parts.
+# The three long fields of a design (edges, preferences, rows) as JSON text, without a Python object for each of their parts.
 #
 # The text is the very one that ``json.dumps`` writes of the document; what repeats is written once, and arrays of
 # texts are joined by numpy. A document of half a million small lists takes five times as long to make and to write.
@@ -419,12 +418,12 @@ def _given_document(problem: Problem) -> dict[str, Any]:
 
 def _rows_document(mechanism: Mechanism, rows: Iterable[Sequence[Any]] | None) -> dict[str, Any]:
     if rows is not None:
-        return {name: dict(zip(mechanism.answers, row)) for name, row in zip(mechanism.datasets, rows)}
+        return {name: dict(zip(mechanism.answers, row)) for name, row in zip(mechanism.graph.names, rows)}
     if isinstance(mechanism.rows, SharedRows):
         written = [_row_document(mechanism.answers, row) for row in mechanism.rows.rows]
-        return {name: written[k] for name, k in zip(mechanism.datasets, mechanism.rows.of.tolist())}
+        return {name: written[k] for name, k in zip(mechanism.graph.names, mechanism.rows.of.tolist())}
     answers = mechanism.answers
-    return {name: dict(zip(answers, row)) for name, row in zip(mechanism.datasets, written_rows(mechanism.rows))}
+    return {name: dict(zip(answers, row)) for name, row in zip(mechanism.graph.names, written_rows(mechanism.rows))}
 
 
 def _row_document(answers: tuple[str, ...], row: Row) -> dict[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from optimaldp.errors import MechanismError
 from optimaldp.mechanisms.mechanism import Mechanism
-from optimaldp.privacy.numbers import read_number
 
 Utility = Callable[[str, str], Fraction | int]
 
@@ -28,13 +28,13 @@ class Dominance:
     """The relation, with a dataset where the first is strictly better and one where it is strictly worse, if any."""
 
     relation: Relation
-    better_at: str | None
-    worse_at: str | None
+    better_at: Hashable | None
+    worse_at: Hashable | None
 
 
 def compare(first: Mechanism, second: Mechanism) -> Dominance:
     """Compare prefix sums along every dataset's own preference: dominance is at least as large everywhere."""
-    if first.preferences != second.preferences or list(first.datasets) != list(second.datasets):
+    if first.preferences != second.preferences or list(first.graph.names) != list(second.graph.names):
         raise MechanismError("mechanisms", "two", "cannot be compared: they are not about the same datasets and wishes")
     better = worse = None
     for vertex, name in enumerate(first.datasets):
@@ -57,22 +57,8 @@ def hamming(wanted: str, given: str) -> Fraction:
     return Fraction(int(wanted == given))
 
 
-def minus_distance(wanted: str, given: str) -> Fraction:
-    """Minus the absolute difference of answers that are numbers."""
-    return -abs(_number(wanted) - _number(given))
-
-
-def minus_squared_distance(wanted: str, given: str) -> Fraction:
-    """Minus the squared difference of answers that are numbers."""
-    return -((_number(wanted) - _number(given)) ** 2)
-
-
-def _number(answer: str) -> Fraction:
-    return read_number(answer, name="answer", error=MechanismError)
-
-
 def expected_utility(
-    mechanism: Mechanism, utility: Utility = hamming, *, prior: Mapping[str, Fraction] | None = None
+    mechanism: Mechanism, utility: Utility = hamming, *, prior: Mapping[Any, Fraction] | None = None
 ) -> Fraction:
     """The mean of ``utility(favourite answer, given answer)``, exactly; datasets are equally likely without a *prior*.
 

@@ -43,6 +43,8 @@ class Mechanism(Result):
     def read(graph: DatasetGraph, prefers: Any, rows: Mapping[str, Mapping[str, Any]]) -> Mechanism:
         """Read a mechanism from names and numbers; an answer that a row leaves out has probability 0."""
         preferences = prefers if isinstance(prefers, Preferences) else Preferences.read(graph, prefers)
+        if not isinstance(rows, Mapping):
+            raise MechanismError("mechanism", rows, "is not an object of datasets and their distributions")
         if unknown := [name for name in rows if name not in graph.numbers]:
             raise MechanismError("mechanism", unknown[0], "is not a dataset of this graph")
         different, of = shared_by_text(rows, list(graph.names), lambda name: read_row(name, rows, preferences.answers))
@@ -57,8 +59,8 @@ class Mechanism(Result):
 
     @property
     def datasets(self) -> Any:
-        """The names of the datasets."""
-        return self.graph.names
+        """The datasets: the nodes of the networkx graph or sparse matrix that the design was made on, else names."""
+        return self.graph.nodes
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -156,9 +158,10 @@ def read_row(name: str, rows: Mapping[str, Mapping[str, Any]], answers: tuple[st
         for answer in answers
     )
     if sum(row) != 1:
-        raise MechanismError(
-            f"mechanism[{name}]", str(sum(row)), "is what its row sums to", "a row sums to one exactly"
+        remedy = (
+            "a row sums to one exactly, and numbers are read by their decimal text: give the file as it was written"
         )
+        raise MechanismError(f"mechanism[{name}]", str(sum(row)), "is what its row sums to", remedy)
     return row
 
 
@@ -192,7 +195,7 @@ def mechanism_latex(mechanism: Mechanism) -> str:
     lines = [rf"\begin{{tabular}}{{l{'c' * len(answers)}}}", r"\hline"]
     lines.append(" & ".join(["dataset", *map(escaped, answers)]) + r" \\")
     lines.append(r"\hline")
-    for name in mechanism.datasets:
+    for name in mechanism.graph.names:
         row = mechanism.row(name)
         lines.append(" & ".join([escaped(name), *(f"${number(row[answer])}$" for answer in answers)]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])

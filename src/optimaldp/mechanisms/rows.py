@@ -17,10 +17,9 @@ from optimaldp.privacy.numbers import fraction_text
 
 # How the distributions of a mechanism are kept: exactly, and small.
 #
-# Three forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different
-# row is kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which
-# stands for an exact dyadic rational. *Float rows*: the same for more answers, a float for each answer but the most
-# likely one.
+# Three forms. *Shared rows*: many datasets have the same distribution (all those at one distance), so each different row is
+# kept once, in rationals. *Sides*: two answers on a graph of millions of datasets, one float each, which stands for an exact
+# dyadic rational. *Float rows*: the same for more answers, a float for each answer but the most likely one.
 
 
 Row = tuple[Fraction, ...]
@@ -128,8 +127,7 @@ def side_to_fraction(side: float) -> Fraction:
     return Fraction(side) if side >= 0 else 1 + Fraction(side)
 
 
-# Rows of floats as text and back, many at a time: a large mechanism is written and read as exactly the floats that it
-# is.
+# Rows of floats as text and back, many at a time: a large mechanism is written and read as exactly the floats that it is.
 #
 # A float is a dyadic rational, so it has an exact ratio and an exact decimal; both are read back as the same float.
 # That keeps the promise that what is written is what the referee passed, without asking again, and lets a file be

@@ -227,7 +227,7 @@ class OptimalMechanism(Result):
         return f"{exactly} for {self.objective}{where}, among all channels that are {private}"
 
     def verdict(self) -> ChannelVerdict:
-        """What the referee says, who sees the matrix and the proof and shares no code with whoever found them."""
+        """What the referee says, which sees only the matrix and the proof and shares no code with the solver."""
         certificate = self.proof.to_document() if self.proof else None
         return verify_channel(
             self.channel, self.graph, epsilon=self.epsilon, prior=self.prior, gain=self.gain, certificate=certificate

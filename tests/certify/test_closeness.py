@@ -48,6 +48,7 @@ deltas = st.fractions(0, 1, max_denominator=12)
 ratios = st.fractions(1, 6, max_denominator=5)
 
 
+@pytest.mark.long
 @given(pairs(), deltas, ratios)
 @settings(max_examples=400)
 def test_the_least_ratio_is_the_least(pair, delta, ratio):
@@ -58,6 +59,7 @@ def test_the_least_ratio_is_the_least(pair, delta, ratio):
     assert holds == (hockey_stick(upper, lower, ratio) <= delta)
 
 
+@pytest.mark.long
 @given(pairs(), deltas, st.sampled_from(["0.5", "1", "0.1", "2", "0.3+ln(2)", "ln(3/2)", "0", "inf"]))
 @settings(max_examples=400)
 def test_an_irrational_level_is_decided_as_by_brute_force(pair, delta, epsilon):

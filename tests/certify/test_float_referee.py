@@ -82,14 +82,15 @@ def compare(mechanism):
         assert quick.epsilon <= exact.epsilon * (1 + 1e-9) + 1e-9 or quick.epsilon <= promised
 
 
+@pytest.mark.long
 @given(side_mechanisms())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_verdict_is_that_of_the_exact_referee(mechanism):
     compare(mechanism)
 
 
 @given(st.floats(2.0**-900, 0.5), st.integers(-3, 3), st.sampled_from([0, 1, 2, 3, 7]), st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_ulps_around_a_tight_edge(start, ulps, kind, high):
     """The neighbour at exactly the bound of the level, rounded to a float and moved by a few units in the last place."""
     y = side_to_fraction(-start if high else start)
@@ -167,6 +168,7 @@ def test_the_gap_in_sides_bounds_the_exact_gap():
     assert slow.gap <= quick.gap <= slow.gap + 1e-12
 
 
+@pytest.mark.long
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_gaps_add_up_along_any_forest(data):

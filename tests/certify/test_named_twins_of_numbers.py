@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow
 import pytest
+from number_referee import examine_number
 
 import optimaldp as odp
-from optimaldp.certify.numbers import examine_number
 from optimaldp.laws.crossing import CrossingEnds, CrossingLaw, Family, LadderLaw, Sums
 from optimaldp.laws.law import Aim, Setting
 from optimaldp.laws.number_noise import NoiseLaw
@@ -40,7 +40,7 @@ class Noisy(NoisyNumber):
 
     law: Callable[[NoiseLaw], NoiseLaw] = lambda right: right
     lined: Callable[[Linear], Linear] = lambda right: right
-    recorded: Callable[[Any, Any, Any], Any] | None = None
+    redrawn: Callable[[Any, Any, Any], Any] | None = None
     shown: Callable[[dict[str, Any]], dict[str, Any]] = lambda right: right
 
     def noise(self, sizes: tuple[int, ...] = ()) -> NoiseLaw:
@@ -50,7 +50,7 @@ class Noisy(NoisyNumber):
         return self.lined(super().linear(sizes))
 
     def draw(self, table: Any, source: Any) -> Any:
-        return super().draw(table, source) if self.recorded is None else self.recorded(self, table, source)
+        return super().draw(table, source) if self.redrawn is None else self.redrawn(self, table, source)
 
     def details_of(self, recorded: Fraction, written: Mapping[str, Any]) -> dict[str, Any]:
         return self.shown(super().details_of(recorded, written))
@@ -246,12 +246,12 @@ PAGE: dict[str, Callable[[], Any]] = {
     "half range": lambda: crossed(MEAN, law=with_family(lambda f: replace(f, reach=((f.reach[0][0] / 2, F(0)),)))),
     "nobody has a value: lo": lambda: crossed(MEAN, law=with_ends(lowest_for_nobody)),
     "n_valid as if public": as_if_everybody_had_a_value,
-    "drawn again until in range": lambda: noisy("count(a)", recorded=again_until_in_range),
+    "drawn again until in range": lambda: noisy("count(a)", redrawn=again_until_in_range),
     "staircase for one step less": lambda: noisy(SUM, law=lambda n: replace(n, sensitivity=n.sensitivity - 1)),
     "hi - lo with missing values": lambda: noisy(
         "sum(age, range=[18, 100])", law=lambda n: replace(n, sensitivity=82, width=34)
     ),
-    "half-grid sums": lambda: HalfGrid(parse(SUM), COMES, recorded=on_half_a_grid),
+    "half-grid sums": lambda: HalfGrid(parse(SUM), COMES, redrawn=on_half_a_grid),
     "differences in units of the larger group": lambda: noisy(SHARES, PUBLIC, lined=larger_group),
     "minus zero kept": lambda: noisy(SUM, law=zero_twice),
     "beta = delta": lambda: noisy(SUM, law=beta_is_delta),
@@ -268,7 +268,7 @@ MORE: dict[str, Callable[[], Any]] = {
     "the difference of two counts as one count": lambda: noisy(
         "count(a) - count(b)", lined=lambda one: replace(one, sensitivity=1)
     ),
-    "the middle of two draws": lambda: noisy("count(a)", recorded=best_of_two),
+    "the middle of two draws": lambda: noisy("count(a)", redrawn=best_of_two),
     "an interval on top of the whole level": lambda: crossed(
         "mean(v, range=[0, 9], grid=1, interval=true)", law=lambda right: replace(right, share=F(1))
     ),

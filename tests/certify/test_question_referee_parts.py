@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from optimaldp.certify.asked import groups_together, require_groups_together
 from optimaldp.certify.core.drawing import close, is_distribution, stand_in
 from optimaldp.certify.core.meanings import check_fold, small_tables, watched_cells
-from optimaldp.certify.keys import groups_together, require_groups_together
 from optimaldp.errors import NotCertifiedError
+from optimaldp.laws.law import Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.questions import parse
@@ -113,7 +114,7 @@ def test_groups_add_up_to_the_level(
     relation: Neighbours, epsilon: str, delta: str, inside: Neighbours, each: str, part: str, public: bool, passes: bool
 ) -> None:
     def check() -> None:
-        require_groups_together(at(epsilon, delta), relation, at(each, part), inside, public=public)
+        require_groups_together(at(epsilon, delta), relation, Setting(at(each, part), inside), groups=2, public=public)
 
     if passes:
         check()
@@ -144,8 +145,15 @@ def test_several_groups_of_a_person_add_up_to_the_level(
     relation: Neighbours, each: str, delta: str, per_person: int, passes: bool
 ) -> None:
     whole = at("ln(16)", "3/50")
-    assert groups_together(whole, relation, at(each, delta), ADD_REMOVE, public=False, per_person=per_person) is passes
-    assert not groups_together(whole, SUBSTITUTION, at(each, delta), SUBSTITUTION, public=True, per_person=2)
+    assert (
+        groups_together(
+            whole, relation, Setting(at(each, delta), ADD_REMOVE), groups=9, public=False, per_person=per_person
+        )
+        is passes
+    )
+    assert not groups_together(
+        whole, SUBSTITUTION, Setting(at(each, delta), SUBSTITUTION), groups=9, public=True, per_person=2
+    )
 
 
 def dense(people: tuple[int, ...], cells: int) -> tuple[int, ...]:

@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from number_referee import examine_number
 
-from optimaldp.certify import numbers as certify
 from optimaldp.certify.core.referee import examine_release
 from optimaldp.certify.numbers import (
     RefusedError,
     check_family,
     check_noise_law,
     confirm_noise,
-    examine_number,
-    four_inequalities,
 )
+from optimaldp.certify.numbers.crossing import theorem_shape
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.crossing import CrossingEnds, CrossingLaw, Family, LadderLaw, Sums
 from optimaldp.laws.law import Setting
@@ -323,6 +322,22 @@ def test_the_number_of_values_is_never_taken_as_public() -> None:
     assert examine_number(CrossedNumber(twin, REPLACED)).failure == "the sums do not add up over people"
 
 
+def four_inequalities(moves: list[F]) -> bool:
+    """The shift lemma's own conditions on a move h along the cuts: what the two shapes imply."""
+    last = len(moves) - 1
+    for j in range(last + 2):  # answer j lies between cut j - 1 and cut j
+        behind, before = moves[j:], moves[:j]
+        if behind and moves[j] + max(behind) > 2:
+            return False
+        if before and behind and max(before) + max(behind) + max(moves[j - 1 :]) - moves[j - 1] > 2:
+            return False
+        if before and -moves[j - 1] - min(before) > 2:
+            return False
+        if before and behind and moves[j] - min(behind) - min(moves[: j + 1]) - min(before) > 2:
+            return False
+    return True
+
+
 @pytest.mark.parametrize(
     ("moves", "fine"),
     [([1, 1, 0], True), ([0, 1, 0], True), ([-1, 0, 1], True), ([1, 0, 1], False), ([F(1, 2), -1, F(1, 2)], False)],
@@ -338,7 +353,7 @@ def test_the_four_inequalities_of_the_shift_lemma(moves: list[Any], fine: bool) 
 def test_the_two_shapes_imply_the_four_inequalities(move: list[tuple[int, int]]) -> None:
     above, below = [n for n, _ in move], [d for _, d in move]
     moves = [F(n, d) for n, d in move]
-    shape = certify._theorem_shape(above, below)
+    shape = theorem_shape(above, below)
     assert not shape or four_inequalities(moves)
     sizes = [abs(one) for one in moves]
     monotone = moves in (sorted(moves), sorted(moves)[::-1])

@@ -26,6 +26,7 @@ def large_line(size: int = 12_000) -> odp.designing.Design:
     return solve(Problem(graph, Preferences.of_truth(("yes", "no"), truth), {}, "balanced"), exact=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", [1e-12, 0.25, 0.5])
 def test_never_the_wanted_answer_is_private_and_not_optimal(side):
     """The same wrong answer everywhere: perfectly private, as far from the bound as can be, on both sides of it."""

@@ -82,6 +82,7 @@ def test_what_was_designed_is_optimal(claim):
     assert finding(claim).optimal
 
 
+@pytest.mark.long
 def test_the_compiled_loops_agree_with_the_plain_ones(claim, monkeypatch):
     plain, private = finding(claim), check_privacy(claim.mechanism)
     monkeypatch.setattr(loops, "COMPILE_FROM", 0)

@@ -12,7 +12,6 @@ from refusals import refusal
 
 from optimaldp.certify import votes as balanced
 from optimaldp.certify import votes as weighted
-from optimaldp.certify.core.referee import examine_prior
 from optimaldp.certify.leaders import _leaders, examine_leading, examine_top
 from optimaldp.certify.votes import (
     Inequality,
@@ -26,6 +25,7 @@ from optimaldp.certify.votes import (
     agrees_weighted,
     count_of,
     examine_balanced,
+    examine_prior,
     examine_weighted,
     mean_of,
     share_of,

@@ -134,7 +134,7 @@ def test_certificates_that_do_not_fit():
     tree = BoundTree((0,), np.array([ROOT, 0], dtype=np.int32))
     fine = Certificate(np.array([True, False]), (tree,))
     assert check_optimality(mechanism, fine, allowed).optimal
-    assert "with 1 datasets given" in check_optimality(mechanism, fine, allowed).reason
+    assert "with 1 dataset given" in check_optimality(mechanism, fine, allowed).reason
     everything = given_rows(mechanism, {0: (QUARTER, 1 - QUARTER), 1: (HALF, HALF)}, None)
     nothing_free = check_optimality(mechanism, Certificate(np.array([True, True]), ()), everything)
     assert (nothing_free.optimal, nothing_free.gap) == (True, 0.0)

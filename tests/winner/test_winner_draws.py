@@ -77,6 +77,7 @@ def test_an_undecided_coin_draws_more_bits() -> None:
     assert not flipping.reveal_below(third, 64, lambda: ball(Fraction(1, 3)), Script(after=1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("counts", "epsilon", "delta", "neighbours"),
     [
@@ -100,6 +101,7 @@ def test_statistics_with_a_control(counts: list[int], epsilon: str, delta: str, 
     assert distance([stated[0] - 0.1, *stated[1:-1], stated[-1] + 0.1]) > 40
 
 
+@pytest.mark.long
 def test_many_options_and_large_counts() -> None:
     votes = [10**9 if i == 4321 else i for i in range(10_000)]
     assert draw_winner(votes, level(1), "substitution") == 4321

@@ -85,14 +85,18 @@ def test_certificate_accepts(options: int, x: str, reach: int) -> None:
     assert certify(options, Fraction(x), Fraction(x), reach)
 
 
-def test_certificate_rejects_what_is_false(loops: SimpleNamespace) -> None:
+def test_certificate_rejects_what_is_false() -> None:
     for reach in (1, 20, 60):
         assert not certify(7, Fraction(9, 10), Fraction(9, 10), reach)
-    for epsilon in ("0.25", "0.3"):
-        x = 1 / Epsilon.read(epsilon).ratio_above(bits=60)
-        assert not certify(8, x, x, int(6 / Fraction(epsilon)) + 1, loops=loops)
-        assert lattice_proof(8, Epsilon.read(epsilon)) is None
     assert lattice_proof(7, Epsilon.read("ln(10/9)")) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [pytest.param("0.25", marks=pytest.mark.slow), "0.3"])
+def test_certificate_rejects_what_is_false_for_eight(epsilon: str, loops: SimpleNamespace) -> None:
+    x = 1 / Epsilon.read(epsilon).ratio_above(bits=60)
+    assert not certify(8, x, x, int(6 / Fraction(epsilon)) + 1, loops=loops)
+    assert lattice_proof(8, Epsilon.read(epsilon)) is None
 
 
 def test_certificate_rejects_a_bracket_that_is_too_wide() -> None:
@@ -142,6 +146,7 @@ def test_certificate_rejects_wrong_twins(part: str, twin, accepted: bool, monkey
     assert certify(4, Fraction(3, 4), Fraction(3, 4), 30) is accepted
 
 
+@pytest.mark.long
 def test_compiled_and_plain_loops_agree(loops: SimpleNamespace) -> None:
     for options, x, reach in [
         (3, "7/10", 9),
@@ -174,6 +179,7 @@ def test_table_joins_without_gaps_and_covers_the_range() -> None:
     assert set(read_table()) == set(RANGES)
 
 
+@pytest.mark.long
 def test_every_tenth_cheap_bracket_is_certified_anew(loops: SimpleNamespace) -> None:
     cheap = [(k, *b) for k, rows in read_table().items() for b in rows if b[2] ** (k - 1) < 40_000]
     assert len(cheap) > 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -78,7 +79,7 @@ def examine_kept(mechanism: Any) -> Finding:
     if not own.private:
         return own
     for epsilon, _ in mechanism.setting.levels:
-        if not _keeps_by_words(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
+        if not keeps_by_words(mechanism.keeps(), epsilon, mechanism.setting.level.epsilon):
             return Finding(False, own.checks, "people are not kept as often as their own level says")
     if not _draws_by_level(mechanism.small_twin()):
         return Finding(False, own.checks, "the sampler does not keep people by their own levels")
@@ -96,14 +97,17 @@ def _border(own: Epsilon, epsilon: Epsilon) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _keeps_by_words(keeps: Any, own: Epsilon, epsilon: Epsilon) -> bool:
+def keeps_by_words(keeps: Callable[..., Mapping[int, int]], own: Epsilon, epsilon: Epsilon) -> bool:
     """Three people in two cells, each with a word just below or just above the border; the third cell takes who is not kept."""
     below, above = (2**_WORD - 1, -1) if own >= epsilon else (-1, 0) if own.is_zero else _border(own, epsilon)
     for pattern in ((True, False, True), (False, True, True), (True, True, False), (False,) * 3, (True,) * 3):
         words = [below if kept else above for kept in pattern]
         if not all(0 <= word < 2**_WORD for word in words):
             continue
-        kept = keeps([(own, {0: 2, 2: 1})], epsilon, everybody_else=1, source=Words(words))
+        try:
+            kept = keeps([(own, {0: 2, 2: 1})], epsilon, everybody_else=1, source=Words(words))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return False
         expected = {0: sum(pattern[:2]), 1: 3 - sum(pattern), 2: int(pattern[2])}
         if {cell: people for cell, people in kept.items() if people} != {c: n for c, n in expected.items() if n}:
             return False

@@ -9,7 +9,6 @@ from typing import Any
 from optimaldp.certify.core.drawing import ScriptedBits, close
 from optimaldp.certify.core.examined import Examined, Finding, same
 from optimaldp.certify.noise import STREAMS, Stream
-from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.law import Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -90,58 +89,3 @@ def _draw_failure(mechanism: Any) -> str:
         if coarse.draw(Table(several), Stream(name)) != one_by_one:
             return "the sampler does not follow the law that was examined"
     return "" if mechanism.draw(Table({}), ScriptedBits(Fraction(0))) == [] else "a category that nobody has was named"
-
-
-# Many groups in one spend: whether the levels at which single groups are answered add up to the level of the release.
-
-
-_GROUPS_BITS = 512
-
-
-def require_groups_together(
-    whole: ApproximateDP,
-    relation: Neighbours,
-    each: ApproximateDP,
-    inside: Neighbours,
-    *,
-    public: bool,
-    per_person: int = 1,
-) -> None:
-    """Refuse a level of single groups that one person could exceed.
-
-    Where it is public who is in which group, a replaced record stays in its group, which alone sees it. Otherwise people come and
-    go in each group: one person more or less touches as many groups as they may be in (*per_person*), one who is replaced twice
-    as many, or each of them twice.
-    """
-    if not groups_together(whole, relation, each, inside, public=public, per_person=per_person):
-        raise NotCertifiedError(
-            "The groups together are not certified: one person could spend more than the level. "
-            "Nothing was sampled and nothing was spent."
-        )
-
-
-def groups_together(
-    whole: ApproximateDP,
-    relation: Neighbours,
-    each: ApproximateDP,
-    inside: Neighbours,
-    *,
-    public: bool,
-    per_person: int = 1,
-) -> bool:
-    """Whether one person, whichever groups they are in, loses at most the level of the release in all groups together."""
-    if per_person < 1 or (public and per_person > 1):
-        return False
-    if public or relation is Neighbours.ADD_REMOVE:
-        together = each.epsilon * per_person <= whole.epsilon and each.delta * per_person <= whole.delta
-        return inside is relation and together
-    if inside is not Neighbours.ADD_REMOVE or each.epsilon * (2 * per_person) > whole.epsilon:
-        return False
-    # In a group the second of two steps multiplies what the first one gave away; what single groups give away adds up.
-    if not each.delta:
-        return True
-    given_away, ratio = each.delta * per_person, each.epsilon.exact_ratio
-    if ratio is not None:
-        return given_away * (1 + ratio) <= whole.delta
-    with precision(_GROUPS_BITS):
-        return bool(ball(given_away) * (1 + each.epsilon.exp()) <= ball(whole.delta))

@@ -2,6 +2,9 @@
 
 A draw flips one coin for every list (or every option) by a word of 64 bits, then takes one of the heads. At a level where every
 coin has a chance of 1/2, 1/4, 1/8 ... the first bits of each word decide it, so all of them can be tried.
+
+Of very many lists, those that fall short alike share a word: how late the first of them shows heads. Bits come one by one here
+instead of 64 at once, and at the real level the words next to the border between two classes are tried as well.
 """
 
 from __future__ import annotations
@@ -19,19 +22,25 @@ from optimaldp.certify.noise import STREAMS, Stream
 from optimaldp.certify.votes import Row
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.balls import Ball, ball, integer_above, integer_below, precision
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import enumerate_bits
 
 _DEPTH = 9
 _BITS = 128
+_CLASS_DEPTH = 10  # bits of a draw by classes, of which one at a time is taken
 _ONE_BY_ONE = "one leader after the other"  # in the name of the way that does not weigh all lists
+_BY_CLASSES = "by signed shortfall"  # in the name of the way that counts lists instead of writing them down
+_HALF = 1 << 63
 
 
 def leaders_are_drawn(mechanism: object) -> bool:
     """Exactly by its law where there are few options; among all of them, more lists than one where every coin shows heads."""
     return (
-        _follows(_Drawing(_kind(mechanism), mechanism)) and _all_heads_differ(mechanism) and _only_gaps_count(mechanism)
+        _follows(_Drawing(_kind(mechanism), mechanism))
+        and _all_heads_differ(mechanism)
+        and _only_gaps_count(mechanism)
+        and (not _by_classes(mechanism) or _class_borders_hold(mechanism))
     )
 
 
@@ -63,11 +72,17 @@ def _follows(drawing: _Drawing) -> bool:
     )
     if _ONE_BY_ONE in str(mechanism.chosen.mode):
         cases = (*cases, (3, 2, (0, 0, 0), 1))  # then the second leader is drawn among several as well
+    elif _by_classes(mechanism):
+        cases = tuple((len(counts), 2, counts, 1) for counts in ((0, 1), (0, 0, 0), (1, 0, 0), (2, 1, 0)))
     return all(
         _draws_exactly(_small(mechanism, options, size), counts, bits)
         for options, size, counts, bits in cases
         if options <= len(_options(mechanism))
     )
+
+
+def _by_classes(mechanism: Any) -> bool:
+    return _BY_CLASSES in str(mechanism.chosen.mode)
 
 
 def _options(mechanism: Any) -> tuple[Any, ...]:
@@ -79,6 +94,8 @@ def _small(mechanism: Any, options: int, size: int) -> Any:
     """The same mechanism for few options, at a level where its coins are powers of a half."""
     question = replace(mechanism.question, options=_options(mechanism)[:options], size=size)
     law = replace(mechanism.chosen, options=options, size=size, forced=mechanism.chosen.mode)
+    if _by_classes(mechanism):
+        law = replace(law, first_bits=1)
     promise = approximate(Epsilon(Fraction(0), Fraction(2) ** int(1 / law.rate)))
     return replace(
         mechanism,
@@ -93,8 +110,9 @@ def _draws_exactly(mechanism: Any, counts: tuple[int, ...], bits: int) -> bool:
     table = Table({option * places: number for option, number in enumerate(counts) if number})
     drawn: dict[tuple[str, ...], Fraction] = {}
     undecided = Fraction(0)
+    depth = _CLASS_DEPTH if _by_classes(mechanism) else _DEPTH
     for answer, chance in enumerate_bits(
-        lambda source: tuple(mechanism.draw(table, CoarseBits(source, bits))), depth=_DEPTH
+        lambda source: tuple(mechanism.draw(table, CoarseBits(source, bits))), depth=depth
     ):
         if answer is None:
             undecided += chance
@@ -112,6 +130,36 @@ def _within(chance: Ball, drawn: Fraction, undecided: Fraction) -> bool:
     """Whether a chance lies between what was surely drawn and what may still be drawn, to 2^-100."""
     slack = Ball(2) ** -100
     return bool(chance >= ball(drawn) - slack) and bool(chance <= ball(drawn + undecided) + slack)
+
+
+def _class_borders_hold(mechanism: Any) -> bool:
+    """Three options with 2, 1 and no votes, at the real level: the true list at time 1/2, another class just before and after.
+
+    A class of lists with the coin p comes before time 1/2 if its uniform number is above ``(1 - p/2)^lists``.
+    """
+    law = replace(mechanism.chosen, options=3, size=2, forced=mechanism.chosen.mode)
+    few = replace(mechanism, question=replace(mechanism.question, options=_options(mechanism)[:3], size=2), chosen=law)
+    names, votes, highest = few.question.answers, (2, 1, 0), (2, 1)
+    places = 2 if few.question.among is not None else 1
+    table = Table({option * places: number for option, number in enumerate(votes) if number})
+    short = {
+        tuple(names[option] for option in listing): max(high - votes[option] for high, option in zip(highest, listing))
+        for listing in permutations(range(3), 2)
+    }
+    classes = sorted(set(short.values()))
+    shares = 4 if few.setting.neighbours is Neighbours.SUBSTITUTION else 2
+    for place, gap in enumerate(classes[1:], 1):
+        lists = [listing for listing, number in short.items() if number == gap]
+        with precision(4 * _BITS):
+            coin = (-few.setting.level.epsilon.ball() * (classes[1] + gap) / shares).exp()
+            border = (1 - coin / 2) ** len(lists) * Ball(2) ** 64
+            words = {integer_below(border) - 1: [(names[0], names[1])], integer_above(border) + 1: lists}
+        for word, expected in words.items():
+            # A word of zeros is heads at no time, so that no third class takes part.
+            source = CoinBits({0: _HALF, place: word}, 0, heads=True)
+            if word < 2**64 and tuple(few.draw(table, source)) not in expected:
+                return False
+    return True
 
 
 def _only_gaps_count(mechanism: Any) -> bool:
@@ -142,11 +190,9 @@ def _all_heads_differ(mechanism: Any) -> bool:
 
 # The leading options: every small table, people without an option included, and every neighbour, list by list.
 #
-# The lists are compared one by one, which is all events where delta is not used. What is drawn for larger tables rests
-# on the
-# theorem that the law names. Equalities are common (a private law uses its level up), so a quotient may exceed its
-# bound by 2^-80
-# of itself, the width of the enclosures.
+# The lists are compared one by one, which is all events where delta is not used. What is drawn for larger tables rests on the
+# theorem that the law names. Equalities are common (a private law uses its level up), so a quotient may exceed its bound by
+# 2^-80 of itself, the width of the enclosures.
 
 
 # All small tables, and the neighbours of each.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations, product
 from math import comb
 from typing import Any, Protocol, TypeVar
 
@@ -20,17 +21,15 @@ from optimaldp.sampling import BitSource, choose, enumerate_bits
 
 # The sampler of noise by its exact law, read from the very parts that a draw puts together.
 #
-# A recipe draws a total T by rejection (a side, coins for a block, an offset, then one word that accepts) and writes it
-# as a
+# A recipe draws a total T by rejection (a side, coins for a block, an offset, then one word that accepts) and writes it as a
 # uniform composition into the bins. So three things make the law, and each is compared exactly:
 #
 # * every sequence of bits up to a depth, with a word that accepts: how often each T is proposed;
 # * words next to the border at which T is accepted, at the real number of bins and the real level;
 # * every sequence of bits up to a depth: all compositions of a total are equally likely.
 #
-# What is drawn is then compared with these parts put together, on streams of bits: not by frequencies, but number by
-# number. Any
-# stream would do, and none was chosen for what it gives.
+# What is drawn is then compared with these parts put together, on streams of bits: not by frequencies, but number by number.
+# Any stream would do, and none was chosen for what it gives.
 
 
 _WORD = 64
@@ -220,8 +219,7 @@ def draw_row(certified: Certified[Rows], row: int, source: BitSource) -> int:
 
 # The referee of histogram noise: proves a level from the recipe that the sampler follows.
 #
-# A recipe draws a total T with weights ``C(K-1+T, T)^copies r^T`` and writes it as a uniform weak composition into K
-# bins.
+# A recipe draws a total T with weights ``C(K-1+T, T)^copies r^T`` and writes it as a uniform weak composition into K bins.
 #
 # *One shared total, two copies*: ``z = A - B`` with two compositions of the same T. A given z with ``|z|_1 = 2d``
 # arises
@@ -231,10 +229,8 @@ def draw_row(certified: Certified[Rows], row: int, source: BitSource) -> int:
 # vectors.
 #
 # The noise does not depend on the data, so c' is the same for every histogram, and only the change of ``|z|_1`` between
-# neighbours counts: at most 2 when a record is replaced, at most 1 when a person appears or disappears (and then the
-# sum of
-# the histogram changes, which noise with sum 0 would betray). Nothing here is shared with the code that makes the
-# recipes.
+# neighbours counts: at most 2 when a record is replaced, at most 1 when a person appears or disappears (and then the sum of the
+# histogram changes, which noise with sum 0 would betray). Nothing here is shared with the code that makes the recipes.
 
 
 _FIELDS = {"kind", "bins", "epsilon", "neighbours", "shared_total", "totals"}
@@ -379,13 +375,11 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
 
 # The referee of noise that is drawn sparsely: values from a public *least* on are kept, of noise on every cell.
 #
-# Each cell's noise is ``P(z) ~ theta^|z|``, independent of all others, and dropping what lies below *least* is
-# post-processing. One person more or less changes one cell's count by one, so the level is epsilon; a record that is
-# replaced
-# changes two cells and costs 2 epsilon. What the sampler adds is a plan for the number of empty cells that survive, a
-# binomial number with ``p = theta^least / (1+theta)`` over *all* cells (those that are occupied are drawn again, by
-# themselves): this referee derives p anew and checks that the plan dominates that law, so that rejection draws it
-# exactly.
+# Each cell's noise is ``P(z) ~ theta^|z|``, independent of all others, and dropping what lies below *least* is post-processing.
+# One person more or less changes one cell's count by one, so the level is epsilon; a record that is replaced changes two cells
+# and costs 2 epsilon. What the sampler adds is a plan for the number of empty cells that survive, a binomial number with ``p =
+# theta^least / (1+theta)`` over *all* cells (those that are occupied are drawn again, by themselves): this referee derives p
+# anew and checks that the plan dominates that law, so that rejection draws it exactly.
 
 
 _SPARSE_FIELDS = {"kind", "cells", "epsilon", "neighbours", "least", "survivors"}
@@ -528,14 +522,16 @@ def check_noise(document: Mapping[str, Any], *, cells: int, epsilon: Epsilon, ne
 TableDraw = Callable[[Mapping[str, Mapping[int, int]], bool, BitSource], list[list[int]]]
 
 
-def require_table_draw(draw: TableDraw, recipes: Sequence[Any], epsilon: Epsilon, neighbours: Neighbours) -> None:
+def require_table_draw(
+    draw: TableDraw, recipes: Sequence[Any], epsilon: Epsilon, neighbours: Neighbours, *, levels: bool = True
+) -> None:
     """Run the code that draws noisy tables on made-up people, with bits that are written down, and add everything up anew.
 
     *draw* takes people's cells by their own level, whether levels count, and bits. Every table must show the people who may be
     counted, each once, and on every cell, empty or not, the noise of its recipe. People of level 0 may not be counted, and join
-    everybody else, the last cell, where the number of people is public.
+    everybody else, the last cell, where the number of people is public. *levels*: whether people may have levels at all.
     """
-    for by_level in (False, True):
+    for by_level in (False, True) if levels else (False,):
         for people in ({"0": {0: _PEOPLE}, str(epsilon): {1: _PEOPLE + 7}}, {str(epsilon): {0: 1}}):
             for name in STREAMS:
                 source, expected = Stream(name), []
@@ -560,3 +556,55 @@ def _drawn(draw: TableDraw, people: Mapping[str, Mapping[int, int]], by_level: b
         return draw(people, by_level, source)
     except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
+
+
+# A private choice among scores: each coin must show heads exactly as often as its gap says.
+
+SelectionDraw = Callable[[Fraction], Callable[[Sequence[int], BitSource], int]]
+PairScore = Callable[[Mapping[int, int]], int]
+_PEOPLE_OF_A_CELL = 2  # at most, in the tables of two by two cells that scores are tried on
+_TRIED_CHOICES = ((Fraction(1), 1), (Fraction(1, 10), 3), (Fraction(3), 7))
+
+
+def require_selection(selection: SelectionDraw, score: PairScore, neighbours: Neighbours) -> None:
+    """Refuse a choice whose coins are not ``e^(-epsilon gap / (2 sensitivity))``: by the words next to that border.
+
+    *selection* makes the function that draws, of a level. Among two scores the word of the lower one decides whether it takes
+    part; then one bit decides between the two. *score* is tried on all small tables of two by two cells and their neighbours.
+    """
+    sensitivity = 2 if neighbours is Neighbours.SUBSTITUTION else 1
+    _require_sensitivity(score, sensitivity, neighbours)
+    for epsilon, gap in _TRIED_CHOICES:
+        draw = selection(epsilon)
+        with precision(256):
+            border = Ball(2) ** 64 / Epsilon(epsilon * gap / (2 * sensitivity), Fraction(1)).exp()
+            inside, outside = integer_below(border) - 1, integer_above(border) + 1
+        for scores, lower in (((gap, 0), 1), ((0, gap), 0)):
+            for word, possible in ((inside, {0, 1}), (outside, {1 - lower}), (0, {0, 1})):
+                # The word of the largest score must not matter.
+                for other in (0, 2**64 - 1):
+                    words = [other, other]
+                    words[lower] = word
+                    if {draw(scores, _ThenBit(words, bit)) for bit in (0, 1)} != possible:
+                        raise NotCertifiedError("Pairs are not chosen by the law that was proven. Nothing was sampled.")
+
+
+def _require_sensitivity(score: PairScore, sensitivity: int, neighbours: Neighbours) -> None:
+    tables = list(product(range(_PEOPLE_OF_A_CELL + 1), repeat=4))
+    scores = {table: score({cell: people for cell, people in enumerate(table) if people}) for table in tables}
+    for one, other in combinations(tables, 2):
+        moved = [left - right for left, right in zip(one, other) if left != right]
+        near = sorted(moved) == [-1, 1] if neighbours is Neighbours.SUBSTITUTION else moved in ([1], [-1])
+        if near and abs(scores[one] - scores[other]) > sensitivity:
+            rule = f"One person moves the score of a pair of columns by more than {sensitivity}."
+            raise NotCertifiedError(f"{rule} Nothing was sampled.")
+
+
+class _ThenBit:
+    """Words of 64 bits, then one bit for everything else."""
+
+    def __init__(self, words: Sequence[int], bit: int) -> None:
+        self._words, self._bit = list(words), bit
+
+    def take(self, count: int) -> int:
+        return self._words.pop(0) if self._words and count == 64 else self._bit * (2**count - 1)

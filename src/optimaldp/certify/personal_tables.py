@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, product
 from typing import Any
 
-from optimaldp.certify.core.drawing import close, draws_follow, is_distribution
+from optimaldp.certify.core.drawing import MOST_OPTIONS, close, draws_follow, is_distribution
 from optimaldp.certify.core.examined import Examined, Finding, same
 from optimaldp.certify.core.meanings import MEANINGS, Meaning, People, own_meaning, watched_cells
 from optimaldp.certify.votes import (
@@ -39,7 +39,6 @@ from optimaldp.privacy.trajectory import Number
 
 _TOP = 10
 _MOST_DIVISIBLE = 5
-MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, whatever their number
 
 _NOTHING = Ball(2) ** -132  # smaller differences are none: probabilities may be what is left of a subtraction
 

@@ -447,6 +447,11 @@ def examine(law: Law) -> Finding:
     return Finding(False, (), problem) if problem else Finding(True, _CHECKS)
 
 
+def examine_ranking(mechanism: Any) -> Finding:
+    """The same for the law that a question's mechanism has chosen."""
+    return examine(mechanism.chosen)
+
+
 @lru_cache(maxsize=256)
 def _examined_problem(law: Law) -> str:
     return _code_problem(_template(law)) or problem_at_real_level(law)

@@ -108,11 +108,9 @@ def first_where(holds: Callable[[int], bool], first: int, stop: int) -> int:
 
 # The referee's own laws of quantiles: sums written out as in the theorems, without the recursions of the library.
 #
-# Smoothed rank: ``l_j = m_j s^-a_j``, ``r_j = m_j s^(a_(j-1) + 1)`` and ``rho_t = (l_1 + ... + l_t) / (r_(t+1) + ... +
-# r_K)``.
-# FLIP+: the sums ``T_j`` over all cuts. Cuts of equal height are added as a block: that is all that the structure of a
-# table
-# is used for.
+# Smoothed rank: ``l_j = m_j s^-a_j``, ``r_j = m_j s^(a_(j-1) + 1)`` and ``rho_t = (l_1 + ... + l_t) / (r_(t+1) + ... + r_K)``.
+# FLIP+: the sums ``T_j`` over all cuts. Cuts of equal height are added as a block: that is all that the structure of a table is
+# used for.
 
 
 HALF = Fraction(1, 2)

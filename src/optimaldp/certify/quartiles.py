@@ -122,8 +122,7 @@ def _moves(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     yield from (tuple(c - (i == source) for i, c in enumerate(counts)) for source, c in enumerate(counts) if c)
 
 
-# The referee of several quantiles in one answer: the law of each rank, what they spend together, and how they are
-# drawn.
+# The referee of several quantiles in one answer: the law of each rank, what they spend together, and how they are drawn.
 
 
 _JOINTLY = "quartiles jointly"

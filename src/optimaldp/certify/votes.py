@@ -68,8 +68,7 @@ def mean_of(comparison: str, bound: Fraction, values: Sequence[Fraction]) -> Ine
     return Inequality(adds, comparison, Fraction(0))
 
 
-# Yes or no about everybody, people with levels of their own: the three closed forms at the public sizes, each derived
-# again.
+# Yes or no about everybody, people with levels of their own: the three closed forms at the public sizes, each derived again.
 #
 # With the levels of those who could change in rising order, ``a_1 <= a_2 <= ...``, and k of them needed:
 #
@@ -80,10 +79,8 @@ def mean_of(comparison: str, bound: Fraction, values: Sequence[Fraction]) -> Ine
 # * *balanced* (version 0.2): ``e^-(a_1 + ... + a_(k-1)) / (1 + e^(a_k))``, on L(L+1)/2 inequalities "e^p/(1 + e^p)
 # rises".
 #
-# Each is private for everybody at their own level, for all sizes, by a theorem. What remains to be checked is that the
-# function
-# shown *is* the form: for each level g and the u-th person of it, u = 1, 2 and all, on both sides of the threshold,
-# whoever is
+# Each is private for everybody at their own level, for all sizes, by a theorem. What remains to be checked is that the function
+# shown *is* the form: for each level g and the u-th person of it, u = 1, 2 and all, on both sides of the threshold, whoever is
 # stricter being there or not; for the hedge also where a layer is reached.
 
 
@@ -363,11 +360,9 @@ def _rises(smaller: Epsilon, larger: Epsilon) -> bool:
 
 # Weighted votes: a person of level epsilon_g moves the exponent by at most epsilon_g, and the law is the signed one.
 #
-# The exponent is ``sum over levels of epsilon_g * c_g`` with rational c_g, so what one person moves is a rational
-# multiple of their
-# own level alone, and "at most 1" is decided exactly. The function shown is compared with the referee's own at the
-# public sizes,
-# where the exponent changes its sign and far from there, with people of each level on either side.
+# The exponent is ``sum over levels of epsilon_g * c_g`` with rational c_g, so what one person moves is a rational multiple of
+# their own level alone, and "at most 1" is decided exactly. The function shown is compared with the referee's own at the public
+# sizes, where the exponent changes its sign and far from there, with people of each level on either side.
 
 
 ShownRows = Callable[[list[Row]], tuple[Number, Number]]
@@ -483,11 +478,9 @@ def _agrees_weighted(
 
 # The referee of the least average error over a prior: every table of the public sizes, and a dual solution.
 #
-# The grid of counts by level is small, so nothing rests on a theorem: each table is compared with each neighbour at the
-# level of
-# the person who changes. That nothing private errs less on average follows from multipliers y >= 0 of the privacy
-# constraints:
-# adding them up bounds the average of every private law, at the levels themselves.
+# The grid of counts by level is small, so nothing rests on a theorem: each table is compared with each neighbour at the level
+# of the person who changes. That nothing private errs less on average follows from multipliers y >= 0 of the privacy
+# constraints: adding them up bounds the average of every private law, at the levels themselves.
 
 
 _PRIOR_BITS = 320

@@ -254,8 +254,7 @@ def compiled() -> SimpleNamespace:
 # A-upper, B-lower and C hold for all of them, the mechanism is epsilon-DP for every n (induction on the larger sum of
 # squares of the two ends of a move).
 #
-# Persons who chose none of the options are a far option that never wins: mass 0, but a vote may come from there or go
-# there.
+# Persons who chose none of the options are a far option that never wins: mass 0, but a vote may come from there or go there.
 
 
 MOST_OPTIONS = 9
@@ -328,8 +327,7 @@ class _Numbers:
         ]
 
 
-# The table of certified brackets that lets a release be instant: ``python -m optimaldp.certify.winner [options
-# ...]``.
+# The table of certified brackets that lets a release be instant: ``python -m optimaldp.certify.winner [options ...]``.
 #
 # Each bracket ``[x_low, x_high]`` with its reach was accepted by the finite certificate, so the lattice version is
 # epsilon-DP for every n and every epsilon with ``e^-epsilon`` inside. The brackets of one number of options join

@@ -226,8 +226,7 @@ class TargetRoundedDown(QuantileLaw):
 class TailsCutByAllOfDelta(QuantileLaw):
     def law_of(self, cuts: Any, scale: Any, window: Any) -> Any:
         law = super().law_of(cuts, scale, window)
-        law._cut_off = scale.number(self.level.delta)
-        return law
+        return replace(law, beta=scale.number(self.level.delta))
 
 
 def moves(a: list[int]) -> list[int]:

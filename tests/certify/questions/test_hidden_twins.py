@@ -37,7 +37,7 @@ from test_release_twins import (
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws import options as keys
 from optimaldp.laws import winner as distribution
-from optimaldp.laws.options import TopLaw
+from optimaldp.laws.options import Shortfalls, TopLaw
 from optimaldp.laws.votes import Chain
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball
@@ -292,13 +292,14 @@ add("one number for all categories", KEYS, one_number_for_all, delta="0.01")
 
 
 def second_leader(patch: Patch) -> None:
-    true = TopLaw._flip
+    true = Shortfalls.uniform_list
 
-    def flip(self: Any, gaps: Any, source: Any) -> int:
-        place = true(self, gaps, source)
-        return list(gaps).index(0) if len(gaps) < self.options else place
+    def uniform_list(self: Any, which: int, source: Any) -> tuple[int, ...]:
+        first, *rest = true(self, which, source)
+        second = self.options[1] if first != self.options[1] else self.options[0]
+        return (first, second, *[option for option in rest if option != second])[: self.size]
 
-    patch.setattr(TopLaw, "_flip", flip)
+    patch.setattr(Shortfalls, "uniform_list", uniform_list)
 
 
 add("the second leader in clear", f"top(vote, 5, {TWELVE})", second_leader)

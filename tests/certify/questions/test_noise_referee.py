@@ -16,7 +16,7 @@ from refusals import refusal
 
 from optimaldp.certify import histogram_draws as referee
 from optimaldp.certify.core.drawing import ScriptedBits
-from optimaldp.certify.histogram_draws import _border, _keeps_by_words, _kept_by_stream, examine_rows
+from optimaldp.certify.histogram_draws import _border, _kept_by_stream, examine_rows, keeps_by_words
 from optimaldp.certify.noise import (
     STREAMS,
     Stream,
@@ -265,12 +265,12 @@ PAIRS = [(READ("ln(2)"), READ("ln(4)")), (READ("0.1"), READ(1)), (READ(1), READ(
 
 @pytest.mark.parametrize(("own", "epsilon"), PAIRS)
 def test_who_is_kept(own: Epsilon, epsilon: Epsilon) -> None:
-    assert _keeps_by_words(thinned, own, epsilon)
+    assert keeps_by_words(thinned, own, epsilon)
     if own.is_zero or own >= epsilon:
         nobody = keeps(lambda kept, by_level, place: {place: 3})
         everybody = keeps(lambda kept, by_level, place: dict(by_level[0][1]))
-        assert _keeps_by_words(nobody, own, epsilon) is own.is_zero
-        assert _keeps_by_words(everybody, own, epsilon) is not own.is_zero
+        assert keeps_by_words(nobody, own, epsilon) is own.is_zero
+        assert keeps_by_words(everybody, own, epsilon) is not own.is_zero
     for wrong in (
         lambda kept, _, place: {cell: n for cell, n in kept.items() if cell != place},
         lambda kept, _, place: {**kept, place: kept.get(place, 0) + 1},
@@ -282,7 +282,7 @@ def test_who_is_kept(own: Epsilon, epsilon: Epsilon) -> None:
             {1: 3} if own.is_zero else {0: 2, 2: 1} if own >= epsilon else None
         )  # nobody or everybody is kept for sure
         right = only is not None and wrong(only, None, 1) == only
-        assert _keeps_by_words(keeps(wrong), own, epsilon) is right
+        assert keeps_by_words(keeps(wrong), own, epsilon) is right
 
 
 @pytest.mark.parametrize("off", [1, -1])
@@ -291,9 +291,9 @@ def test_a_chance_that_is_a_hair_off(off: int, monkeypatch: pytest.MonkeyPatch) 
 
     true = keeping.keep_chance
     monkeypatch.setattr(keeping, "keep_chance", lambda own, epsilon: true(own, epsilon) * (1 + off * Ball(2) ** -50))
-    _keeps_by_words.cache_clear()
-    assert not _keeps_by_words(thinned, READ("ln(2)"), READ("ln(4)"))
-    _keeps_by_words.cache_clear()
+    keeps_by_words.cache_clear()
+    assert not keeps_by_words(thinned, READ("ln(2)"), READ("ln(4)"))
+    keeps_by_words.cache_clear()
 
 
 def test_words_of_the_stream_are_read_in_their_order() -> None:
@@ -392,7 +392,7 @@ def test_each_part_of_the_noise_can_refuse_it(monkeypatch: pytest.MonkeyPatch) -
             patch.setattr(referee, name, wrong)
             assert words in refusal(referee.examine_noise(own))
             assert words in refusal(referee.examine_kept(by_levels))
-    for name, words in (("_keeps_by_words", "as often as their own level"), ("_draws_by_level", "by their own levels")):
+    for name, words in (("keeps_by_words", "as often as their own level"), ("_draws_by_level", "by their own levels")):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(referee, name, lambda *_: False)
             assert words in refusal(referee.examine_kept(by_levels))

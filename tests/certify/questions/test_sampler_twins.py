@@ -80,8 +80,8 @@ def test_a_list_of_leaders_that_is_drawn_wrongly(name: str, relation: Neighbours
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-def test_one_leader_after_the_other_drawn_wrongly(relation: Neighbours, monkeypatch: Patch) -> None:
-    text = f"top(vote, 5, {[f'option {number}' for number in range(30)]})"
+def test_one_leader_of_many_drawn_wrongly(relation: Neighbours, monkeypatch: Patch) -> None:
+    text = f"top(vote, 1, {[f'option {number}' for number in range(250)]})"
     assert examine_release(mechanism(text, relation)).private
     leaders._follows.cache_clear()
     LEADING["coins at twice the level"](monkeypatch)

@@ -25,6 +25,7 @@ from made_up import (
 )
 from refusals import refusal
 
+from optimaldp.certify import leaders
 from optimaldp.certify.core import referee
 from optimaldp.certify.core.examined import Finding
 from optimaldp.certify.core.meanings import MEANINGS, watched_cells
@@ -435,9 +436,10 @@ def test_each_kind_has_its_own_referee(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append("special")
         return Finding(mechanism.proof != "refused", ("special",), "" if mechanism.proof != "refused" else "by its own")
 
-    monkeypatch.setitem(referee._REFEREES, "special", special)
+    monkeypatch.setitem(referee._REFEREES, "special", "leaders.special")
+    monkeypatch.setattr(leaders, "special", special, raising=False)
     monkeypatch.setattr(referee, "check_fold", lambda mechanism: "twice" if mechanism.proof == "folded" else "")
-    monkeypatch.setattr(referee, "leaders_are_drawn", lambda mechanism: mechanism.proof != "drawn")
+    monkeypatch.setattr(leaders, "leaders_are_drawn", lambda mechanism: mechanism.proof != "drawn")
     own = made(asked=UNKNOWN, moves_=lambda cells: float("inf"), name="special")
     both = examine_release(own)
     assert both.private

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,8 +137,7 @@ class Matrix:
         return {}
 
 
-@dataclass(frozen=True)
-class AnswerPair:
+class AnswerPair(NamedTuple):
     """Two neighbours by their places, and the length by which epsilon is multiplied between them."""
 
     one: int
@@ -184,20 +183,25 @@ def _check_distributions(matrix: Matrix) -> None:
 def read_edges(graph: GraphLike) -> list[AnswerPair]:
     """Every edge once, by the places of its ends."""
     where = {vertex: i for i, vertex in enumerate(graph.vertices)}
-    checked: dict[int, Fraction] = {}  # a clique of 1000 answers has half a million edges and one length
-    edges = []
-    for (a, b), length in graph.lengths.items():
-        if id(length) not in checked:
-            if not length > 0:
-                raise ChannelError("length", length, "is not positive", f"edge {(a, b)}")
-            checked[id(length)] = Fraction(length)
-        edges.append(AnswerPair(where[a], where[b], checked[id(length)]))
-    return edges
+    given = list(graph.lengths.values())
+    lengths = _different(given)  # a clique of 1000 answers has half a million edges and one length
+    for length in lengths.values():
+        if not length > 0:
+            edge = next(edge for edge, other in graph.lengths.items() if other is length)
+            raise ChannelError("length", length, "is not positive", f"edge {edge}")
+    exact = {key: Fraction(length) for key, length in lengths.items()}
+    ends = ((where[one], where[other]) for one, other in graph.lengths)
+    return [AnswerPair(one, other, exact[key]) for (one, other), key in zip(ends, map(id, given))]
+
+
+def _different(numbers: list[Any]) -> dict[int, Any]:
+    """Every object of a list once: many edges share one length."""
+    return dict(zip(map(id, numbers), numbers))
 
 
 def only_length(edges: list[AnswerPair]) -> Fraction | None:
     """The one length that all edges have, if they have one."""
-    lengths = set({id(edge.length): edge.length for edge in edges}.values())
+    lengths = set(_different([edge.length for edge in edges]).values())
     return lengths.pop() if len(lengths) == 1 else None
 
 

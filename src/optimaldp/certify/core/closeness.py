@@ -9,13 +9,10 @@ from functools import lru_cache
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision, sign
 
-# Exact numbers of the form ``c_1 e^(a_1) + c_2 e^(a_2) + ...`` with rational c and a: where the referee decides
-# equalities.
+# Exact numbers of the form ``c_1 e^(a_1) + c_2 e^(a_2) + ...`` with rational c and a: where the referee decides equalities.
 #
-# A private mechanism that is optimal meets its bounds with equality, and no enclosure can decide an equality. Here it
-# can be
-# decided: by Lindemann and Weierstrass such a sum is 0 only if every coefficient is, and if it is not 0 its sign shows
-# at some
+# A private mechanism that is optimal meets its bounds with equality, and no enclosure can decide an equality. Here it can be
+# decided: by Lindemann and Weierstrass such a sum is 0 only if every coefficient is, and if it is not 0 its sign shows at some
 # precision.
 
 
@@ -113,13 +110,9 @@ def _excess(ratio: Exponentials, first: list[Exponentials], second: list[Exponen
 
 # How close two distributions are, exactly: the least ratio ``e^epsilon`` at a given delta, and the least mu.
 #
-# ``P(S) <= x Q(S) + delta`` must hold for every event S. Among events of the same Q those that collect the answers with
-# the
-# largest ratios ``P / Q`` are the worst (Neyman and Pearson), so q nested events decide about all ``2^q``. Never answer
-# by
-# answer: with ``delta > 0`` that is weaker. Everything here follows from the raw (epsilon, delta) of a level and from
-# two rows.
-
+# ``P(S) <= x Q(S) + delta`` must hold for every event S. Among events of the same Q those that collect the answers with the
+# largest ratios ``P / Q`` are the worst (Neyman and Pearson), so q nested events decide about all ``2^q``. Never answer by
+# answer: with ``delta > 0`` that is weaker. Everything here follows from the raw (epsilon, delta) of a level and from two rows.
 
 Distribution = Sequence[Fraction]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -15,14 +15,11 @@ from optimaldp.privacy.balls import Ball, Rational, ball, integer_above, integer
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource
 
-# What can be asked of a law from outside: whether it is one, whether it is close to another, whether its sampler
-# follows it.
+# What can be asked of a law from outside: whether it is one, whether it is close to another, whether its sampler follows it.
 #
-# Two laws are close if they are so in every event: decided exactly where their numbers are rational, and rigorously
-# where they are
-# balls. A sampler follows its law if it gives each answer on just its stretch of [0, 1): the bits of the number are
-# written down.
-
+# Two laws are close if they are so in every event: decided exactly where their numbers are rational, and rigorously where they
+# are balls. A sampler follows its law if it gives each answer on just its stretch of [0, 1): the bits of the number are written
+# down.
 
 _SLACK = 80  # bits: an inequality that is met with equality is confirmed to this many of them
 _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its distance from 1
@@ -100,9 +97,18 @@ class ScriptedBits:
         return whole
 
 
-def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -> bool:
-    """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends."""
-    law = mechanism.law(table)
+def draws_follow(
+    mechanism: Examined,
+    table: Table,
+    *,
+    near_ends: bool = True,
+    draw: Callable[[Table, ScriptedBits], object] | None = None,
+) -> bool:
+    """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends.
+
+    *draw* is what makes an answer, where that is not the mechanism alone.
+    """
+    law, draw = mechanism.law(table), draw or mechanism.draw
     with precision(_ENDS_BITS):
         # From the probabilities that were examined: the sums that the sampler uses are what is on trial.
         row = [ball(p) for p in law.probabilities()]
@@ -115,14 +121,13 @@ def draws_follow(mechanism: Examined, table: Table, *, near_ends: bool = True) -
             middle = (low + inside) / 2
             for number in (low + step, middle, inside - step) if near_ends else (middle,):
                 source = ScriptedBits(Fraction(int(number.p), int(number.q)))
-                if mechanism.draw(table, source) != mechanism.question.answers[answer]:
+                if draw(table, source) != mechanism.question.answers[answer]:
                     return False
         low = max(low, beyond)
     return True
 
 
 # Words of 64 bits that are written down: for samplers that take a word for each coin, each person or each rank.
-
 
 _WORD = 64
 
@@ -167,6 +172,9 @@ class CoinBits:
             return min(self._number, (1 << count) - 1)
         self._coin += 1
         return self._words.get(self._coin - 1, self._other)
+
+
+MOST_OPTIONS = 60  # beyond that permute-and-flip flips its coins one by one, whatever their number
 
 
 def flips_its_coins(mechanism: Examined) -> bool:

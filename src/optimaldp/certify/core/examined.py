@@ -13,10 +13,8 @@ from optimaldp.privacy.balls import Ball
 
 # What a referee says, and the only form in which a mechanism reaches a sampler.
 #
-# A *finding* is about one mechanism: whether it was passed, and in plain words what was checked. Only the referees of
-# this package
-# mint :class:`Certified`; a release draws from nothing else.
-
+# A *finding* is about one mechanism: whether it was passed, and in plain words what was checked. Only the referees of this
+# package mint :class:`Certified`; a release draws from nothing else.
 
 Mechanism = TypeVar("Mechanism")
 

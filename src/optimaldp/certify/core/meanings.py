@@ -16,10 +16,8 @@ from optimaldp.privacy import Neighbours
 
 # What each question means, read anew from its plain numbers: the referee shares no code with the questions themselves.
 #
-# A table is given by its occupied cells. A cell is a number for each way in which a record can be read, in the order of
-# the tally:
-# the question's own readings first, the condition behind ``among`` last (0: asked, 1: not asked).
-
+# A table is given by its occupied cells. A cell is a number for each way in which a record can be read, in the order of the
+# tally: the question's own readings first, the condition behind ``among`` last (0: asked, 1: not asked).
 
 Spec = Mapping[str, Any]
 Counts = Mapping[int, int]
@@ -163,10 +161,8 @@ def cells_of_groups(spec: Spec, size: int) -> list[int]:
 
 # The tables that the referee makes up, from public numbers alone: all small ones, and long lines of the public size.
 #
-# A neighbour moves one person from any cell to any other (substitution), or adds or removes one (add-remove): that is
-# all the
+# A neighbour moves one person from any cell to any other (substitution), or adds or removes one (add-remove): that is all the
 # referee knows about neighbours.
-
 
 _MOST_PEOPLE = 4
 _WORK = 800  # tables of one size, times the ways in which one person can move
@@ -275,9 +271,7 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, di
 # From the cells of a tally to the counts that are made noisy or ranked: every person in one place, once.
 #
 # Where the law of the printed answer cannot be read (noisy counts, several quantiles, a list of leaders), its parts are
-# examined.
-# Then the step before it must be examined too: a person who counts twice would lose twice the level.
-
+# examined. Then the step before it must be examined too: a person who counts twice would lose twice the level.
 
 _WATCHED = 7
 _MOST_CELLS = 5000

@@ -7,12 +7,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
+from importlib import import_module
 from typing import Any, Self
 
-from optimaldp.certify.core.drawing import close, draws_follow, flips_its_coins, is_distribution, stand_in
+from optimaldp.certify.asked import arithmetic_holds, groups_together, require_first_draw
+from optimaldp.certify.core.drawing import MOST_OPTIONS, close, draws_follow, flips_its_coins, is_distribution, stand_in
 from optimaldp.certify.core.examined import Certified, Examined, Finding, mint, same
 from optimaldp.certify.core.meanings import (
     MEANINGS,
@@ -24,14 +26,6 @@ from optimaldp.certify.core.meanings import (
     public_group,
     small_tables,
 )
-from optimaldp.certify.histogram_draws import examine_kept, examine_noise, examine_rows
-from optimaldp.certify.keys import examine_keys, groups_together
-from optimaldp.certify.leaders import examine_leading, leaders_are_drawn
-from optimaldp.certify.numbers import NUMBERS
-from optimaldp.certify.personal_tables import MOST_OPTIONS, check_close_races, confirms_form, examine_personal
-from optimaldp.certify.quantile import examine as examine_quantile
-from optimaldp.certify.quartiles import examine_several_ranks
-from optimaldp.certify.votes import examine_prior
 from optimaldp.errors import NotCertifiedError, OptimalDPError, QuestionError, SecondCalculationError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
@@ -40,15 +34,11 @@ from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import BitSource
 
-# The promise that a user reads, handed to the referee beside the mechanism: the two are compared before anything is
-# drawn.
+# The promise that a user reads, handed to the referee beside the mechanism: the two are compared before anything is drawn.
 #
-# A promise is computed from what was asked, a mechanism from what was chosen. The referee examines the mechanism at its
-# own
-# setting; this is where that setting is compared with what was promised: level, neighbours, people's own levels, groups
-# and what
-# is public.
-
+# A promise is computed from what was asked, a mechanism from what was chosen. The referee examines the mechanism at its own
+# setting; this is where that setting is compared with what was promised: level, neighbours, people's own levels, groups and
+# what is public.
 
 _FEW = 64  # cells that are all occupied in a made-up table
 _NOTHING = "Nothing was sampled and nothing was spent."
@@ -72,6 +62,10 @@ class Promise:
     """How many people have each level as it is written: public where people have levels of their own."""
     groups_per_person: int = 1
     """In how many of the groups one person may be."""
+    not_asked: Collection[Epsilon] = ()
+    """The levels of people whose own budget is used up."""
+    people: int | None = None
+    """How many people there are, where that is public; of one answer for everybody."""
 
 
 def require_promise(promise: Promise, parts: Sequence[tuple[str | None, Any]]) -> None:
@@ -83,6 +77,8 @@ def require_promise(promise: Promise, parts: Sequence[tuple[str | None, Any]]) -
     names = tuple(name for name, _ in parts)
     if not failure and names != ((None,) if promise.groups is None else promise.groups):
         failure = "it does not answer each group once"
+    if not failure and parts[0][1].setting.groups and any(one != parts[0][1] for _, one in parts):
+        failure = "groups that are drawn together do not have one mechanism"
     differences = (_difference(promise, mechanism) for _, mechanism in parts)
     if failure := failure or next(filter(None, differences), ""):
         raise NotCertifiedError(f"The mechanism is not the one that was promised: {failure}. {_NOTHING}")
@@ -90,8 +86,8 @@ def require_promise(promise: Promise, parts: Sequence[tuple[str | None, Any]]) -
 
 def _difference_of_levels(promise: Promise) -> str:
     for own, lost in (promise.levels or {}).items():
-        if lost > own or lost > promise.level.epsilon:
-            return "somebody would lose more than their own level"
+        if lost != (ZERO if own in promise.not_asked else min(own, promise.level.epsilon)):
+            return "somebody would lose more than their own level, or less than is said"
     return ""
 
 
@@ -100,13 +96,9 @@ def _difference(promise: Promise, mechanism: Any) -> str:
     if str(mechanism.question) != promise.question:
         return "it answers another question"
     if promise.groups is not None:
+        groups, public, most = len(promise.groups), promise.public_groups, promise.groups_per_person
         together = groups_together(
-            promise.level,
-            promise.neighbours,
-            setting.level,
-            setting.neighbours,
-            public=promise.public_groups,
-            per_person=promise.groups_per_person,
+            promise.level, promise.neighbours, setting, groups=groups, public=public, per_person=most
         )
         return "" if together else "the groups together spend more than the level, or for other neighbours"
     # Where everybody loses nothing, no delta is used: a smaller delta than promised breaks no promise.
@@ -115,6 +107,8 @@ def _difference(promise: Promise, mechanism: Any) -> str:
         return f"its level is {setting.level}, not {promise.level}"
     if setting.neighbours is not promise.neighbours:
         return f"its neighbours are {setting.neighbours}, not {promise.neighbours}"
+    if setting.people != promise.people:
+        return "it is made for another number of people"
     if setting.public_groups and not promise.public_groups:
         return "it treats as public who is in which group"
     return _levels_differ(promise, setting)
@@ -134,45 +128,104 @@ def _levels_differ(promise: Promise, setting: Any) -> str:
 
 
 class FixedBits:
-    """The same bits for everyone who begins anew, and how many were taken: never a source for a real draw."""
+    """The same bits for everyone who begins anew, and how many were taken: never a source for a real draw.
 
-    def __init__(self, name: str) -> None:
-        self._name, self._words, self.taken = name, 0, 0
+    The first bits may be written down: they make answers that are seldom drawn.
+    """
+
+    def __init__(self, name: str, first: str = "") -> None:
+        self._name, self._first, self._words, self.taken = name, first, 0, 0
 
     def take(self, count: int) -> int:
         self.taken += count
         self._words += 1
-        length = (count + 7) // 8
-        drawn = hashlib.shake_128(f"{self._name} {self._words}".encode()).digest(length)
-        return int.from_bytes(drawn, "big") >> (8 * length - count)
+        written, self._first = self._first[:count], self._first[count:]
+        rest = count - len(written)
+        length = (rest + 7) // 8
+        drawn = int.from_bytes(hashlib.shake_128(f"{self._name} {self._words}".encode()).digest(length), "big")
+        return int("0" + written, 2) << rest | drawn >> (8 * length - rest)
 
 
-def require_draws(draw: Callable[[Sequence[Table], FixedBits], Any], parts: Sequence[tuple[str | None, Any]]) -> None:
+# A script, the bits it begins with, how many of the last cells are empty, and how many people there are where that is private.
+# The bits of the fifth make large noise: a remap that follows it does not hide what happens where nobody is. The others make
+# every answer of a short list, and the ends of noise that are hardly ever drawn, at sizes where code may go another way.
+_SCRIPTS: tuple[tuple[str, str, int, int], ...] = (
+    ("first", "", 0, 7),
+    ("second", "", 1, 100),
+    ("fifth", "", 2, 3000),
+    ("ends", "0" * 24, 0, 100_000),
+    ("ends", "1" * 24, 0, 60),
+    *(("between", f"{part:04b}1", part % 3, (7, 60, 1000, 30_000)[part % 4]) for part in range(0, 16, 3)),
+)
+_SCRIPTS_OF_MANY = 3  # where a draw takes its time
+_FEW_ANSWERS = 6
+
+
+def require_draws(draw: Callable[[Sequence[Table], BitSource], Any], parts: Sequence[tuple[str | None, Any]]) -> None:
     """Refuse a *draw* of a release that is not one draw of each mechanism, one after the other, from the bits that it is given.
 
     The tables are made up. Bits that two groups share, the best of several draws, the truth without a draw and the answer of one
-    group for another take other bits, or give other answers.
+    group for another take other bits, or give other answers. What it depends on, the code and the mechanisms, is tried once.
     """
-    tables = [made_up(mechanism, place) for place, (_, mechanism) in enumerate(parts)]
-    for script in ("first", "second"):
-        expected, given = FixedBits(script), FixedBits(script)
+    _try_draws(_Tried(tuple(parts), draw))
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A draw of a release that is on trial, known by its mechanisms."""
+
+    parts: tuple[tuple[str | None, Any], ...]
+    draw: Callable[[Sequence[Table], BitSource], Any] = field(compare=False)
+
+
+@lru_cache(maxsize=512)
+def _try_draws(tried: _Tried) -> None:
+    parts, draw = tried.parts, tried.draw
+    many = sum(mechanism.question.cells for _, mechanism in parts) > _FEW
+    many = many or _REFEREES.get(parts[0][1].name, "").startswith("histogram_draws")  # which run their draws themselves
+    for turn, (script, first, empty, people) in enumerate(_SCRIPTS[: _SCRIPTS_OF_MANY if many else None]):
+        # Turned, so that each cell is the fullest once and empty once; what the fifth script shows it shows as it stands.
+        start = max(0, turn - 2)
+        tables = [made_up(mechanism, place + start, empty, people) for place, (_, mechanism) in enumerate(parts)]
+        expected, given = FixedBits(script, first), FixedBits(script, first)
         try:
-            answers = [mechanism.draw(table, expected) for (_, mechanism), table in zip(parts, tables)]
+            if parts[0][1].setting.groups:
+                answers = parts[0][1].draw_together(tables, expected)
+            else:
+                answers = [mechanism.draw(table, expected) for (_, mechanism), table in zip(parts, tables)]
         except QuestionError:  # it answers no table that can be made up of so few people: a group would be empty
-            return
+            continue
         drawn = draw(tables, given)
         got = [drawn] if parts[0][0] is None else [drawn.get(name) for name, _ in parts]
         if got != answers or given.taken != expected.taken:
             raise NotCertifiedError(f"What is handed over is not what the mechanism draws. {_NOTHING}")
+    mechanism = parts[0][1]
+    if parts[0][0] is None and mechanism.listed and len(mechanism.question.answers) <= _FEW_ANSWERS:
+        _require_every_answer(draw, mechanism)
 
 
-def made_up(mechanism: Any, place: int = 0) -> Table:
-    """A table that the mechanism could see: of the public size, people dealt out over some cells."""
+def _require_every_answer(draw: Callable[[Sequence[Table], BitSource], Any], mechanism: Any) -> None:
+    """The same for each of few answers, at tables of several true answers: what is done to one of them alone shows there."""
+    for start, empty in ((0, 0), (0, mechanism.question.cells - 1), (1, mechanism.question.cells - 1)):
+        table = made_up(mechanism, start, empty)
+        alone = partial(draws_follow, mechanism, near_ends=False)
+        try:
+            follows = alone(table, draw=lambda made, bits: draw([replace(made)], bits))
+        except QuestionError:
+            continue
+        if not follows:
+            raise NotCertifiedError(f"What is handed over is not what the mechanism draws. {_NOTHING}")
+
+
+def made_up(mechanism: Any, place: int = 0, empty: int = 0, unknown: int = 7) -> Table:
+    """A table that the mechanism could see: of the public size, or of *unknown* people, dealt out over some cells; the last
+    *empty* of these have nobody, though the first one always has."""
     setting, cells = mechanism.setting, mechanism.question.cells
     if not cells:
         return Table({"a": 3, "b": 40})  # type: ignore[dict-item]  # keys are counted by their names
-    places = _spread(cells, place)
-    groups = setting.levels or ((ZERO, 7 if setting.people is None else setting.people),)
+    occupied = _spread(cells, place)
+    places = occupied[: max(1, len(occupied) - empty)]
+    groups = setting.levels or ((ZERO, unknown if setting.people is None else setting.people),)
     halves = [(own, Counter(_dealt(people, places))) for own, people in groups]
     whole = sum((inside for _, inside in halves), Counter())
     return Table(dict(whole), tuple((own, dict(inside)) for own, inside in halves) if setting.levels else ())
@@ -192,6 +245,21 @@ def _dealt(people: int, places: Sequence[int]) -> dict[int, int]:
     return {place: number for place, number in dealt.items() if number}
 
 
+def require_unused_delta(mechanism: Any) -> None:
+    """Refuse a delta that is said to be unused, and so is not paid, but moves the law or the draw."""
+    setting, table = mechanism.setting, made_up(mechanism)
+    without = mechanism.question.mechanism(replace(setting, level=approximate(setting.level.epsilon)))
+    same_draw = without.draw(table, FixedBits("delta")) == mechanism.draw(table, FixedBits("delta"))
+    if not same_draw or (mechanism.listed and not _same_law(mechanism, without, table)):
+        raise NotCertifiedError(f"A delta that is said to be unused moves the law. {_NOTHING}")
+
+
+def _same_law(first: Examined, second: Examined, table: Table) -> bool:
+    with precision(_BITS + 3 * first.setting.level.epsilon.ceiling):
+        rows = first.law(table).probabilities(), second.law(table).probabilities()
+        return all(same(ball(p), ball(q), Ball(2) ** -_BITS) for p, q in zip(*rows, strict=True))
+
+
 def require_shares(whole: Epsilon, shares: Sequence[Epsilon]) -> None:
     """Refuse tables that together cost more than the level: everyone is in all of them."""
     if sum(shares, ZERO) > whole:
@@ -200,10 +268,8 @@ def require_shares(whole: Epsilon, shares: Sequence[Epsilon]) -> None:
 
 # Where an answer is drawn, and a second calculation of its law: the question as one sum, its moves largest first.
 #
-# It serves twice: on tables that the referee makes up, and at the real draw, where a mismatch stops the answer with one
-# fixed
+# It serves twice: on tables that the referee makes up, and at the real draw, where a mismatch stops the answer with one fixed
 # sentence. It shares no code with the questions, their distances or their laws.
-
 
 _BITS = 192
 _MOST_CELLS = 1000  # of a tally whose cells are all weighed; sums of more cells are confirmed on small tables alone
@@ -217,17 +283,28 @@ def draw(certified: Certified[Any], table: Table, source: BitSource) -> Any:
     """
     if not isinstance(certified, Certified):
         raise NotCertifiedError("Only a certified mechanism can be drawn from. Nothing was sampled.")
+    require_first_draw(table)
     mechanism = certified.mechanism
     answer = mechanism.draw(table, source)
     confirmed = True  # where a law has no second calculation
     if mechanism.setting.personal and mechanism.listed:
-        confirmed = confirms_form(mechanism, table)
+        confirmed = _theorem("personal_tables.confirms_form")(mechanism, table)
     elif (second := SecondCalculation.of(mechanism)) is not None:
         with precision(second.bits):
             confirmed = second.agrees(table.cells, mechanism.law(table).probabilities())
     if not confirmed:
         raise SecondCalculationError
     return answer
+
+
+def draw_together(certified: Certified[Any], tables: Sequence[Table], source: BitSource) -> list[Any]:
+    """The same for groups whose answers share one draw."""
+    if not isinstance(certified, Certified) or certified.mechanism.setting.groups != len(tables):
+        raise NotCertifiedError("Only a certified mechanism can be drawn from. Nothing was sampled.")
+    for table in tables:
+        require_first_draw(table)
+    answers: list[Any] = certified.mechanism.draw_together(tables, source)
+    return answers
 
 
 @dataclass(frozen=True)
@@ -309,32 +386,19 @@ class SecondCalculation:
 
 # The referee of releases: it takes a mechanism as it will be drawn, and looks at it from outside.
 #
-# Tables in, the law of the printed answer out. It knows what a neighbour is, and what each kind of question means, by
-# itself; it
-# chooses its tables from public numbers alone, so nothing that it says depends on data. What it cannot try, all tables
-# of all
-# sizes, rests on the theorem that the mechanism names, and the finding says so.
+# Tables in, the law of the printed answer out. It knows what a neighbour is, and what each kind of question means, by itself;
+# it chooses its tables from public numbers alone, so nothing that it says depends on data. What it cannot try, all tables of
+# all sizes, rests on the theorem that the mechanism names, and the finding says so.
 #
-# A mechanism with a list of answers is looked at in this order: all small tables with all their neighbours, long lines
-# of tables at
-# the public size, a second calculation of the laws on them, then the bits that its sampler takes.
-
+# A mechanism with a list of answers is looked at in this order: all small tables with all their neighbours, long lines of
+# tables at the public size, a second calculation of the laws on them, then the bits that its sampler takes.
 
 _MOST_SEARCHED = 60  # tables whose number of moves is compared: two joined thresholds take a millisecond each
 # Where smoothing may make a wrong bin likelier than the true one on a tiny table: the law itself is derived again instead.
 _NOT_LIKELIEST = ("smoothed rank",)
 _UNKNOWN_SIZE = 1000  # people in the tables that are made up where their number is private
 _FAR = (7, 14, 15, 101, 127, 1 << 10, 1 << 19)
-_BETWEEN = (
-    22,
-    33,
-    50,
-    75,
-    250,
-    500,
-    1 << 13,
-    1 << 16,
-)  # where no second calculation looks at every table that is drawn from
+_BETWEEN = (22, 33, 50, 75, 250, 500, 1 << 13, 1 << 16)  # where no second calculation looks at every table drawn from
 _DERIVED_AGAIN = ("smoothed rank", "flip", "flip+")  # laws whose numbers are derived again, far away as well
 _FAR_DERIVED = (7, 127)
 
@@ -349,8 +413,12 @@ def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
         own, failure, kind = Finding(True, ()), "", mechanism.question.spec()["kind"]
+        if not arithmetic_holds(mechanism.setting.level.epsilon):
+            return Finding(False, (), "e^epsilon is not what a series gives")
+        if mechanism.setting.groups and mechanism.name not in _DRAWN_TOGETHER:
+            return Finding(False, (), "it would answer each of several groups at the level of all")
         if (special := _REFEREES.get(mechanism.name)) is not None:
-            own = special(mechanism)
+            own = _finding(special, mechanism)
             if not own.private:
                 return own
             if not mechanism.listed:
@@ -362,8 +430,9 @@ def examine_release(mechanism: Any) -> Finding:
         if failure:
             return Finding(False, own.checks, failure)
         if special is None and mechanism.setting.personal and mechanism.listed:
-            return examine_personal(mechanism)
-        races = [check_close_races] if kind == "winner" and len(mechanism.question.answers) > 1 else []
+            return _finding("personal_tables.examine_personal", mechanism)
+        raced = kind == "winner" and len(mechanism.question.answers) > 1
+        races = [_theorem("personal_tables.check_close_races")] if raced else []
         checks, epsilon, delta = [*own.checks], mechanism.setting.level.epsilon, mechanism.setting.level.delta
         tiny = epsilon.leading_zeros + (delta.denominator.bit_length() - delta.numerator.bit_length() if delta else 0)
         working = precision(_BITS + 3 * (tiny + epsilon.ceiling))  # tells e^epsilon from 1, and delta from 0
@@ -387,7 +456,7 @@ def _counted_once(mechanism: Examined, own: Finding) -> Finding:
     """Where the law of what is printed cannot be read, its parts were examined; what is left are the steps around them."""
     if failure := check_fold(mechanism):
         return Finding(False, own.checks, failure)
-    if mechanism.question.spec()["kind"] == "top" and not leaders_are_drawn(mechanism):
+    if mechanism.question.spec()["kind"] == "top" and not _theorem("leaders.leaders_are_drawn")(mechanism):
         return Finding(False, own.checks, "the sampler does not follow the law that was examined")
     return Finding(True, ("every person is counted once and in their own place", *own.checks))
 
@@ -501,7 +570,7 @@ def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
             tables.append(dict(+Counter({**line.others, **moved})))
             break
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
-    near_ends = _REFEREES.get(mechanism.name) is not _quantile
+    near_ends = mechanism.name not in _DERIVED_AGAIN
     many = mechanism.question.spec()["kind"] == "winner" and len(mechanism.question.answers) > MOST_OPTIONS
     follows = all(draws_follow(twin, Table(table), near_ends=near_ends) for table in tables)
     if not follows or (many and not flips_its_coins(mechanism)):
@@ -509,22 +578,35 @@ def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
     return "", ["the sampler gives each answer exactly where its law says so, by scripted bits"]
 
 
-def _quantile(mechanism: Any) -> Finding:
-    return examine_quantile(mechanism.chosen)
+def _theorem(where: str) -> Callable[..., Any]:
+    """A function from the file of a theorem: *where* says file and name. A release loads the files of its own theorem alone."""
+    file, _, name = where.rpartition(".")
+    return getattr(import_module(f"optimaldp.certify.{file}"), name)  # type: ignore[no-any-return]
 
 
-_REFEREES: dict[str, Callable[[Any], Finding]] = {
-    "leading options": examine_leading,
-    "prior optimum": examine_prior,
-    "smoothed rank": _quantile,
-    "flip": _quantile,
-    "flip+": _quantile,
-    "lattice noise": examine_noise,
-    "independent noise": examine_noise,
-    "kept counts": examine_kept,
-    "finite optimum": examine_rows,
-    "kept keys": examine_keys,
-    "several ranks": examine_several_ranks,
-    "quartiles jointly": examine_several_ranks,
-    **NUMBERS,
+def _finding(where: str, mechanism: Any) -> Finding:
+    found: Finding = _theorem(where)(mechanism)
+    return found
+
+
+_REFEREES: dict[str, str] = {
+    "leading options": "leaders.examine_leading",
+    "prior optimum": "votes.examine_prior",
+    **dict.fromkeys(_DERIVED_AGAIN, "quantile.examine_ranking"),
+    "lattice noise": "histogram_draws.examine_noise",
+    "independent noise": "histogram_draws.examine_noise",
+    "kept counts": "histogram_draws.examine_kept",
+    "finite optimum": "histogram_draws.examine_rows",
+    "kept keys": "keys.examine_keys",
+    "several ranks": "quartiles.examine_several_ranks",
+    "quartiles jointly": "quartiles.examine_several_ranks",
+    "geometric noise": "numbers.sums.examine_noise_number",
+    "cut geometric noise": "numbers.sums.examine_noise_number",
+    "discrete staircase": "numbers.sums.examine_noise_number",
+    "cut discrete staircase": "numbers.sums.examine_noise_number",
+    "smoothed crossing": "numbers.crossing.examine_crossing",
+    "two crossings": "numbers.two_parts.examine_two_crossings",
+    "two steps": "numbers.two_parts.examine_two_steps",
+    "lattice noise by group": "numbers.groups.examine_grouped",
 }
+_DRAWN_TOGETHER = ("lattice noise by group",)  # mechanisms that answer several groups by one draw

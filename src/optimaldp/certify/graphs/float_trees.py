@@ -35,8 +35,7 @@ from optimaldp.mechanisms.certificate import FREE, Event
 from optimaldp.privacy import ApproximateDP, Bound, Level
 from optimaldp.privacy.balls import precision
 
-# Bound trees over rows of floats, with millions of datasets or thousands of events; rationals where floats are in
-# doubt.
+# Bound trees over rows of floats, with millions of datasets or thousands of events; rationals where floats are in doubt.
 
 
 _DOUBTFUL = 2.0**-38  # a relative gap from here on may be the referee's own rounding: worth a rational

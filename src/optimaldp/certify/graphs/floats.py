@@ -36,9 +36,8 @@ from optimaldp.privacy import ApproximateDP, Bound, Level
 
 # All edges of a mechanism with two answers, one after the other: certain in one float, certain in two, or open.
 #
-# The same inequality ``X <= E Y + delta`` is tried first in plain floats, whose error is bounded, and where that
-# leaves a doubt at twice the precision (see :mod:`optimaldp.certify.graphs.rounding`, which has the same operations
-# on arrays).
+# The same inequality ``X <= E Y + delta`` is tried first in plain floats, whose error is bounded, and where that leaves a doubt
+# at twice the precision (see :mod:`optimaldp.certify.graphs.rounding`, which has the same operations on arrays).
 
 
 CERTAIN, CERTAIN_IN_TWO, OPEN = 0, 1, 2

@@ -26,8 +26,7 @@ from optimaldp.privacy.balls import Ball, Rational, ball, dyadic, precision, rat
 # Probabilities of nested events in shared rows, added up once along a preference, for the rows that are asked for.
 #
 # Two arithmetics: rationals while they are short, enclosures of 512 bits where they are long (see
-# :mod:`optimaldp.certify.graphs.privacy`). Either way the rest to one is a sum of the other answers, never a
-# difference.
+# :mod:`optimaldp.certify.graphs.privacy`). Either way the rest to one is a sum of the other answers, never a difference.
 
 
 # The events that optimality is about: the k most wanted answers of somebody's preference.

@@ -99,8 +99,12 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
         if gaps[vertex] > TOLERANCE:
             return OptimalityFinding(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
         largest = max(largest, float(gaps[vertex]))
-    count = int(given.sum())
-    return OptimalityFinding(True, largest, f"every prefix sum reaches its proven bound, with {count} datasets given")
+    said = f"every prefix sum reaches its proven bound{_given_words(int(given.sum()))}"
+    return OptimalityFinding(True, largest, said)
+
+
+def _given_words(count: int) -> str:
+    return f", with {count} {'dataset' if count == 1 else 'datasets'} given"
 
 
 def _by_event(proofs: Sequence[_Proof]) -> dict[Event, list[_Proof]]:
@@ -190,9 +194,9 @@ def check_fair(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
         if isinstance(found, str):
             return rejected(found)
         largest = max(largest, found)
-    count = int(certificate.given.sum())
     reason = "nobody's chance can be raised without lowering somebody's that is no better"
-    return OptimalityFinding(True, largest, reason + (f", with {count} datasets given" if count else ""))
+    given = _given_words(int(certificate.given.sum()))
+    return OptimalityFinding(True, largest, reason + (given if certificate.given.any() else ""))
 
 
 def _misfit(settling: Settling, certificate: Certificate, allowed: GivenRows) -> str:

@@ -16,6 +16,7 @@ from optimaldp.certify.graphs.floats import check_float_rows, check_sides, float
 from optimaldp.certify.graphs.given import Lines, Sides, number_above
 from optimaldp.certify.graphs.rounding import (
     EdgeFinding,
+    Loop,
     Numbers,
     PrivacyFinding,
     Walk,
@@ -145,6 +146,15 @@ def as_shared(mechanism: Mechanism) -> SharedRows:
     return SharedRows.from_rows([mechanism.rows.row(v) for v in range(len(mechanism.rows))])
 
 
+def _first_edges(row_of: Any, tails: Any, heads: Any, kind: Any, rows: int, kinds: int, first: Any) -> None:
+    """Write for each code of (row of tail, row of head, kind) the first edge that has it."""
+    for edge in range(len(tails) - 1, -1, -1):
+        first[(row_of[tails[edge]] * rows + row_of[heads[edge]]) * kinds + kind[edge]] = edge
+
+
+first_edges = Loop(_first_edges)
+
+
 def distinct_pairs(
     row_of: npt.NDArray[np.int32],
     tails: npt.NDArray[np.int32],
@@ -154,20 +164,15 @@ def distinct_pairs(
     """The distinct (row of tail, row of head, kind), and for each the first edge that has it; no Python loop over edges."""
     rows, kinds = int(row_of.max()) + 1, int(kind.max()) + 1
     size, count = rows * rows * kinds, len(tails)
-    code: npt.NDArray[Any] = row_of[tails].astype(np.int32 if size < 2**31 else np.int64)
-    code *= rows
-    code += row_of[heads]
-    if kinds > 1:
-        code *= kinds
-        code += kind
-    if size <= 4 * count + 10**6 and count < 2**31:
-        # A table of all codes in one pass: linear, where sorting is not. The last assignment wins, so it starts at the end.
-        first = np.full(size, -1, dtype=np.int32)
-        first[code[::-1]] = np.arange(count - 1, -1, -1, dtype=np.int32)
+    if size <= 4 * count + 10**6:
+        # A table of all codes in one pass: linear, where sorting is not.
+        first = np.full(size, -1, dtype=np.int64)
+        first_edges(count, row_of, tails, heads, kind, rows, kinds, first)
         distinct = np.flatnonzero(first >= 0)
-        edges = first[distinct].astype(np.int64)
+        edges = first[distinct]
     else:
-        distinct, place = group(code.astype(np.int64), size)
+        code = (row_of[tails].astype(np.int64) * rows + row_of[heads]) * kinds + kind
+        distinct, place = group(code, size)
         edges = first_of_each(place, len(distinct))
     pair, kind_of = np.divmod(distinct, kinds)
     return pair // rows, pair % rows, kind_of, edges

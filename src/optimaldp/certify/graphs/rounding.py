@@ -184,8 +184,7 @@ def _compile(numba: Any, source: FunctionType, scope: dict[str, Any]) -> Callabl
     return result
 
 
-# The referee's own step: the largest probability that a neighbour may give to an event, derived from raw (epsilon,
-# delta).
+# The referee's own step: the largest probability that a neighbour may give to an event, derived from raw (epsilon, delta).
 #
 # Walking an edge from u to v with ``P_u(S) = y``: each bound towards v says ``P_v(S) <= e^epsilon y + delta``, and
 # each bound back says ``1 - y <= e^epsilon (1 - P_v(S)) + delta`` (the complement of S), so ``P_v(S) <= 1 - (1 - y -

@@ -202,6 +202,21 @@ def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endle
                 state[below] = 3
 
 
+def _own_edges(tails: Any, heads: Any, predecessor: Any, ahead: Any, back: Any) -> tuple[int, int]:
+    """Write the edges that lead from a predecessor to its dataset: *ahead* as they are written, *back* against it."""
+    forth, home = 0, 0
+    for edge in range(len(tails)):
+        tail, head = tails[edge], heads[edge]
+        if predecessor[head] == tail:
+            ahead[forth] = edge
+            forth += 1
+        if predecessor[tail] == head:
+            back[home] = edge
+            home += 1
+    return forth, home
+
+
+own_edges = Loop(_own_edges)
 mark_ancestry = Loop(_mark_ancestry)
 local_gaps = Loop(_local_gaps, _walk_gap)
 total_gaps = Loop(_total_gaps)
@@ -227,8 +242,10 @@ class TreeEdges:
 
 def tree_edges(graph: DatasetGraph, predecessor: npt.NDArray[np.int32], inner: npt.NDArray[np.bool_]) -> TreeEdges:
     """Find the edges from predecessors to the *inner* vertices, parallel ones together."""
-    ahead = np.flatnonzero((predecessor[graph.heads] == graph.tails) & inner[graph.heads])
-    back = np.flatnonzero((predecessor[graph.tails] == graph.heads) & inner[graph.tails])
+    limiting, room = np.where(inner, predecessor, -1), graph.edge_count
+    ahead, back = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    ends = own_edges(room, graph.tails, graph.heads, limiting, ahead, back)
+    ahead, back = ahead[: ends[0]], back[: ends[1]]
     reached = np.concatenate([graph.heads[ahead], graph.tails[back]])
     # A level that is the same in both directions is one kind, whichever way the edge was written.
     backwards = np.array([2 * k + (level.reversed() != level) for k, level in enumerate(graph.levels)] or [0])

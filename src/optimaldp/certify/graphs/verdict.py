@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -200,12 +201,12 @@ class StatusVerdict(Result):
 
 def verify_status(document: Mapping[str, Any]) -> StatusVerdict:
     """Examine the witness of a file whose status is infeasible or no-optimum, and the mechanism beside it."""
-    status = str(document["status"])
+    status, _ = str(document["status"]), _word(document, "proof", _PROOFS)
     problem = read_problem({field: document[field] for field in PROBLEM_FIELDS if field in document})
     beside = None
     if "mechanism" in document:
         mechanism, certificate = read_mechanism(document)
-        beside = verify(mechanism, certificate, **read_given(document, mechanism))
+        beside = verify_claims(document, mechanism, certificate)
         if status == INFEASIBLE:
             reason = "a mechanism stands beside it: where one is private, something is feasible"
             return StatusVerdict(status, False, None, reason, beside)
@@ -250,15 +251,24 @@ def _false_word(
         return "the file claims an exact proof but holds none" if status == "optimal" and proof == EXACT else ""
     if not verdict.optimal or verdict.gap is None:
         return ""
-    claim, said = _word(document, "claim", tuple(Claimed)), document.get("gap")
+    claim, said = _word(document, "claim", tuple(Claimed)), _stated_gap(document)
     if claim is not None and claim != verdict.claim:
         return f"the file claims {claim!r}, and its certificate proves {str(verdict.claim)!r}"
     allowed = PRINTING_ERROR if printed else EXACT_GAP
     if proof == EXACT and verdict.gap > allowed:
         return f"the file claims an exact proof, and the referee finds a gap of {verdict.gap:.3g}"
-    if said is not None and verdict.gap > max(allowed, float(read_number(said, name="gap", error=ProblemError))):
-        return f"the file claims a gap of {said}, and the referee finds {verdict.gap:.3g}"
+    if said is not None and Fraction(verdict.gap) > max(Fraction(allowed), said):
+        return f"the file claims a gap of {document['gap']}, and the referee finds {verdict.gap:.3g}"
     return ""
+
+
+def _stated_gap(document: Mapping[str, Any]) -> Fraction | None:
+    """The gap that a file states; it need not fit into a float."""
+    said = document.get("gap")
+    gap = None if said is None else read_number(said, name="gap", error=ProblemError)
+    if gap is not None and gap < 0:
+        raise ProblemError("gap", said, "is negative", "a gap is how much at most is missing, 0 or more")
+    return gap
 
 
 def _has_decimals(rows: Mapping[str, Mapping[str, Any]]) -> bool:

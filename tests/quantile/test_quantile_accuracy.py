@@ -68,6 +68,7 @@ def flip_by_permutations(coins: list[float]) -> list[float]:
     return row
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rank", [HALF, Fraction(1, 5), Fraction(1)])
 def test_figures_are_those_of_the_dense_laws(rank: Fraction) -> None:
     bins, epsilon = 4, 0.7
@@ -136,6 +137,7 @@ def test_words_and_refusal() -> None:
         even_accuracy(own, 10)
 
 
+@pytest.mark.long
 def test_the_formula_for_opendp_is_what_opendp_draws() -> None:
     dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed (extra: opendp)")
     dp.enable_features("contrib")

@@ -48,6 +48,7 @@ def test_smoothed_rank_is_its_definition_on_every_small_table(bins: int, rank: F
         assert law.probabilities(cells(counts[:-1]), exact=True) == wanted
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=9), st.data())
 @settings(max_examples=80, deadline=None, phases=QUICK)
 def test_smoothed_rank_with_weights_and_delta(counts: list[int], data: st.DataObject) -> None:

@@ -27,6 +27,7 @@ def rule_as_written(bins: int, x: Fraction) -> bool:
     return cuts * x**2 <= 1 and most <= 1 / (1 + x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bins", [3, 4, 5, 6, 7, 8, 9, 10, 11, 20])
 def test_the_rule_is_its_definition(bins: int) -> None:
     step = 40 if bins < 12 else 150

@@ -54,6 +54,7 @@ def test_smoothed_rank_has_exactly_its_epsilon(
     assert ratio == Fraction(25, 9) or bins * most < 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bins", "growth"), [(2, "9/8"), (3, "2"), (4, "3"), (5, "4"), (3, "5")])
 def test_flip_modes_are_private_on_every_small_table(bins: int, growth: str) -> None:
     law = quantile_law(bins, HALF, level(f"ln({growth})"))
@@ -175,6 +176,7 @@ def test_quartiles_jointly_are_private(bins: int, most: int, delta: str) -> None
             assert needed <= Fraction(delta)
 
 
+@pytest.mark.long
 def test_large_random_neighbours_in_balls() -> None:
     rng = random.Random(7)
     for epsilon in ("0.1", "1", "3.5"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import dataclass
 from itertools import product
@@ -74,9 +75,10 @@ def test_a_release_has_every_cell_in_row_order(neighbours: str) -> None:
     assert not odp.verify(document).holds
 
 
+@pytest.mark.long
 def test_margins_are_sums_of_noisy_cells_with_intervals_that_hold() -> None:
     held = 0
-    for _ in range(40):
+    for _ in range(12):
         table = odp.release(people(), TEXT, epsilon="0.5").crosstab()
         noisy = np.array(table.noisy).reshape(table.shape)
         assert [one["count"] for one in table.margin("age")] == noisy.sum(axis=0).tolist()
@@ -86,7 +88,7 @@ def test_margins_are_sums_of_noisy_cells_with_intervals_that_hold() -> None:
         for axis, name in enumerate(table.names):
             differences = [one["difference"] for one in table.margin(name)]
             assert (body.sum(axis=1 - axis) - noisy.sum(axis=1 - axis)).tolist() == differences
-    assert held >= 33
+    assert held >= 7  # at 95 %: fewer once in a million
 
 
 def test_the_body_is_fitted_where_that_is_possible() -> None:
@@ -105,12 +107,15 @@ def test_a_public_total_is_kept_whatever_the_margins_say(counts: list[int], nois
     assert all(after >= 0 and (before or not after) for before, after in zip(counts, fitted))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("of", "whole"), [("rows", 1), ("columns", 0), ("all", None)])
 def test_percentages_add_up(of: str, whole: int | None) -> None:
     shares = np.array(percentages([1, 2, 3, 4, 5, 6], (2, 3), of)).reshape(2, 3)
     assert np.allclose(shares.sum(axis=whole), 100, atol=0.001)
     release = odp.release(people(), TEXT[:-1] + f", percent='{of}')", epsilon=1)
     assert all(0 <= row["percent"] <= 100 for row in release.answer)
+    first = next(csv.DictReader(release.crosstab().to_csv().splitlines()))
+    assert float(first["percent"]) == release.answer[0]["percent"]
 
 
 def test_small_cells_are_flagged_and_zeros_shown(tmp_path: Any) -> None:

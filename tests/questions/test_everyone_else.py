@@ -39,6 +39,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"duckdb://{path}?table=people"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "bins"),
     [
@@ -66,6 +67,7 @@ def test_it_is_left_out_where_the_schema_rules_it_out(people: str, text: str, bi
     assert odp.verify(release.to_document()).holds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", [{"where": "smokes"}, {"unit": "person"}])
 def test_it_stays_where_a_row_is_not_a_person_who_is_asked(people: str, option: dict[str, str]) -> None:
     assert EVERYONE_ELSE in odp.release(people, "histogram(vote)", epsilon=2, **option).answer  # type: ignore[arg-type]

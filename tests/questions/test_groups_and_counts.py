@@ -71,10 +71,10 @@ def test_counts_say_what_holds_under_their_relation() -> None:
     assert "least expected L1 error" in known.optimality
     assert unknown.optimality == "not claimed"
     # Laplace noise at epsilon 1 on three counts: 3 · 2x/(1 − x²) with x = 1/e, and less where the total is known.
-    assert "off by at most 2.55 people" in unknown.reliability()
+    assert "at most 2.55 people" in unknown.reliability()
     expected = float(HistogramNoise(3, level("1").epsilon).expected_error())
-    assert f"off by at most {expected:.3g} people" in known.reliability()
-    assert f"off by at most {expected:.3g} people" not in unknown.reliability()
+    assert f"at most {expected:.3g} people" in known.reliability()
+    assert f"at most {expected:.3g} people" not in unknown.reliability()
 
 
 def test_a_histogram_is_drawn_from_noise_unless_the_optimum_is_named() -> None:

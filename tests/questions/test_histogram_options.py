@@ -85,6 +85,7 @@ def test_groups_have_a_histogram_each():
         made.histogram()
 
 
+@pytest.mark.long
 def test_the_prior_decides_at_a_tiny_epsilon():
     sure = odp.histogram("vote", ["a", "b"], prior=["0.998", "0.001", "0.001"])
     assert odp.release(FEW, sure, epsilon="0.001").answer == {"a": 3, "b": 0, "(everyone else)": 0}

@@ -12,9 +12,9 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
-from optimaldp.questions.accuracy import _rank_rivals as _rivals
-from optimaldp.questions.accuracy import of_winner
-from optimaldp.questions.electing import noise_on_excess, winner_counts
+from optimaldp.questions.accuracy import noise_on_excess
+from optimaldp.questions.electing import _rank_rivals as _rivals
+from optimaldp.questions.electing import of_winner, winner_counts
 from optimaldp.tables.tally import Bins, Steps
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
@@ -130,3 +130,17 @@ def test_a_mean_is_certain_somewhere_if_the_range_goes_that_far(bound: str, peop
     assert figures == {"mean_away": 12 / people}
     assert ("far enough when it is" in said) is certain
     assert ("it is not reliable" in said) is not certain
+
+
+def test_words_of_python_are_those_of_the_text() -> None:
+    import optimaldp as odp
+
+    assert str(odp.sum("visits", range=[0, 50])) == "sum(visits, range=[0, 50])"
+    with pytest.raises(
+        odp.errors.QuestionError, match=r"compare: 'ward' is not compared .* compare\('vote', 'a', 'b'\)"
+    ):
+        odp.compare("ward")
+    with pytest.raises(odp.errors.QuestionError, match="a table of several columns is a crosstab"):
+        odp.histogram("ward", "smokes")
+    with pytest.raises(odp.errors.LevelError, match="a value of type int that is too long to print"):
+        odp.level(10**5000)

@@ -11,8 +11,8 @@ import pytest
 from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
-from optimaldp.questions import accuracy, parse
-from optimaldp.questions.accuracy import _around
+from optimaldp.questions import electing, parse
+from optimaldp.questions.electing import _around
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.literals import read_edge, read_option
@@ -79,7 +79,7 @@ def test_the_bound_for_very_many_options_lies_above_the_error_of_the_law(
     setting = Setting(approximate(Epsilon.read("0.5")), neighbours)
     exact = question.accuracy(setting)
     laws = [float(exact.error(margin)) for margin in (1, 3, 9, 30)]
-    monkeypatch.setattr(accuracy, "MOST_LISTED", options - 1)
+    monkeypatch.setattr(electing, "MOST_LISTED", options - 1)
     bounds = [float(exact.error(margin)) for margin in (1, 3, 9, 30)]
     assert all(law <= bound <= 1 for law, bound in zip(laws, bounds))
     assert bounds[-1] < 2 * laws[-1]  # far ahead, two heads are rare
@@ -99,7 +99,7 @@ def test_up_to_sixty_options_a_preview_shows_the_error_itself(neighbours: Neighb
 
 
 def test_bins_that_are_missing_and_bins_that_are_half_named() -> None:
-    with pytest.raises(QuestionError, match="are missing"):
+    with pytest.raises(QuestionError, match="does not name the public range"):
         parse("median(x)")
     for half in ("bins=[0, 1, 2], step=1", "range=[0, 2]", "bins=[0, 1, 2], range=[0, 2], step=1"):
         with pytest.raises(QuestionError, match="is not one whole way to name the bins"):
@@ -156,6 +156,7 @@ def test_the_two_first_options_of_an_election_are_the_opposites() -> None:
 @pytest.mark.parametrize(
     ("text", "rule", "example"),
     [
+        ("sum(x, range=[1, 5], interval=true)", "takes no option interval", "sum(cost, range=[0, 50000], step=10)"),
         ("mean(range=[1, 5]) >= 3", "does not have the parts that it needs", "mean(score, range=[1, 5]) >= 3.5"),
         ("count(a) >", "does not compare its number with a bound", "count(age >= 65) >= 100"),
         ("mean(x, range=[1, 5]) >", "does not compare its number with a bound", "mean(score, range=[1, 5]) >= 3.5"),

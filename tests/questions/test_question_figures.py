@@ -16,7 +16,7 @@ from optimaldp.histograms.public_error import expected_error
 from optimaldp.laws.law import Aim, Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
-from optimaldp.questions.accuracy import _off, _spread, _true_bin
+from optimaldp.questions.electing import _off, _spread, _true_bin
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 
@@ -67,7 +67,7 @@ def test_who_is_short_of_people_gets_no_even_spread() -> None:
     for epsilon, known in ((20, True), (21, False)):
         assert bool(question.accuracy(Setting(level(epsilon), SUBSTITUTION, people=50)).off) is known
     [said] = question.accuracy(Setting(level(20), SUBSTITUTION, people=20)).off
-    assert "within 0 people (0 bins)" in said
+    assert "the wrong bin less than once in a million times" in said
 
 
 class Figure(NamedTuple):
@@ -75,6 +75,7 @@ class Figure(NamedTuple):
     rank_bound: int
     bins_bound: int
     rank_error: float
+    wrong: float = 0.01
 
 
 def test_one_person_and_one_bin_are_said_as_one() -> None:
@@ -242,7 +243,7 @@ def test_by_how_many_votes_an_announced_winner_trails(neighbours: Neighbours) ->
     margin = accuracy.reliable()[0][1]
     assert margin is not None
     votes = 2 * margin if neighbours is SUBSTITUTION else margin
-    assert accuracy.off == (f"With 95 % the announced option trails the leader by fewer than {votes} votes.",)
+    assert accuracy.off == (f"95 % of the time the announced option is fewer than {votes} votes behind the leader.",)
     assert parse("winner(v, ['a', 'b'])").accuracy(Setting(level(0), neighbours)).off == ()
     alone = parse("winner(v, ['a'])").accuracy(Setting(level(1), neighbours))
     assert (alone.off, alone.rivals()) == ((), ())

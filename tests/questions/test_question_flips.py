@@ -146,6 +146,7 @@ high = st.sampled_from(["0.5", "0.6", "2/3", "0.75", "0.8", "0.9"])
 few = st.integers(0, 7)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(high, high, st.tuples(few, few, few, few))
 def test_two_high_shares_under_add_remove_by_enumeration(a: str, b: str, cells: tuple[int, int, int, int]) -> None:

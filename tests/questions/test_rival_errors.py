@@ -10,9 +10,10 @@ import pytest
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.privacy.balls import Ball
-from optimaldp.questions import electing as rivals
+from optimaldp.questions import accuracy as rivals
 from optimaldp.questions import parse
-from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, _spread, _true_bin, least_margin
+from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, least_margin
+from optimaldp.questions.electing import _spread, _true_bin, winner_counts, winner_rivals
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 MARGINS = (1, 2, 3, 8)
@@ -69,7 +70,7 @@ def test_randomised_response_of_several_answers(options: int) -> None:
 def test_made_up_votes_have_the_margin(neighbours: Neighbours) -> None:
     """The first option leads; the margin is the number of moves until the second, who loses ties, is ahead."""
     for margin in MARGINS:
-        votes = rivals.winner_counts(4, margin, neighbours)
+        votes = winner_counts(4, margin, neighbours)
         lead = votes[0] - votes[1]
         moves = lead // 2 + 1 if neighbours is SUBSTITUTION else lead + 1
         assert (moves, votes[2:], len(votes)) == (margin, (0, 0), 4)
@@ -80,10 +81,10 @@ def test_made_up_votes_have_the_margin(neighbours: Neighbours) -> None:
 @pytest.mark.parametrize("neighbours", [SUBSTITUTION, ADD_REMOVE])
 def test_the_winner_by_scores(neighbours: Neighbours) -> None:
     epsilon = 0.7
-    exponential, flipping, response = rivals.winner_rivals(level("0.7"), neighbours, 3)
+    exponential, flipping, response = winner_rivals(level("0.7"), neighbours, 3)
     rate = epsilon / 2 if neighbours is SUBSTITUTION else epsilon
     for margin in (1, 2, 4):
-        votes = rivals.winner_counts(3, margin, neighbours)
+        votes = winner_counts(3, margin, neighbours)
         weights = [math.exp(rate * own) for own in votes]
         assert exponential.error(margin) == pytest.approx(1 - weights[0] / sum(weights), rel=1e-9)
         coins = [math.exp(-rate * (votes[0] - own)) for own in votes]

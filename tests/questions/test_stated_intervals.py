@@ -7,12 +7,17 @@ are the doubles that a document writes, so the truth is compared as a double too
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import optimaldp as odp
 from optimaldp.laws.crossing import Sums
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
@@ -137,3 +142,40 @@ def test_intervals_that_are_bought_for_a_mean_of_some_people() -> None:
 def law_middle(mechanism: Any) -> Fraction:
     family = mechanism.family()
     return family.answer(family.answers // 2)
+
+
+@given(
+    st.fractions(0, 1, max_denominator=10**6),
+    st.fractions(0, 2, max_denominator=10**6),
+    st.sampled_from(["count", "share"]),
+)
+def test_a_rounded_number_says_no_smaller_error(exact: Fraction, width: Fraction, kind: str) -> None:
+    """The interval as somebody reads it holds the stated one: rounding the number and its error never costs coverage."""
+    details = {
+        "exact": str(exact),
+        "interval": (exact - width, exact + width),
+        "confidence": "0.95",
+        "largest_error": str(3 * width),
+    }
+    said = parse(f"{kind}(a)").number_words(details, None).replace(", 95 %", "")
+    shown, near, never = (F(number) / (100 if kind == "share" else 1) for number in re.findall(r"[\d.]+", said))
+    assert shown - near <= exact - width
+    assert exact + width <= shown + near
+    assert abs(shown - exact) + 3 * width <= never
+
+
+def test_the_error_of_several_groups_is_that_of_the_smallest() -> None:
+    table = pa.table({"a": [1] * 30, "g": ["x"] * 20 + ["y"] * 10})
+    made = odp.release(table, "share(a = 1)", epsilon=1, by="g", groups=["x", "y"], public_groups=True)
+    assert made.statement["reliable"].startswith("In y, the smallest group: within 30 points of the truth")
+    among = "share(a = 1 among g = 'x') - share(a = 1 among g = 'y')"
+    gap = odp.release(table, among, epsilon=1, public_groups=True)
+    assert "depends on the sizes" in gap.statement["reliable"]
+    assert odp.preview(among, epsilon=1, public_groups=True).sentences() == [gap.statement["reliable"]]
+
+
+def test_several_quantiles_are_as_reliable_as_their_part_of_epsilon() -> None:
+    bins = "bins=[0, 1, 2, 3, 4]"
+    both = parse(f"quantiles(x, [0.5, 0.9], {bins})").mechanism(Setting(level(1), Neighbours.ADD_REMOVE)).reliability()
+    alone = parse(f"median(x, {bins})").mechanism(Setting(level("0.5"), Neighbours.ADD_REMOVE)).reliability()
+    assert both == f"The quantile 0.5, with 1/2 of epsilon: a{alone[1:]}"

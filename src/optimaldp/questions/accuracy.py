@@ -6,23 +6,21 @@ The margin is hypothetical: "if 13 or more people would have to answer different
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.law import Setting, Table
-from optimaldp.laws.quantile_accuracy import even_accuracy
+from optimaldp.laws.law import Setting
 from optimaldp.laws.votes import Chain, sides_at
-from optimaldp.laws.winner import ball_power, flip_probabilities
+from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
-from optimaldp.questions.electing import MOST_LISTED, Ranking, Rival, of_two_answers, winner_counts, winner_rivals
 
 if TYPE_CHECKING:
     from optimaldp.questions.base import Question
 
-_BITS = 192
+BITS = 192
 MOST_PEOPLE = 10**12  # no table has more people
 
 Error = Callable[[int], Ball]
@@ -30,6 +28,15 @@ LIMITS = (("at most 5 %", Fraction(5, 100)), ("at most 1 %", Fraction(1, 100)), 
 
 
 Distance = tuple[tuple[str, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A mechanism's name, how it was set up, and its probability of a wrong answer by margin."""
+
+    name: str
+    setting: str
+    error: Callable[[int], float]
 
 
 @dataclass(frozen=True)
@@ -90,56 +97,17 @@ def at_distance(question: Question, setting: Setting) -> Accuracy:
     chain = Chain(setting.level)
 
     def error(margin: int) -> Ball:
-        with precision(_BITS):
+        with precision(BITS):
             return ball(chain.error(margin - 1))
 
     return Accuracy(error, _rivals(question, setting))
-
-
-def of_winner(question: Any, setting: Setting) -> Accuracy:
-    """Two options lead, nobody else has a vote."""
-    options = len(question.known_options())
-    mechanism = question.mechanism(setting)
-
-    def error(margin: int) -> Ball:
-        if options == 1:
-            return Ball(0)
-        votes = winner_counts(options, margin, setting.neighbours)
-        with precision(_BITS):
-            if options > MOST_LISTED:
-                return _flipping_bound(votes, setting)
-            table = Table({cell: people for cell, people in enumerate(votes) if people})
-            row = [ball(p) for p in mechanism.law(table).probabilities()]
-            return sum(row[1:], start=Ball(0))
-
-    def others() -> tuple[Rival, ...]:
-        return winner_rivals(setting.level, setting.neighbours, options) if options > 1 else ()
-
-    note = "for the winner: two options lead, nobody else has a vote"
-    return Accuracy(error, others, (note,), lambda: (_trailing(error, setting) if options > 1 else (), {}))
-
-
-def _flipping_bound(votes: Sequence[int], setting: Setting) -> Ball:
-    """Of very many options: an option wins with at most half of its coin's probability, because the leader's coin shows heads."""
-    power = ball_power(setting.level.epsilon)
-    coins = flip_probabilities(votes, power, setting.neighbours)
-    return (sum(coins[1:], start=Ball(0)) / 2).min(Ball(1))
-
-
-def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:
-    """By how many votes the announced option trails at most, with 95 %: the margin whose error is 5 %, in votes."""
-    margin = least_margin(error, Fraction(5, 100))
-    if margin is None:
-        return ()
-    votes = 2 * margin if str(setting.neighbours) == "substitution" else margin
-    return (f"With 95 % the announced option trails the leader by fewer than {votes} votes.",)
 
 
 def _signed_error(setting: Setting) -> Error:
     """The error of the signed distance by whole people: half a person less than the margin may be left."""
 
     def error(margin: int) -> Ball:
-        with precision(_BITS):
+        with precision(BITS):
             return ball(sides_at(Fraction(2 * margin - 1, 2), setting.level.epsilon, setting.level.delta)[1])
 
     return error
@@ -180,96 +148,70 @@ def refuse_options(question: Question) -> None:
         raise QuestionError("options", str(question), "names no options", remedy)
 
 
-# How reliable a quantile is, as a function of public things: the bins, the level, and a hypothetical spread of people.
+# What others would do with two answers.
 
 
-_LARGEST_EPSILON = 20  # an epsilon beyond which floats hold nothing but 0 and 1
-_BINS_AROUND = 3  # bins on either side of the true one that hold as many people as it does
+def of_two_answers(level: ApproximateDP, noisy: Rival | None) -> tuple[Rival, ...]:
+    """What others would do; *noisy* is noise on the number that decides. None of them can use delta but randomised response."""
+    return (*_by_signed_margin(float(level.epsilon)), *([noisy] if noisy else []), randomised_response(level, 2))
 
 
-def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
-    """At a margin m the true bin holds 2m people, half of them on either side of the quantile, and so do the bins next to it."""
-    law = Ranking.of(question, setting).chosen
-    middle = _true_bin(law.bins, law.rank)
-    nobody = [] if law.levels is None else [0] * (len(law.levels) - 1)
+def _by_signed_margin(epsilon: float) -> list[Rival]:
+    """Two answers: the fairest score is the signed margin, ``flips - 1/2`` for the truth and its negative for the other answer.
 
-    def error(margin: int) -> Ball:
-        people: dict[int, Any] = _spread(law.bins, middle, margin, law.rank)
-        if law.levels is not None:
-            people = {place: (number, *nobody) for place, number in people.items()}
-        with precision(_BITS):
-            ends = law.ends(people)
-            before = ball(ends.end(middle - 1)) if middle else Ball(0)
-            return before + (ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
+    Each score changes by at most 1, so they differ by ``2 flips - 1`` in units of epsilon / 2.
+    """
+    score = "score: the signed margin"
 
-    note = "a margin of m: the true bin and those next to it hold 2m people each, the quantile in the middle of its bin"
+    def odds(margin: int) -> float:
+        return math.exp(-epsilon * (margin - 0.5))
 
-    def distance() -> Distance:
-        figures = _figures(law, setting)
-        return tuple(_off(figures)), {"even_spread": [one.to_document() for one in figures]} if figures else {}
-
-    return Accuracy(error, lambda: _rank_rivals(setting, law.bins), (note,), distance)
+    return [
+        Rival("exponential", score, lambda margin: odds(margin) / (1 + odds(margin))),
+        Rival("permute-and-flip", score, lambda margin: odds(margin) / 2),
+    ]
 
 
-def _true_bin(bins: int, rank: Fraction) -> int:
-    """The bin in the middle; of two bins the one that can hold the quantile in its middle."""
-    return bins // 2 if bins > 2 or rank >= Fraction(1, 2) else 0
+def noise_on_count(epsilon: float) -> Rival:
+    """One person changes the count by at most one."""
+    return Rival("discrete Laplace", "noise of scale 1/epsilon on the count", lambda f: _tail(epsilon, f))
 
 
-def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
-    """People such that the quantile lies in the middle of bin *middle*: full bins next to it, the rest at the two ends."""
-    below, above = _around(bins, middle, margin, rank)
-    people = {middle: 2 * margin}
-    for number, places in ((below, range(middle - 1, -1, -1)), (above, range(middle + 1, bins))):
-        missing = max(0, number)
-        for step, place in enumerate(places):
-            last = step == len(places) - 1
-            here = missing if last else min(missing, 2 * margin if step < _BINS_AROUND else missing)
-            if here:
-                people[place] = here
-            missing -= here
-    return people
+def _tail(rate: float, distance: float) -> float:
+    """P(noise >= distance) for two-sided geometric noise with ``P(z) ~ e^(-rate |z|)``, distance >= 1; a half at rate 0."""
+    return math.exp(-rate * distance) / (1 + math.exp(-rate))
 
 
-def _around(bins: int, middle: int, margin: int, rank: Fraction) -> tuple[int, int]:
-    """How many people are below and above bin *middle*, enough for the full bins next to it. Where there is no bin above (or
-    below) it, so many are on the other side that half of its own people are: ``below + margin = rank (below + 2 margin)``."""
-    if middle == bins - 1 and rank < 1:
-        return max(0, math.ceil(margin * (2 * rank - 1) / (1 - rank))), 0
-    if middle == 0:
-        return 0, max(0, math.floor(margin * (1 - 2 * rank) / rank))
-    rarer = min(rank, 1 - rank) if rank < 1 else rank  # of rank 1 nobody is above it
-    total = 2 * margin * (2 * _BINS_AROUND + 2) * math.ceil(1 / rarer)
-    below = max(0, math.ceil(rank * total) - margin)
-    return below, total - below - 2 * margin
+def noise_on_lead(epsilon: float, neighbours: Neighbours) -> Rival:
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Rival("discrete Laplace", "noise of scale 1/epsilon on the lead", lambda f: _tail(epsilon, f))
+
+    def error(margin: int) -> float:
+        # A lead of 2f - 1 and one of 2f have the same flips; on the losing side the noise must reach 2f - 1 or 2f too.
+        return (_tail(epsilon / 2, 2 * margin - 1) + _tail(epsilon / 2, 2 * margin)) / 2
+
+    return Rival("discrete Laplace", "noise of scale 2/epsilon on the lead, mean over both leads of a margin", error)
 
 
-def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:
-    many = law.levels is not None or law.bins > 10**6 or float(law.level.epsilon) > _LARGEST_EPSILON
-    if many or not setting.people or setting.people < law.bins:
-        return ()
-    return even_accuracy(law, setting.people)
+def noise_on_excess(epsilon: float, bound: Fraction) -> Rival:
+    """``q yes - p people`` for the bound p/q changes by at most s = max(p, q - p) when one person appears or disappears.
+
+    At a margin f the noise must reach one of the distances ``(f - 1) s + 1 .. f s``: the mean over them.
+    """
+    step = max(bound.numerator, bound.denominator - bound.numerator)
+    rate = epsilon / step
+
+    def error(margin: int) -> float:
+        if rate == 0:
+            return 0.5
+        x = math.exp(-rate)
+        return _tail(rate, (margin - 1) * step + 1) * (1 - math.exp(-epsilon)) / ((1 - x) * step)
+
+    return Rival("discrete Laplace", "noise on the excess over the bound, mean over the tables of a margin", error)
 
 
-def _off(figures: tuple[Any, ...]) -> list[str]:
-    """How far off a wrong answer is, were people spread evenly over the bins."""
-    if not figures:
-        return []
-    ours, others = figures[0], figures[1:]
-    people = "1 person" if ours.rank_bound == 1 else f"{ours.rank_bound} people"
-    bins = "1 bin" if ours.bins_bound == 1 else f"{ours.bins_bound} bins"
-    first = f"If values are spread evenly, it is within {people} ({bins}) 95 % of the time"
-    compared = ", ".join(f"{one.mechanism} {one.rank_error:.3g}" for one in others)
-    return [f"{first}, and off by {ours.rank_error:.3g} people on average ({compared})."]
-
-
-def _rank_rivals(setting: Setting, bins: int) -> tuple[Rival, ...]:
-    """The exponential mechanism with the same spread: its weight falls with half of epsilon for each person missed."""
-    epsilon = float(setting.level.epsilon)
-    near = min(bins - 1, 2 * _BINS_AROUND)
-
-    def exponential(margin: int) -> float:
-        others = sum(math.exp(-epsilon * margin * (2 * (step // 2) + 1) / 2) for step in range(near))
-        return others / (1 + others)
-
-    return (Rival("exponential", "score: minus the people by which a bin misses the rank", exponential),)
+def randomised_response(level: ApproximateDP, q: int) -> Rival:
+    """The truth with the boundary's probability, whatever the margin."""
+    ratio, delta = math.exp(min(700.0, float(level.epsilon))), float(level.delta)
+    wrong = (q - 1) * (1 - delta) / (ratio + q - 1)
+    return Rival("randomised response", "of the answer, as if every table were at the boundary", lambda _: wrong)

@@ -7,22 +7,24 @@ true, how far a table is from another answer, and which mechanism answers it. No
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from optimaldp.errors import NoMarginError, QuestionError
 from optimaldp.laws.law import Aim, Cells, Setting
 from optimaldp.laws.votes import Moves
-from optimaldp.privacy import Neighbours
+from optimaldp.privacy import Neighbours, read_number
+from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.literals import check_among
+from optimaldp.results import Given
 from optimaldp.tables.tally import Condition, KeyTally, Option, Reading, Tally
 
 if TYPE_CHECKING:
     from optimaldp.histograms.margins import CrossTable
-    from optimaldp.questions.accuracy import Accuracy
-    from optimaldp.questions.electing import Rival
+    from optimaldp.questions.accuracy import Accuracy, Rival
     from optimaldp.questions.mechanism import QuestionMechanism
     from optimaldp.tables.schema import Schema
 
@@ -41,8 +43,11 @@ class NumberPreview(NamedTuple):
     figures: dict[str, Any]
 
 
-class Question(ABC):
-    """An immutable question with public answers. ``str(question)`` is its text and parses back to it."""
+class Question(ABC, Generic[Given]):
+    """An immutable question with public answers. ``str(question)`` is its text and parses back to it.
+
+    What its answer is, is part of its type: a ``Question[str]`` is released as a ``Release[str]``.
+    """
 
     among: str | None = None
     """A condition: only the people who satisfy it are asked. Who they are is private."""
@@ -116,9 +121,10 @@ class Question(ABC):
         """
         return str(self)
 
-    def restored(self, answer: object) -> Any:
+    def restored(self, answer: object) -> Given:
         """An answer that was read from a file, as it was when it was drawn."""
-        return answer
+        given: Given = answer  # type: ignore[assignment]
+        return given
 
     def answer_words(self, answer: Any, statement: Mapping[str, Any]) -> str:
         """An answer in the question's own words; none where it speaks for itself."""
@@ -155,6 +161,14 @@ class Question(ABC):
         """What a reader must know about who is counted: public sentences."""
         return ()
 
+    def joins_groups(self, whole: Setting) -> bool:
+        """Whether all private groups are answered by one draw at the whole level, which is the *setting* of all of them."""
+        return False
+
+    def groups_sentence(self, setting: Setting, groups: int) -> str:
+        """How far off the numbers of so many groups are at once; nothing for other questions. *setting*: that of each group."""
+        return ""
+
     where_is_among = False
     """Whether ``where`` would be misread as "among" when each row is a person."""
 
@@ -189,14 +203,17 @@ class Question(ABC):
     takes_prior = False
     """Whether the best answer on average over a prior can be worked out: for yes and no about everybody."""
 
+    reliable_by_arrays = False
+    """Whether the sentence on how reliable its answer is takes arrays, which need not be installed."""
+
     needs_a_filter = False
     """Whether the question says nothing about the whole table when its number of people is public."""
 
-    def __and__(self, other: Question) -> Question:
+    def __and__(self, other: Question) -> Question[str]:
         """Both at once: for thresholds on counts and shares."""
         return _joined("and", self, other)
 
-    def __or__(self, other: Question) -> Question:
+    def __or__(self, other: Question) -> Question[str]:
         """One or the other: for thresholds on counts and shares."""
         return _joined("or", self, other)
 
@@ -204,10 +221,11 @@ class Question(ABC):
         return f"Question({str(self)!r})"
 
 
-def _joined(word: str, first: Question, second: Question) -> Question:
+def _joined(word: str, first: Question, second: Question) -> Question[str]:
     from optimaldp.questions.kinds.several import joined_by
 
-    return joined_by(word, [first, second])
+    # A draft stands for the question that the description of the table will make of it.
+    return joined_text(first, word, second) if isinstance(second, Draft) else joined_by(word, [first, second])
 
 
 @dataclass(frozen=True)
@@ -259,6 +277,56 @@ def among_text(among: str | None) -> str:
     return "" if among is None else f" among {among}"
 
 
+class Draft(str):
+    """The text of a question that leaves out a public range: the description of the table says it when the question is asked.
+
+    >>> Draft("mean(cost)") >= 1500
+    Question('mean(cost) >= 1500')
+    """
+
+    @staticmethod
+    def of(word: str, parts: Iterable[str | None], among: str | None) -> Any:
+        """``word(parts among condition)``. For a type checker it is the question that the description makes of it."""
+        return Draft(f"{word}({', '.join(part for part in parts if part)}{among_text(check_among(among))})")
+
+    def __ge__(self, bound: object) -> Draft:  # type: ignore[override]
+        return joined_text(self, ">=", bound)
+
+    def __gt__(self, bound: object) -> Draft:  # type: ignore[override]
+        return joined_text(self, ">", bound)
+
+    def __le__(self, bound: object) -> Draft:  # type: ignore[override]
+        return joined_text(self, "<=", bound)
+
+    def __lt__(self, bound: object) -> Draft:  # type: ignore[override]
+        return joined_text(self, "<", bound)
+
+    def __add__(self, margin: object) -> Any:
+        return str.__add__(self, margin) if type(margin) is str else joined_text(self, "+", margin)
+
+    def __sub__(self, other: object) -> Draft:
+        return joined_text(self, "-", other)
+
+    def __and__(self, other: object) -> Draft:
+        return joined_text(self, "and", other)
+
+    def __or__(self, other: object) -> Draft:
+        return joined_text(self, "or", other)
+
+    def __bool__(self) -> bool:
+        raise QuestionError("question", str(self), "has no answer before it is released", "release it")
+
+    def __repr__(self) -> str:
+        return f"Question({str(self)!r})"
+
+
+def joined_text(first: object, sign: str, second: object) -> Draft:
+    """Two sides of a question, of which at least one is a draft. Whether they fit is decided when the ranges are known."""
+    if not isinstance(second, (Draft, Question)) and not hasattr(second, "quantity"):
+        second = fraction_text(read_number(second, name="bound", error=QuestionError))
+    return Draft(f"{first} {sign} {second}")
+
+
 def as_question(asked: object) -> Question:
     """A question from itself or from its text."""
     if isinstance(asked, Question):
@@ -270,3 +338,10 @@ def as_question(asked: object) -> Question:
     raise QuestionError(
         "question", asked, "is not a question", "write odp.share(\"smokes = 'yes'\") >= 0.3, or the same as text"
     )
+
+
+class Detailed:
+    """An answer that carries *details*, which a statement and a ledger keep under the name of its *section*."""
+
+    section: str
+    details: dict[str, Any]

@@ -118,6 +118,9 @@ COMPARISONS: Mapping[str, str] = {
     "prior with delta": "within 0.6 % of the least expected loss under the prior where tried",
     "cut staircase": "within 0.3 % of the least worst-case error where tried, for delta up to 0.02",
     "crossing": "best known: 14 % to 32 % above the linear program on tiny tables at epsilon up to 1",
+    "groups together": (
+        "the numbers of all groups share one draw, with an expected error below that of independent noise at half of epsilon"
+    ),
     "two steps": "best known where the range is generous, worse where a few people hold most of the total",
     "weighted votes": (
         "on average over independent votes it was within 2 % of the least possible error where most levels are alike"

@@ -14,6 +14,7 @@ from typing import Any, overload
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import read_number
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import Detailed
 from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.literals import (
     answer_text,
@@ -404,13 +405,6 @@ def read_binning(bins: Iterable[Any] | None, ends: object, step: object) -> Binn
 
 
 # Released answers with what is private already beside them.
-
-
-class Detailed:
-    """An answer that carries *details*, which a statement and a ledger keep under the name of its *section*."""
-
-    section: str
-    details: dict[str, Any]
 
 
 class ReleasedCells(Detailed, list[dict[str, Any]]):

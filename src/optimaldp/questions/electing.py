@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from optimaldp.certify.quantile import second_reading
 from optimaldp.laws.law import Law, Setting, Table, certain, law_of
 from optimaldp.laws.quantile import QuantileLaw, quantile_law
+from optimaldp.laws.quantile_accuracy import even_accuracy
 from optimaldp.laws.votes import weighted_counts, winner_by_weights
 from optimaldp.laws.winner import (
     WinnerClaim,
     ball_power,
     claimed_probabilities,
     draw_winner,
+    flip_probabilities,
     permute_and_flip_probabilities,
     winner_claim,
 )
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
-from optimaldp.privacy.balls import precision
+from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.questions.accuracy import BITS, Accuracy, Distance, Error, Rival, least_margin, randomised_response
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
 
@@ -76,6 +78,8 @@ class Ranking(QuestionMechanism):
         )
 
     def draw(self, table: Table, source: BitSource) -> Answer:
+        from optimaldp.certify.quantile import second_reading
+
         return self.answers[self.chosen.draw(self._cells(table), source, reread=second_reading)]
 
     def possible(self, answer: object) -> bool:
@@ -173,43 +177,9 @@ class WeightedElecting(QuestionMechanism):
         return {"options": len(self.answers)}
 
 
-# The error of the usual mechanisms at the same level and margin: what a preview puts next to ours. Floats, for display
-# only.
+# The error of the usual mechanisms at the same level and margin: what a preview puts next to ours. Floats, for display only.
 #
 # The margin is the number of flips: how many people would have to answer differently to change the answer.
-
-
-Error = Callable[[int], float]
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A mechanism's name, how it was set up, and its probability of a wrong answer by margin."""
-
-    name: str
-    setting: str
-    error: Error
-
-
-def of_two_answers(level: ApproximateDP, noisy: Rival | None) -> tuple[Rival, ...]:
-    """What others would do; *noisy* is noise on the number that decides. None of them can use delta but randomised response."""
-    return (*_by_signed_margin(float(level.epsilon)), *([noisy] if noisy else []), randomised_response(level, 2))
-
-
-def _by_signed_margin(epsilon: float) -> list[Rival]:
-    """Two answers: the fairest score is the signed margin, ``flips - 1/2`` for the truth and its negative for the other answer.
-
-    Each score changes by at most 1, so they differ by ``2 flips - 1`` in units of epsilon / 2.
-    """
-    score = "score: the signed margin"
-
-    def odds(margin: int) -> float:
-        return math.exp(-epsilon * (margin - 0.5))
-
-    return [
-        Rival("exponential", score, lambda margin: odds(margin) / (1 + odds(margin))),
-        Rival("permute-and-flip", score, lambda margin: odds(margin) / 2),
-    ]
 
 
 def winner_counts(options: int, margin: int, neighbours: Neighbours) -> tuple[int, ...]:
@@ -229,7 +199,7 @@ def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) ->
 
     def flipping(margin: int) -> float:
         votes = winner_counts(options, margin, neighbours)
-        with precision(192):
+        with precision(BITS):
             row = permute_and_flip_probabilities(votes, ball_power(level.epsilon), neighbours)
             return max(0.0, float(sum(row[1:], start=0 * row[0]).mid()))
 
@@ -241,46 +211,139 @@ def winner_rivals(level: ApproximateDP, neighbours: Neighbours, options: int) ->
     )
 
 
-def noise_on_count(epsilon: float) -> Rival:
-    """One person changes the count by at most one."""
-    return Rival("discrete Laplace", "noise of scale 1/epsilon on the count", lambda f: _tail(epsilon, f))
+def of_winner(question: Any, setting: Setting) -> Accuracy:
+    """Two options lead, nobody else has a vote."""
+    options = len(question.known_options())
+    mechanism = question.mechanism(setting)
+
+    def error(margin: int) -> Ball:
+        if options == 1:
+            return Ball(0)
+        votes = winner_counts(options, margin, setting.neighbours)
+        with precision(BITS):
+            if options > MOST_LISTED:
+                return _flipping_bound(votes, setting)
+            table = Table({cell: people for cell, people in enumerate(votes) if people})
+            row = [ball(p) for p in mechanism.law(table).probabilities()]
+            return sum(row[1:], start=Ball(0))
+
+    def others() -> tuple[Rival, ...]:
+        return winner_rivals(setting.level, setting.neighbours, options) if options > 1 else ()
+
+    note = "for the winner: two options lead, nobody else has a vote"
+    return Accuracy(error, others, (note,), lambda: (_trailing(error, setting) if options > 1 else (), {}))
 
 
-def _tail(rate: float, distance: float) -> float:
-    """P(noise >= distance) for two-sided geometric noise with ``P(z) ~ e^(-rate |z|)``, distance >= 1; a half at rate 0."""
-    return math.exp(-rate * distance) / (1 + math.exp(-rate))
+def _flipping_bound(votes: Sequence[int], setting: Setting) -> Ball:
+    """Of very many options: an option wins with at most half of its coin's probability, because the leader's coin shows heads."""
+    power = ball_power(setting.level.epsilon)
+    coins = flip_probabilities(votes, power, setting.neighbours)
+    return (sum(coins[1:], start=Ball(0)) / 2).min(Ball(1))
 
 
-def noise_on_lead(epsilon: float, neighbours: Neighbours) -> Rival:
-    if neighbours is Neighbours.ADD_REMOVE:
-        return Rival("discrete Laplace", "noise of scale 1/epsilon on the lead", lambda f: _tail(epsilon, f))
-
-    def error(margin: int) -> float:
-        # A lead of 2f - 1 and one of 2f have the same flips; on the losing side the noise must reach 2f - 1 or 2f too.
-        return (_tail(epsilon / 2, 2 * margin - 1) + _tail(epsilon / 2, 2 * margin)) / 2
-
-    return Rival("discrete Laplace", "noise of scale 2/epsilon on the lead, mean over both leads of a margin", error)
+def _trailing(error: Error, setting: Setting) -> tuple[str, ...]:
+    """By how many votes the announced option trails at most, with 95 %: the margin whose error is 5 %, in votes."""
+    margin = least_margin(error, Fraction(5, 100))
+    if margin is None:
+        return ()
+    votes = 2 * margin if str(setting.neighbours) == "substitution" else margin
+    return (f"95 % of the time the announced option is fewer than {votes} votes behind the leader.",)
 
 
-def noise_on_excess(epsilon: float, bound: Fraction) -> Rival:
-    """``q yes - p people`` for the bound p/q changes by at most s = max(p, q - p) when one person appears or disappears.
-
-    At a margin f the noise must reach one of the distances ``(f - 1) s + 1 .. f s``: the mean over them.
-    """
-    step = max(bound.numerator, bound.denominator - bound.numerator)
-    rate = epsilon / step
-
-    def error(margin: int) -> float:
-        if rate == 0:
-            return 0.5
-        x = math.exp(-rate)
-        return _tail(rate, (margin - 1) * step + 1) * (1 - math.exp(-epsilon)) / ((1 - x) * step)
-
-    return Rival("discrete Laplace", "noise on the excess over the bound, mean over the tables of a margin", error)
+# How reliable a quantile is, as a function of public things: the bins, the level, and a hypothetical spread of people.
 
 
-def randomised_response(level: ApproximateDP, q: int) -> Rival:
-    """The truth with the boundary's probability, whatever the margin."""
-    ratio, delta = math.exp(min(700.0, float(level.epsilon))), float(level.delta)
-    wrong = (q - 1) * (1 - delta) / (ratio + q - 1)
-    return Rival("randomised response", "of the answer, as if every table were at the boundary", lambda _: wrong)
+_LARGEST_EPSILON = 20  # an epsilon beyond which floats hold nothing but 0 and 1
+
+
+_BINS_AROUND = 3  # bins on either side of the true one that hold as many people as it does
+
+
+def rank_accuracy(question: Any, setting: Setting) -> Accuracy:
+    """At a margin m the true bin holds 2m people, half of them on either side of the quantile, and so do the bins next to it."""
+    law = Ranking.of(question, setting).chosen
+    middle = _true_bin(law.bins, law.rank)
+    nobody = [] if law.levels is None else [0] * (len(law.levels) - 1)
+
+    def error(margin: int) -> Ball:
+        people: dict[int, Any] = _spread(law.bins, middle, margin, law.rank)
+        if law.levels is not None:
+            people = {place: (number, *nobody) for place, number in people.items()}
+        with precision(BITS):
+            ends = law.ends(people)
+            before = ball(ends.end(middle - 1)) if middle else Ball(0)
+            return before + (ball(ends.rest(middle)) if middle < law.bins - 1 else Ball(0))
+
+    note = "a margin of m: the true bin and those next to it hold 2m people each, the quantile in the middle of its bin"
+
+    def distance() -> Distance:
+        figures = _figures(law, setting)
+        return tuple(_off(figures)), {"even_spread": [one.to_document() for one in figures]} if figures else {}
+
+    return Accuracy(error, lambda: _rank_rivals(setting, law.bins), (note,), distance)
+
+
+def _true_bin(bins: int, rank: Fraction) -> int:
+    """The bin in the middle; of two bins the one that can hold the quantile in its middle."""
+    return bins // 2 if bins > 2 or rank >= Fraction(1, 2) else 0
+
+
+def _spread(bins: int, middle: int, margin: int, rank: Fraction) -> dict[int, int]:
+    """People such that the quantile lies in the middle of bin *middle*: full bins next to it, the rest at the two ends."""
+    below, above = _around(bins, middle, margin, rank)
+    people = {middle: 2 * margin}
+    for number, places in ((below, range(middle - 1, -1, -1)), (above, range(middle + 1, bins))):
+        missing = max(0, number)
+        for step, place in enumerate(places):
+            last = step == len(places) - 1
+            here = missing if last else min(missing, 2 * margin if step < _BINS_AROUND else missing)
+            if here:
+                people[place] = here
+            missing -= here
+    return people
+
+
+def _around(bins: int, middle: int, margin: int, rank: Fraction) -> tuple[int, int]:
+    """How many people are below and above bin *middle*, enough for the full bins next to it. Where there is no bin above (or
+    below) it, so many are on the other side that half of its own people are: ``below + margin = rank (below + 2 margin)``."""
+    if middle == bins - 1 and rank < 1:
+        return max(0, math.ceil(margin * (2 * rank - 1) / (1 - rank))), 0
+    if middle == 0:
+        return 0, max(0, math.floor(margin * (1 - 2 * rank) / rank))
+    rarer = min(rank, 1 - rank) if rank < 1 else rank  # of rank 1 nobody is above it
+    total = 2 * margin * (2 * _BINS_AROUND + 2) * math.ceil(1 / rarer)
+    below = max(0, math.ceil(rank * total) - margin)
+    return below, total - below - 2 * margin
+
+
+def _figures(law: Any, setting: Setting) -> tuple[Any, ...]:
+    many = law.levels is not None or law.bins > 10**6 or float(law.level.epsilon) > _LARGEST_EPSILON
+    if many or not setting.people or setting.people < law.bins:
+        return ()
+    return even_accuracy(law, setting.people)
+
+
+def _off(figures: tuple[Any, ...]) -> list[str]:
+    """How far off a wrong answer is, were people spread evenly over the bins."""
+    if not figures:
+        return []
+    ours, others = figures[0], figures[1:]
+    people = "1 person" if ours.rank_bound == 1 else f"{ours.rank_bound} people"
+    bins = "1 bin" if ours.bins_bound == 1 else f"{ours.bins_bound} bins"
+    first = f"If values are spread evenly, it is within {people} ({bins}) 95 % of the time"
+    if ours.wrong < 1e-6:
+        return ["If values are spread evenly, it is the wrong bin less than once in a million times."]
+    compared = ", ".join(f"{one.mechanism} {one.rank_error:.3g}" for one in others)
+    return [f"{first}, and off by {ours.rank_error:.3g} people on average ({compared})."]
+
+
+def _rank_rivals(setting: Setting, bins: int) -> tuple[Rival, ...]:
+    """The exponential mechanism with the same spread: its weight falls with half of epsilon for each person missed."""
+    epsilon = float(setting.level.epsilon)
+    near = min(bins - 1, 2 * _BINS_AROUND)
+
+    def exponential(margin: int) -> float:
+        others = sum(math.exp(-epsilon * margin * (2 * (step // 2) + 1) / 2) for step in range(near))
+        return others / (1 + others)
+
+    return (Rival("exponential", "score: minus the people by which a bin misses the rank", exponential),)

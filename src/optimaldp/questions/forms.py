@@ -56,8 +56,16 @@ class Call:
 
     def only(self, *, arguments: range, named: tuple[str, ...] = ()) -> None:
         """Refuse too many or too few arguments, and unknown names."""
-        if len(self.arguments) not in arguments or set(self.named) - set(named):
+        if len(self.arguments) not in arguments:
             raise self.error("does not have the parts that it needs")
+        for name in self.named:
+            if name not in named:
+                raise self.error(f"takes no option {name}")
+
+    def without_range(self) -> QuestionError:
+        """Refuse a question whose public range neither it nor a description says."""
+        remedy = f"write for example {self.example}, or say the range in the description of the table"
+        return QuestionError("question", self.text, "does not name the public range of its values", remedy)
 
     def error(self, rule: str) -> QuestionError:
         return QuestionError("question", self.text, rule, f"write for example {self.example}")
@@ -126,7 +134,7 @@ def split_among(inside: str) -> tuple[str, str | None]:
 
 
 _HEAD = re.compile(r"[A-Za-z_]+(?=\s*\()")
-_WITH_RANGE = ("mean", "sum", "median", "quantile", "quantiles")
+_WITH_RANGE = ("mean", "sum", "median", "quantile", "quantiles", "ratio")
 """Words whose range and step a description may say."""
 
 
@@ -163,15 +171,20 @@ def _with_range(word: str, inside: str, description: Description) -> str:
     if word not in _WITH_RANGE or form is None:
         return inside
     call = read_call(inside, form, inside)
-    listed = any(argument.lstrip().startswith("[") for argument in call.arguments[1:])
-    described = description.find(call.column()) if call.arguments else None
-    if described is None or listed or {"range", "bins"} & set(call.named):
+    listed = any(argument.lstrip().startswith("[") for argument in call.arguments[1 if word != "quantiles" else 2 :])
+    if listed or not call.arguments or {"range", "ranges", "bins"} & set(call.named):
         return inside
-    low, high, step = described.low, described.high, described.step
-    if not isinstance(low, Fraction) or not isinstance(high, Fraction):
-        return inside
-    more = f", range=[{fraction_text(low)}, {fraction_text(high)}]"
-    if "step" not in call.named and (step is not None or described.type in ("integer", "year")):
-        more += f", step={fraction_text(step or Fraction(1))}"
+    columns = call.arguments[: 2 if word == "ratio" else 1]
+    told = [description.find(read_column(column)) for column in columns]
+    ends, steps = [], []
+    for one in told:
+        if one is None or not isinstance(one.low, Fraction) or not isinstance(one.high, Fraction):
+            return inside
+        ends.append(f"[{fraction_text(one.low)}, {fraction_text(one.high)}]")
+        steps.append(one.step or (Fraction(1) if one.type in ("integer", "year") or word == "ratio" else None))
     body = split_among(inside)[0]
-    return body + more + inside[inside.index(body) + len(body) :] if body else inside
+    more = f", range={ends[0]}" if word != "ratio" else f", ranges=[{', '.join(ends)}]"
+    if not {"step", "steps"} & set(call.named) and None not in steps:
+        written = [fraction_text(step) for step in steps if step is not None]
+        more += f", step={written[0]}" if word != "ratio" else f", steps=[{', '.join(written)}]"
+    return body + more + inside[inside.index(body) + len(body) :]

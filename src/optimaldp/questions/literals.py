@@ -123,7 +123,8 @@ def check_options(options: Iterable[Any] | None) -> tuple[Option, ...] | None:
     if options is None:
         return None
     if isinstance(options, (str, bytes)):
-        raise QuestionError("options", options, "is one text", "give a list of options: ['a', 'b']")
+        remedy = "give a list of options: ['a', 'b']; a table of several columns is a crosstab"
+        raise QuestionError("options", options, "is one text", remedy)
     listed = tuple(options)
     for option in listed:
         if not isinstance(option, (str, int)):

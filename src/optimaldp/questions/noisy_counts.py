@@ -151,7 +151,7 @@ class NoisyCounts(QuestionMechanism):
             )
         make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
         error = make(len(self.answers), self.setting.level.epsilon).expected_error()
-        return f"All counts together are expected to be off by at most {float(error):.3g} people before anything is undone."
+        return f"The noise on all counts together is expected to be at most {float(error):.3g} people."
 
     def _least(self) -> float | None:
         question: Any = self.question

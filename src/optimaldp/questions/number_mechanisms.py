@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 from optimaldp.certify.numbers import confirm_crossing, confirm_ladder, confirm_noise
 from optimaldp.errors import InputError, LevelError, QuestionError
-from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder, mean_family
-from optimaldp.laws.law import Aim, Law, Setting, Table
+from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder
+from optimaldp.laws.law import Aim, Cells, Law, Setting, Table
+from optimaldp.laws.log_number import exact_or_decimals
 from optimaldp.laws.number_noise import Loss, NoiseLaw, bayes_step, noise_law_for, posterior_ends
-from optimaldp.laws.options import level_of_each_group
-from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
-from optimaldp.privacy.balls import Ball, ball, precision, upper
+from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.privacy.balls import ball, precision, upper
+from optimaldp.privacy.levels import level_of_each_group
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import NumberPreview
-from optimaldp.questions.columns import Detailed
+from optimaldp.questions.base import Detailed, NumberPreview
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.numbers import (
     Chance,
@@ -28,12 +30,13 @@ from optimaldp.questions.numbers import (
     Linear,
     Quantity,
     charged_delta,
-    default_gap,
     listed_noise,
     strictest,
     with_people,
 )
 from optimaldp.sampling import BitSource
+
+Fold = Callable[[Cells], Any]
 
 ALL = Fraction(1)
 EDGE_SHARE, CLIPPED_SHARE = Fraction(3, 10), Fraction(7, 10)
@@ -71,15 +74,12 @@ def plain_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def _released(value: Fraction, *, whole: bool, details: dict[str, Any]) -> Answer:
-    made: Any = WholeNumber(int(value)) if whole else RealNumber(float(value))
-    made.details = details
-    return made
-
-
 @dataclass(frozen=True)
 class NumberMechanism(QuestionMechanism):
     """What all ways to answer with a number have in common."""
+
+    share: Fraction = ALL
+    """The part of epsilon that it spends."""
 
     listed = False
 
@@ -89,6 +89,9 @@ class NumberMechanism(QuestionMechanism):
             raise LevelError("epsilon", "0", rule, "name a positive epsilon; nobody's own level may be 0")
         if self.setting.people == 0 and not self._asked.whole:
             raise QuestionError("n", 0, "is the public number of people: there is no mean of nobody", "ask for a count")
+        if self._asked.said.largest_error and not isinstance(self, NoisyNumber):
+            rule = "has no largest error: only noise on a count or sum that is not clipped a second time ends"
+            raise QuestionError("largest_error", str(self.question), rule, "leave largest_error out")
         self.uses_delta  # noqa: B018  (refuses an end of the error that nothing pays for)
 
     def _may_be_zero(self) -> bool:
@@ -111,6 +114,16 @@ class NumberMechanism(QuestionMechanism):
     def law(self, table: Table) -> Law:
         raise QuestionError("question", str(self.question), "has no short list of answers", "use number_probabilities")
 
+    def draw(self, table: Table, source: BitSource) -> Answer:
+        return self.answered(*self.recorded(table, self._asked.fold, source))
+
+    @abstractmethod
+    def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
+        """The number that is recorded, and what else is private already.
+
+        *fold* makes the question's counts of a table: that of the question itself, or of the one whose range was clipped.
+        """
+
     def possible(self, answer: object) -> bool:
         """Any number of the right kind: what belongs to it is compared by :meth:`contradiction`."""
         kinds = int if self._asked.whole else (int, float, Decimal, Fraction)
@@ -129,14 +142,17 @@ class NumberMechanism(QuestionMechanism):
             return "its answer is not the exact number beside it"
         return ""
 
+    @abstractmethod
     def details_of(self, recorded: Fraction, written: Mapping[str, Any]) -> dict[str, Any]:
         """All that follows from the recorded number by public arithmetic; *written* holds what else is private already."""
-        raise NotImplementedError
 
     def answered(self, recorded: Fraction, more: Mapping[str, Any] | None = None) -> Answer:
         """The answer as it is released, from the recorded number."""
         details = self.details_of(recorded, more or {}) | dict(more or {})
-        return _released(_read(details["exact"]), whole=self._asked.whole, details=details)
+        exact = _read(details["exact"])
+        made: Any = WholeNumber(int(exact)) if self._asked.whole else RealNumber(float(exact))
+        made.details = details
+        return made
 
     def _details(
         self,
@@ -174,8 +190,6 @@ def _comparable(value: object) -> Any:
 class NoisyNumber(NumberMechanism):
     """Noise on a number that adds up over people: geometric for counts, the discrete staircase for sums, cut with delta."""
 
-    share: Fraction = ALL
-
     def linear(self, sizes: tuple[int, ...] = ()) -> Linear:
         """The number as a sum over people."""
         made = self._asked.linear(self.setting, sizes or self._example_sizes)
@@ -185,6 +199,11 @@ class NoisyNumber(NumberMechanism):
     @property
     def _example_sizes(self) -> tuple[int, ...]:
         return (1, 1) if self.setting.public_groups else ()
+
+    @property
+    def sizes_decide(self) -> bool:
+        """Whether the noise depends on the sizes of public groups, which are known when the table is counted."""
+        return self.setting.public_groups and self._asked.linear(self.setting) is None
 
     def _may_be_zero(self) -> bool:
         return self.linear().sensitivity == 1 and bool(self.setting.level.delta)
@@ -203,13 +222,11 @@ class NoisyNumber(NumberMechanism):
     def name(self) -> str:
         return self.noise().name
 
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        counts = self._asked.fold(table.cells)
+    def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
+        counts = fold(table.cells)
         sizes = self._asked.sizes(counts) if self.setting.public_groups else ()
-        noise, linear = self.noise(sizes), self.linear(sizes)
-        away = noise.draw(source, reread=confirm_noise(**_noise_numbers(noise)))
-        more = {"group_sizes": list(sizes)} if sizes else {}
-        return self.answered(linear.value(self._asked.total(counts) + away), more)
+        z = self._asked.total(counts) + _drawn_noise(self.noise(sizes), source)
+        return self.linear(sizes).value(z), {"group_sizes": list(sizes)} if sizes else {}
 
     def details_of(self, recorded: Fraction, written: Mapping[str, Any]) -> dict[str, Any]:
         sizes = tuple(int(size) for size in written.get("group_sizes", ()))
@@ -234,6 +251,18 @@ class NoisyNumber(NumberMechanism):
         ends = posterior_ends(noisy, weights, noise, options.confidence)
         interval = linear.value(ends[0]), linear.value(ends[1])
         return self._details(linear.value(best), recorded, interval, largest)
+
+    def peers(self) -> tuple[float, int]:
+        """The epsilon and the sensitivity at which others would add noise to the same number: for previews."""
+        noise = self.noise()
+        return float(noise.epsilon) * float(noise.share), noise.sensitivity
+
+    def width_of_all(self, groups: int) -> Fraction:
+        """What none of so many independent groups exceeds with the question's confidence: each keeps a root of it."""
+        confidence = self._asked.said.confidence
+        with precision(_BITS):
+            each = min(Fraction(upper((ball(confidence).log() / groups).exp())), 1 - (1 - confidence) / groups)
+        return self.linear().unit * self.noise().half_width(each)
 
     def parameters(self) -> dict[str, Any]:
         noise, linear = self.noise(), self.linear()
@@ -274,33 +303,63 @@ class NoisyNumber(NumberMechanism):
 
     def reliability(self) -> str:
         noise, linear, options = self.noise(), self.linear(), self._asked.said
+        if self.sizes_decide:
+            return "How far off it is depends on the sizes of the two groups, which are public."
         if options.prior is not None:
             return f"The interval is a credible set under the prior {options.prior}, which you named."
         width = noise.half_width(options.confidence) * linear.unit
         words = f" {self._asked.unit_words}" if self._asked.unit_words else ""
-        sentence = f"Within {number_text(width)}{words} {percent(options.confidence)} of the time."
+        sentence = (
+            f"Within {error_text(self._asked, width)}{words} of the truth {percent(options.confidence)} of the time."
+        )
         if noise.largest is not None:
-            sentence += f" Never off by more than {number_text(noise.largest * linear.unit)}{words}."
+            sentence += f" Never off by more than {error_text(self._asked, noise.largest * linear.unit)}{words}."
         return sentence
 
 
-def _noise_numbers(noise: NoiseLaw) -> dict[str, Any]:
+def _drawn_noise(noise: NoiseLaw, source: BitSource) -> int:
+    """A noise number that the referee has confirmed from its bits."""
     names = ("epsilon", "delta", "sensitivity", "width", "share")
-    return {name: getattr(noise, name) for name in names}
+    return noise.draw(source, reread=confirm_noise(**{name: getattr(noise, name) for name in names}))
 
 
-def number_text(value: Fraction, like: Fraction | None = None) -> str:
-    """A number for people: with thousands, and two digits more than *like* matters."""
-    if value.denominator == 1:
-        return f"{int(value):,}"
-    if not like:
-        return f"{float(value):,.6g}"
-    size = abs(like)
-    digits = 2
-    while size and size < 1 and digits < 12:
-        size, digits = size * 10, digits + 1
-    shown = f"{float(value):,.{digits}f}"
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+def number_text(value: Fraction) -> str:
+    """A number for people, with thousands: as it is where decimals can write it, else with six digits."""
+    text = fraction_text(value)
+    return f"{float(value):,.6g}" if "/" in text else f"{Decimal(text):,f}"
+
+
+def rounded(value: Fraction, error: Fraction | None, *, in_percent: bool, influence: Fraction | None) -> Fraction:
+    """A number to one digit more than its error has, which is written with two.
+
+    Without an error it ends at the digit of what one person could change (*influence*), where that is public; else it has six
+    digits, a percentage four.
+    """
+    if value.denominator == 1 and not in_percent:
+        return value
+    if not error and not influence:
+        return Fraction(f"{float(value):.{4 if in_percent else 6}g}")
+    unit = _second_digit(error) / 10 if error else 10 * _second_digit(influence or Fraction(1))
+    return round(value / unit) * unit
+
+
+def _second_digit(error: Fraction) -> Fraction:
+    """The place of the second digit of a positive number: 1/10 for 3.17."""
+    unit = Fraction(1)
+    while 100 * unit <= error:
+        unit *= 10
+    while 10 * unit > error:
+        unit /= 10
+    return unit
+
+
+def error_text(question: Quantity, error: Fraction) -> str:
+    """An error for people, rounded up to two digits where it is not whole: what is said to hold still holds."""
+    scale, mark = (100, question.in_percent[1]) if question.in_percent else (1, "")
+    if error.denominator != 1 or mark:
+        unit = _second_digit(error) if error else Fraction(1)
+        error = -(-error // unit) * unit
+    return number_text(error * scale) + mark
 
 
 def percent(share: Fraction) -> str:
@@ -312,9 +371,6 @@ class CrossedNumber(NumberMechanism):
     """A smoothed crossing at the full epsilon: nothing is split between a sum and a count."""
 
     name = "smoothed crossing"
-    share: Fraction = ALL
-    clipped: Fraction | None = None
-    """The upper end that a first step chose, where the range is generous."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -330,12 +386,7 @@ class CrossedNumber(NumberMechanism):
 
     def family(self) -> Family:
         """Answers, cuts and what one person can move: public."""
-        if self.clipped is None:
-            return self._asked.family(self.setting)
-        replaced = self.setting.neighbours is Neighbours.SUBSTITUTION
-        return mean_family(
-            Fraction(0), self.clipped, default_gap(Fraction(0), self.clipped, self.setting), replaced=replaced
-        )
+        return self._asked.family(self.setting)
 
     def crossing(self) -> CrossingLaw:
         """The law of the answer, made from public numbers."""
@@ -346,24 +397,17 @@ class CrossedNumber(NumberMechanism):
         at = strictest(self.setting)
         return CrossingLaw(self.family(), approximate(at.epsilon, self.delta), share)
 
-    def _sums(self, table: Table) -> Sums:
-        if not self._weighted:
-            below, above = self._asked.sums(self._asked.fold(table.cells))
-            return Sums((below,), (above,))
-        pairs = [self._asked.sums(self._asked.fold(cells)) for own, cells in table.by_level if not own.is_zero]
+    def _sums(self, table: Table, fold: Fold) -> Sums:
+        kept = [cells for own, cells in table.by_level if not own.is_zero] if self._weighted else [table.cells]
+        pairs = [self._asked.sums(fold(cells)) for cells in kept]
         return Sums(tuple(below for below, _ in pairs), tuple(above for _, above in pairs))
 
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        return self.drawn(self._sums(table), source)
-
-    def drawn(self, sums: Sums, source: BitSource, more: Mapping[str, Any] | None = None) -> Answer:
-        law = self.crossing()
-        place = law.draw(sums, source, reread=confirm_crossing(law, sums))
-        extra = dict(more or {})
-        if self._asked.said.interval:
-            noise = self.counting()
-            extra["people"] = int(sums.below[0]) + noise.draw(source, reread=confirm_noise(**_noise_numbers(noise)))
-        return self.answered(law.family.answer(place), extra)
+    def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
+        law, sums = self.crossing(), self._sums(table, fold)
+        answer = law.family.answer(law.draw(sums, source, reread=confirm_crossing(law, sums)))
+        if not self._asked.said.interval:
+            return answer, {}
+        return answer, {"people": int(sums.below[0]) + _drawn_noise(self.counting(), source)}
 
     def counting(self) -> NoiseLaw:
         """The noise on the number of people with a value, where an interval is asked for."""
@@ -390,9 +434,6 @@ class CrossedNumber(NumberMechanism):
         width = Fraction(-(-width * 10**12 // 1), 10**12)  # rounded up: nobody reads more digits
         return max(low, recorded - width), min(high, recorded + width)
 
-    def at(self, level: ApproximateDP) -> Self:
-        return super().at(level)
-
     def parameters(self) -> dict[str, Any]:
         law = self.crossing()
         return law.family.to_document() | {
@@ -418,11 +459,11 @@ class CrossedNumber(NumberMechanism):
         low, high = self._asked.value_range
         per = float(high - low) / (float(strictest(self.setting).epsilon) * float(self.crossing().share))
         how = (
-            "an interval was bought with a tenth of epsilon"
+            "A tenth of epsilon paid for the interval."
             if self._asked.said.interval
-            else ("their number is private, so there is no interval unless interval=true buys one")
+            else "That number is private; interval=true spends a tenth of epsilon on an interval."
         )
-        return f"Off by about {per:.3g} divided by the number of people with a value; {how}."
+        return f"Off by about {per:.3g} divided by the number of people with a value. {how}"
 
 
 @dataclass(frozen=True)
@@ -440,15 +481,13 @@ class TwoCrossings(NumberMechanism):
         first, second = (CrossedNumber(one, setting) for one in self._asked.two_sides())  # type: ignore[attr-defined]
         return first, second
 
-    def draw(self, table: Table, source: BitSource) -> Answer:
-        counts = self._asked.fold(table.cells)
+    def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
         values = []
-        for side, own in zip(self.sides(), counts):
-            below, above = side._asked.sums(own)
-            law = side.crossing()
+        for side, own in zip(self.sides(), fold(table.cells)):
+            law, (below, above) = side.crossing(), side._asked.sums(own)
             sums = Sums((below,), (above,))
             values.append(law.family.answer(law.draw(sums, source, reread=confirm_crossing(law, sums))))
-        return self.answered(values[0] - values[1])
+        return values[0] - values[1], {}
 
     def details_of(self, recorded: Fraction, written: Mapping[str, Any]) -> dict[str, Any]:
         family = self.sides()[0].family()
@@ -486,34 +525,25 @@ class TwoSteps(NumberMechanism):
         """What answers the number clipped at *edge*."""
         question: Any = self._asked
         clipped = question.clipped_at(edge)
-        if clipped.linear(self.setting) is None:
-            return CrossedNumber(clipped, self.setting, CLIPPED_SHARE, edge)
-        return NoisyNumber(clipped, self.setting, CLIPPED_SHARE)
+        kind = NoisyNumber if clipped.linear(self.setting) is not None else CrossedNumber
+        return kind(clipped, self.setting, CLIPPED_SHARE)
 
-    def draw(self, table: Table, source: BitSource) -> Answer:
+    def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
         question: Any = self._asked
-        values = question.fold(table.cells).values
-        law = self.first_step()
+        values, law = fold(table.cells).values, self.first_step()
         above = [
             sum(number for place, number in values.items() if place * question.step > edge) for edge in law.edges[:-1]
         ]
         edge = law.edges[law.draw(above, source, reread=confirm_ladder(law, above))]
-        second = self.second_step(edge)
-        more = {"clipped_at": fraction_text(edge)}
-        if isinstance(second, CrossedNumber):
-            people, total = second._asked.sums(question.fold(table.cells))
-            drawn = second.drawn(Sums((people,), (total,)), source, more)
-        else:
-            noise = second.noise()
-            away = noise.draw(source, reread=confirm_noise(**_noise_numbers(noise)))
-            drawn = second.answered(second.linear().value(second._asked.total(question.fold(table.cells)) + away), more)
-        return drawn
+        recorded, more = self.second_step(edge).recorded(table, fold, source)
+        return recorded, more | {"clipped_at": fraction_text(edge)}
 
     def details_of(self, recorded: Fraction, written: Mapping[str, Any]) -> dict[str, Any]:
         edge = _read(written["clipped_at"])
         if edge not in self.first_step().edges:
             raise QuestionError("clipped_at", fraction_text(edge), "is not an edge of the public ladder")
-        return self.second_step(edge).details_of(recorded, written)
+        # The end of the noise is none of the error: nobody knows what was clipped.
+        return self.second_step(edge).details_of(recorded, written) | {"largest_error": None}
 
     def parameters(self) -> dict[str, Any]:
         law = self.first_step()
@@ -537,6 +567,10 @@ class TwoSteps(NumberMechanism):
 def mechanism_of(question: Quantity, setting: Setting) -> QuestionMechanism:
     """How a number is answered at a setting: chosen by public things alone."""
     _refuse_what_does_not_fit(question, setting)
+    if setting.groups:
+        from optimaldp.questions.group_numbers import GroupedNumber
+
+        return GroupedNumber(question, setting)
     if getattr(question, "generous", False):
         return TwoSteps(question, setting)
     if hasattr(question, "two_sides") and question.linear(setting, (1, 1)) is None:
@@ -552,8 +586,8 @@ def _refuse_what_does_not_fit(question: Quantity, setting: Setting) -> None:
         remedy = "leave prior out, or ask for a count or share under substitution"
         raise QuestionError("prior", str(question), "is a belief about a count among a public number of people", remedy)
     if setting.levels and setting.aim is Aim.TYPICAL and not question.takes_levels:
-        rule = "has no law for the typical table: a count or sum is answered at the strictest level for all"
-        raise QuestionError("aim", "typical", rule, "leave aim out, or ask for a mean or share among some people")
+        rule = "has no law for the typical table: this number is answered at the strictest level for all"
+        raise QuestionError("aim", "typical", rule, "leave aim out, or ask for a mean in a range that you name")
 
 
 def distribution(question: Quantity, counts: Any, setting: Setting) -> list[tuple[Fraction, Chance]]:
@@ -584,22 +618,15 @@ def _listed_crossing(law: CrossingLaw, sums: Sums) -> list[tuple[Fraction, Chanc
             return list(zip(answers, law.probabilities(sums, exact=True)))
         except LevelError:
             pass  # some power is not rational at this level: balls
-    bits = 5 * _DIGITS + 3 * epsilon.leading_zeros
-    while True:
-        with precision(bits):
-            enclosed = [ball(chance) for chance in law.probabilities(sums)]
-            if bits > 1 << 14 or all(p == 0 or p.rel_accuracy_bits() > 3.4 * _DIGITS for p in enclosed):
-                return [(a, _decimal(p)) for a, p in zip(answers, enclosed)]
-        bits *= 2
-
-
-def _decimal(enclosed: Ball) -> Decimal:
-    return Decimal(0) if enclosed.contains(0) else Decimal(enclosed.str(_DIGITS, radius=False))
+    more = 3 * epsilon.leading_zeros
+    return list(zip(answers, exact_or_decimals(lambda: law.probabilities(sums), digits=_DIGITS, more_bits=more)))
 
 
 # Before anything is spent.
 
-_CONFIDENCES = (Fraction(9, 10), Fraction(19, 20), Fraction(99, 100))
+_CONFIDENCES = (Fraction(4, 5), Fraction(9, 10), Fraction(19, 20), Fraction(99, 100), Fraction(999, 1000))
+"""Of the picture of the noise; a document says 90, 95 and 99 % apart, as it always did."""
+_SAID = ("0.9", "0.95", "0.99")
 _PEERS_DELTA = 1e-6  # of the discrete Gaussian, which has no law without one
 
 
@@ -620,49 +647,86 @@ def half_width_of(mechanism: QuestionMechanism, confidence: Fraction, people: in
     return Fraction(-(-width * 10**9 // 1), 10**9) + mechanism.family().gap / 2
 
 
+def sentence_of_groups(question: Quantity, setting: Setting, groups: int) -> str:
+    """How far off all of so many groups are at once; nothing where one group's error depends on its people."""
+    mechanism = question.mechanism(setting)
+    if groups < 2 or not isinstance(mechanism, NoisyNumber) or question.said.prior is not None:
+        return ""
+    width = error_text(question, mechanism.width_of_all(groups))
+    return f"All {groups:,} groups at once: within {width} {percent(question.said.confidence)} of the time."
+
+
 def previewed(question: Quantity, setting: Setting, people: int | None) -> NumberPreview:
     """How far off a number will be: its half widths, expected error and largest error, next to others at the same level."""
     mechanism = question.mechanism(with_people(setting, people))
-    if isinstance(mechanism, NoisyNumber):
+    if isinstance(mechanism, NoisyNumber) and not mechanism.sizes_decide:
         return _noise_previewed(mechanism)
     if isinstance(mechanism, CrossedNumber) and not mechanism.family().both_tails:
         return _crossing_previewed(mechanism, people)
     return NumberPreview({}, (mechanism.reliability(),), {"half_width": None, "largest_error": None})
 
 
+class _Way(NamedTuple):
+    """One way to answer, in the units of the number: its expected error, and how far off it is with a confidence."""
+
+    error: float
+    width: Callable[[Fraction], Fraction | float]
+
+
+def _shown(ways: Mapping[str, _Way], sentences: tuple[str, ...], largest: Fraction | None = None) -> NumberPreview:
+    widths = {
+        name: {fraction_text(c): plain_number(Fraction(way.width(c))) for c in _CONFIDENCES}
+        for name, way in ways.items()
+    }
+    ours = next(iter(widths.values()))
+    figures = {
+        "half_width": {c: ours[c] for c in _SAID},
+        "half_widths": widths,
+        "largest_error": None if largest is None else plain_number(largest),
+    }
+    return NumberPreview({name: way.error for name, way in ways.items()}, sentences, figures)
+
+
 def _noise_previewed(mechanism: NoisyNumber) -> NumberPreview:
-    noise, linear = mechanism.noise(), mechanism.linear()
-    epsilon, steps, unit = float(noise.epsilon) * float(noise.share), noise.sensitivity, float(linear.unit)
-    decay = math.exp(-epsilon / steps)
-    errors = {"optimaldp": float(noise.mean_error) * unit}
+    noise, unit = mechanism.noise(), mechanism.linear().unit
+    (epsilon, steps), delta = mechanism.peers(), float(mechanism.setting.level.delta)
+    ways = {"optimaldp": _Way(float(noise.mean_error) * float(unit), lambda c: noise.half_width(c) * unit)}
     if epsilon:
-        errors["discrete Laplace"] = 2 * decay / (1 - decay * decay) * unit
-    delta = float(mechanism.setting.level.delta)
-    spread = gaussian_spread(epsilon, delta or _PEERS_DELTA) * steps
-    errors["discrete Gaussian" if delta else "discrete Gaussian (delta 1e-6)"] = spread * math.sqrt(2 / math.pi) * unit
-    widths = {fraction_text(c): plain_number(noise.half_width(c) * linear.unit) for c in _CONFIDENCES}
-    largest = None if noise.largest is None else plain_number(noise.largest * linear.unit)
-    sentences = (mechanism.reliability(), f"Its expected error is {errors['optimaldp']:.3g}.")
-    return NumberPreview(errors, sentences, {"half_width": widths, "largest_error": largest})
+        ways["discrete Laplace"] = _laplace(epsilon / steps, unit)
+    spread = gaussian_spread(epsilon, delta or _PEERS_DELTA) * steps * float(unit)
+    name = "discrete Gaussian" if delta else "discrete Gaussian (delta 1e-6)"
+    ways[name] = _Way(spread * math.sqrt(2 / math.pi), lambda c: NormalDist().inv_cdf(float(1 + c) / 2) * spread)
+    sentences = (mechanism.reliability(), f"Its expected error is {ways['optimaldp'].error:.3g}.")
+    return _shown(ways, sentences, None if noise.largest is None else noise.largest * unit)
+
+
+def _laplace(rate: float, unit: Fraction) -> _Way:
+    """Noise with ``P(z) ~ e^(-rate |z|)``: P(|z| > w) = 2 decay^(w + 1)/(1 + decay)."""
+    decay = math.exp(-rate)
+
+    def width(confidence: Fraction) -> Fraction:
+        return max(0, math.ceil(-math.log(float(1 - confidence) * (1 + decay) / 2) / rate) - 1) * unit
+
+    return _Way(2 * decay / (1 - decay * decay) * float(unit), width)
 
 
 def _crossing_previewed(mechanism: CrossedNumber, people: int | None) -> NumberPreview:
     if people is None:
         return NumberPreview({}, (mechanism.reliability(),), {"half_width": None, "largest_error": None})
-    low, high = mechanism.family().answer(0), mechanism.family().answer(mechanism.family().answers - 1)
+    family = mechanism.family()
+    low, high = family.answer(0), family.answer(family.answers - 1)
     spent = float(strictest(mechanism.setting).epsilon) * float(mechanism.crossing().share)
     # A mean in the middle of the range: there replaced records move a cut by twice what one person more does.
-    reach = float(mechanism.family().most((low + high) / 2))
-    ours = min(reach / (spent * people), float(high - low) / 4)
-    widths = {fraction_text(c): plain_number(half_width_of(mechanism, c, people)) for c in _CONFIDENCES}
-    within = number_text(half_width_of(mechanism, _CONFIDENCES[1], people))
+    reach, wide = float(family.most((low + high) / 2)), float(high - low)
+    ours = _Way(min(reach / (spent * people), wide / 4), lambda c: half_width_of(mechanism, c, people))
+    split = _Way(min(2 * ours.error, wide / 2), lambda c: 2 * (ours.width(c) - family.gap / 2))
+    within = error_text(mechanism._asked, Fraction(ours.width(Fraction(19, 20))))
     sentences = (
         f"If {people:,} people have a value, it is within {within} 95 % of the time.",
-        f"Its expected error is about {ours:.3g} for a mean in the middle of the range.",
+        f"Its expected error is about {ours.error:.3g} for a mean in the middle of the range.",
         mechanism.reliability(),
     )
-    errors = {"optimaldp": ours, "sum and count, half of epsilon each": min(2 * ours, float(high - low) / 2)}
-    return NumberPreview(errors, sentences, {"half_width": widths, "largest_error": None})
+    return _shown({"optimaldp": ours, "sum and count, half of epsilon each": split}, sentences)
 
 
 def gaussian_spread(epsilon: float, delta: float) -> float:

@@ -23,9 +23,10 @@ from optimaldp.laws.number_noise import Loss, NoiseLaw, noise_law_for
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate, level, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import NumberPreview, Question, as_question
+from optimaldp.questions.base import Draft, NumberPreview, Question, as_question, joined_text
 from optimaldp.questions.forms import Call
 from optimaldp.questions.literals import read_list, top_level_words
+from optimaldp.results import Given
 
 if TYPE_CHECKING:
     from optimaldp.questions.mechanism import QuestionMechanism
@@ -208,7 +209,7 @@ class Linear:
         return value if self.high is None else min(value, self.high)
 
 
-class Quantity(Question):
+class Quantity(Question[Given]):
     """A private number. It is a question by itself; comparing it with a bound, or with another one, makes another question."""
 
     said: NumberOptions
@@ -218,12 +219,21 @@ class Quantity(Question):
     """Whether its answers are whole numbers."""
 
     @abstractmethod
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         """The question ``quantity <comparison> bound``; *bound* is a number, another quantity, or one plus a margin."""
 
     @abstractmethod
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
         """The number as a sum over people, or ``None`` where it is not one. *sizes*: of groups that are declared public."""
+
+    def between_groups(self, setting: Setting) -> Linear | None:
+        """The same for the number of one private group, which a person can leave for another one."""
+        return self.linear(replace(setting, people=None))
+
+    def joins_groups(self, whole: Setting) -> bool:
+        from optimaldp.questions.group_numbers import joins_groups
+
+        return joins_groups(self, whole)
 
     def total(self, counts: Any) -> int:
         """The whole number z of a table. Private."""
@@ -252,36 +262,49 @@ class Quantity(Question):
     """Whether it is a count of people, of which a prior can be named."""
     unit_words = ""
     """What the number counts, in words: "people"."""
+    in_percent: tuple[str, str] | None = None
+    """Of a share: what is written behind the number and behind its error, both times 100."""
 
     def number_preview(self, setting: Setting, people: int | None) -> NumberPreview:
         from optimaldp.questions.number_mechanisms import previewed
 
         return previewed(self, setting, people)
 
+    def groups_sentence(self, setting: Setting, groups: int) -> str:
+        from optimaldp.questions.number_mechanisms import sentence_of_groups
+
+        return sentence_of_groups(self, setting, groups)
+
     def half_width(self, setting: Setting, confidence: Fraction, people: int | None) -> Fraction:
         from optimaldp.questions.number_mechanisms import half_width_of
 
         return half_width_of(self.mechanism(with_people(setting, people)), confidence, people)
 
-    def restored(self, answer: Any) -> int | float:
+    def restored(self, answer: Any) -> Any:
         return int(answer) if self.whole else float(answer)
 
     def number_words(self, details: dict[str, Any], people: int | None) -> str:
-        from optimaldp.questions.number_mechanisms import number_text, percent
+        from optimaldp.questions.number_mechanisms import error_text, number_text, percent, rounded
 
-        shown, interval = Fraction(details["exact"]), details["interval"]
+        exact, interval, largest = Fraction(details["exact"]), details["interval"], details["largest_error"]
         width = None
         if interval is not None:
             low, high = (Fraction(str(end)) for end in interval)
-            width = max(high - shown, shown - low, Fraction(0))
-        of = f" of {people:,}" if self.whole and self.counts_people and people is not None else ""
-        more = [] if width is None else [f"± {number_text(width)}, {percent(Fraction(str(details['confidence'])))}"]
-        if details["largest_error"] is not None:
-            more.append(f"never off by more than {number_text(Fraction(str(details['largest_error'])))}")
+            width = max(high - exact, exact - low, Fraction(0))
+        influence = Fraction(self.value_range[1] - self.value_range[0]) / people if people else None
+        shown = rounded(exact, width, in_percent=self.in_percent is not None, influence=influence)
+        moved, more = abs(shown - exact), []  # what rounding moves is part of the error that is written
+        if width is not None:
+            confidence = percent(Fraction(str(details["confidence"])))
+            more.append(f"± {error_text(self, width + moved)}, {confidence}")
+        if largest is not None:
+            more.append(f"never off by more than {error_text(self, Fraction(str(largest)) + moved)}")
         if "clipped_at" in details:
             more.append(f"clipped at {number_text(Fraction(details['clipped_at']))}")
+        of = f" of {people:,}" if self.whole and self.counts_people and people is not None else ""
+        text = f"{number_text(shown * 100)}{self.in_percent[0]}" if self.in_percent else number_text(shown)
         behind = f" ({'; '.join(more)})" if more else ""
-        return f"About {number_text(shown, width)}{of}{behind}"
+        return f"About {text}{of}{behind}"
 
     def on_value_grid(self) -> Quantity:
         """The same question with answers on the grid of its values, where nothing else was said: for study."""
@@ -300,34 +323,36 @@ class Quantity(Question):
             "question", str(self), "has no flips", "compare it with a bound: a number changes with every person"
         )
 
-    def __ge__(self, bound: object) -> Question:
-        return self._plain().compared(">=", bound)
+    def __ge__(self, bound: object) -> Question[str]:
+        return self._against(">=", bound)
 
-    def __gt__(self, bound: object) -> Question:
-        return self._plain().compared(">", bound)
+    def __gt__(self, bound: object) -> Question[str]:
+        return self._against(">", bound)
 
-    def __le__(self, bound: object) -> Question:
-        return self._plain().compared("<=", bound)
+    def __le__(self, bound: object) -> Question[str]:
+        return self._against("<=", bound)
 
-    def __lt__(self, bound: object) -> Question:
-        return self._plain().compared("<", bound)
+    def __lt__(self, bound: object) -> Question[str]:
+        return self._against("<", bound)
 
     def __add__(self, margin: object) -> Shifted:
         return Shifted(self, margin)
 
-    def __sub__(self, other: object) -> Quantity:
+    def __sub__(self, other: object) -> Quantity[Given]:
         from optimaldp.questions.kinds.difference import difference
 
-        return difference(self, other)
+        return joined_text(self, "-", other) if isinstance(other, Draft) else difference(self, other)  # type: ignore[return-value]
 
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
 
-    def _plain(self) -> Quantity:
+    def _against(self, comparison: str, bound: object) -> Question[str]:
         if said := self.said.texts():
             rule = "are options of a number, not of a comparison"
             raise QuestionError("question", ", ".join(said), rule, "leave them out, or ask for the number")
-        return self
+        if isinstance(bound, Draft):
+            return joined_text(self, comparison, bound)  # type: ignore[return-value]
+        return self.compared(comparison, bound)
 
 
 @dataclass(frozen=True)
@@ -336,6 +361,9 @@ class Shifted:
 
     quantity: Quantity
     margin: Any
+
+    def __str__(self) -> str:
+        return f"{self.quantity} + {fraction_text(read_number(self.margin, name='margin', error=QuestionError))}"
 
 
 def default_gap(low: Fraction, high: Fraction, setting: Setting) -> Fraction:
@@ -471,11 +499,6 @@ def listed_noise(linear: Linear, law: NoiseLaw, total: int) -> list[tuple[Fracti
     if reach > _MOST_LISTED:
         raise QuestionError("question", "its law", "has too many answers to list", "use noise_law")
     return [(linear.value(total + k), law.probability(k)) for k in range(-reach, reach + 1)]
-
-
-def plain_options(quantity: Quantity) -> Quantity:
-    """The same quantity with nothing said about its answer: for the two sides of a difference."""
-    return replace(quantity, said=PLAIN)  # type: ignore[type-var]
 
 
 Document = Mapping[str, Any]

@@ -202,6 +202,15 @@ class HedgedVotes(FairLevels):
         return {**super().parameters(), "M": fraction_text(law.spread * people), "cap": cap}
 
 
+def threshold_votes(question: Question, setting: Setting, *, among: bool) -> QuestionMechanism:
+    """How a count or share is compared with its bound where people have levels of their own."""
+    if isinstance(setting.aim, Prior):
+        return PriorVotes.of(question, setting)
+    if not among:
+        return about_everybody(question, setting)
+    return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(question, setting)
+
+
 def about_everybody(question: Question, setting: Setting) -> QuestionMechanism:
     """The mechanism of a count or share without *among* where levels differ: what the aim asks for, by public numbers alone."""
     condition: LinearCondition = getattr(question, "condition")  # noqa: B009

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Aim, Cells, Setting
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.accuracy import Accuracy, at_distance
+from optimaldp.questions.accuracy import Accuracy, Rival, at_distance, noise_on_lead
 from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
-from optimaldp.questions.electing import Rival, noise_on_lead
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import (
     answer_text,
@@ -33,7 +33,7 @@ Counts = tuple[int, int, int]
 
 
 @dataclass(frozen=True, repr=False)
-class Compare(Question):
+class Compare(Question[str]):
     """Which of two options do more people have? A tie goes to the second.
 
     >>> compare("vote", "Clinton", "Dole").flips((5, 2, 9), Neighbours.SUBSTITUTION)
@@ -105,8 +105,19 @@ class Compare(Question):
         return f"compare({write_column(self.column)}, {options}{among_text(self.among)})"
 
 
-def compare(column: str, first: Option, second: Option, *, among: str | None = None) -> Compare:
-    """Do more people have *first* in *column* than *second*? A tie goes to *second*."""
+def compare(
+    column: str, first: Option | None = None, second: Option | None = None, *, among: str | None = None
+) -> Compare:
+    """Do more people have *first* in *column* than *second*? A tie goes to *second*.
+
+    *among*: ask only people with this condition.
+
+    >>> str(compare("vote", "Clinton", "Dole"))
+    "compare(vote, 'Clinton', 'Dole')"
+    """
+    if first is None or second is None:
+        rule, remedy = "is not compared in two of its values", "name both: compare('vote', 'a', 'b')"
+        raise QuestionError("compare", column, rule, remedy)
     check_options((first, second))
     return Compare(check_column(column), first, second, check_among(among))
 

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, Self
 
 from optimaldp.errors import QuestionError
-from optimaldp.histograms.margins import CrossTable, percentages
+from optimaldp.histograms.margins import READABLE, CrossTable, percentages
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Epsilon, Neighbours
@@ -32,7 +32,7 @@ _FEW = 2  # values of each column in the table that the referee tries
 
 
 @dataclass(frozen=True, repr=False)
-class Crosstab(Histogram):
+class Crosstab(Histogram[list[dict[str, str | float]]]):
     """How many people have each combination of values, the last column varying fastest; everybody else is a value of each."""
 
     sides: tuple[Column, ...] = ()
@@ -119,6 +119,11 @@ class Crosstab(Histogram):
         told = f"people without one of the values of a column have the value {EVERYONE_ELSE} there, and are protected"
         return (told, "margins are sums of noisy counts: unbiased, so they need not be the sums of the counts shown")
 
+    def query_sentences(self, setting: Setting) -> tuple[str, ...]:
+        reach = QueryError(self._size(), 1, setting.level.epsilon, setting.neighbours).quantile()
+        readable = f"a count of {math.ceil(reach / READABLE):,} people or more can be read to ± {100 * READABLE:g} %"
+        return (*super().query_sentences(setting), readable)
+
     def rows(self, counts: Sequence[int]) -> list[dict[str, Any]]:
         """The answer: one object for each cell, in row order."""
         names = [side.name for side in self.sides]
@@ -189,7 +194,8 @@ def crosstab(
     *columns* maps each name to its public options, to :func:`optimaldp.sanitising.bins`, or to ``None`` where the column's type
     lists its values. *percent* adds percentages of ``rows``, ``columns`` or ``all``. *outside*: values outside of bins are
     "(everyone else)", or with ``"ends"`` in end bins named "below 40" and "80 and above". *complete* names columns whose schema
-    rules out any other value, as a text; a table's schema says so by itself.
+    rules out any other value, as a text; a table's schema says so by itself. *remap*: as in :func:`histogram`. *among*: count
+    only people with this condition.
 
     **Guarantee.** As for :func:`histogram`: noise on every cell, everything else is made of the noisy cells.
 
@@ -236,8 +242,7 @@ def _names_values(part: str) -> bool:
 
 def read_crossed(call: Call) -> Crosstab:
     """A cross table from the arguments of ``histogram(...)`` or ``crosstab(...)``."""
-    if not call.arguments or set(call.named) - {"percent", "outside", "remap", "complete"}:
-        raise call.error("does not have the parts that it needs")
+    call.only(arguments=range(1, 1 << 20), named=("percent", "outside", "remap", "complete"))
     options = {name: text.strip("'\"") for name, text in call.named.items()}
     return crosstab(list(call.arguments), among=call.among, **options)
 

@@ -18,22 +18,19 @@ from optimaldp.questions.kinds.mean import Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity
 from optimaldp.questions.words import column_words, people_who
+from optimaldp.results import Given
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Grid, Reading
 
-_BOTH = "someone in both groups counts as in neither"
+BOTH = "someone in both groups counts as in neither"
 Counts = tuple[int, int, int, int, int]
 """(A yes, A no, B yes, B no, outside)."""
 
 
-@dataclass(frozen=True, repr=False)
-class CountDifference(Quantity):
-    """``count(a) - count(b)``: one sum in which each person is +1, -1 or 0."""
+class OfTwoGroups(Question[Given]):
+    """Conditions about two groups of people: how many are in each, with and without them."""
 
     first: PeopleWho
     second: PeopleWho
-    said: NumberOptions = PLAIN
-    whole = True
-    unit_words = "people"
 
     @cached_property
     def _conditions(self) -> tuple[str, ...]:
@@ -50,21 +47,69 @@ class CountDifference(Quantity):
 
     def _place(self, cell: int) -> int:
         holds = self._holds(cell)
-        first, second = (
-            holds[one.predicate] and (one.among is None or holds[one.among]) for one in (self.first, self.second)
-        )
-        return 4 if first == second else 0 if first else 2
+        in_first, in_second = holds[str(self.first.among)], holds[str(self.second.among)]
+        if in_first == in_second:
+            return 4
+        return (0 if holds[self.first.predicate] else 1) if in_first else (2 if holds[self.second.predicate] else 3)
 
-    def fold(self, cells: Cells) -> Counts:
+    def fold(self, cells: Cells) -> Any:
         folded = [0] * 5
         for cell, people in cells.items():
             folded[self._place(cell)] += people
         a, b, c, d, outside = folded
         return a, b, c, d, outside
 
-    def read_counts(self, counts: Sequence[int]) -> Counts:
+    def read_counts(self, counts: Sequence[int]) -> Any:
         a, b, c, d, outside = counts_for(self, counts, wanted=5, least=4)
         return a, b, c, d, outside
+
+
+class OfTwoMeans(Question[Given]):
+    """The values of two groups of people, on one grid."""
+
+    first: Average
+    second: Average
+
+    @property
+    def _grid(self) -> Grid:
+        return self.first.readings[0]
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
+
+    def fold(self, cells: Cells) -> tuple[Valued, Valued]:
+        groups: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for cell, people in cells.items():
+            place, membership = divmod(cell, 4)
+            if membership in (1, 2):  # in A alone, in B alone
+                group = groups[membership - 1]
+                group[place] = group.get(place, 0) + people
+        last = self._grid.size - 1
+        return Valued.of(groups[0], last), Valued.of(groups[1], last)
+
+    def read_counts(self, counts: Sequence[int]) -> tuple[Valued, Valued]:
+        size = self._grid.size
+        known = counts_for(self, counts, wanted=2 * size)
+        return Valued.of(dict(enumerate(known[:size])), size - 1), Valued.of(dict(enumerate(known[size:])), size - 1)
+
+
+@dataclass(frozen=True, repr=False)
+class CountDifference(OfTwoGroups[Given], Quantity[Given]):
+    """``count(a) - count(b)``: one sum in which each person is +1, -1 or 0."""
+
+    first: PeopleWho
+    second: PeopleWho
+    said: NumberOptions = PLAIN
+    whole = True
+    unit_words = "people"
+
+    def _place(self, cell: int) -> int:
+        holds = self._holds(cell)
+        first, second = (
+            holds[one.predicate] and (one.among is None or holds[one.among]) for one in (self.first, self.second)
+        )
+        return 4 if first == second else 0 if first else 2
 
     def total(self, counts: Counts) -> int:
         return counts[0] - counts[2]
@@ -74,7 +119,7 @@ class CountDifference(Quantity):
         most = 2 if setting.neighbours is Neighbours.SUBSTITUTION else 1
         return Linear(most, low=None if people is None else -people, high=people)
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         remedy = "compare the two: share(… among A) > share(… among B) + 0.02"
         raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
 
@@ -94,18 +139,14 @@ class CountDifference(Quantity):
 
 
 @dataclass(frozen=True, repr=False)
-class ShareGap(CountDifference):
+class ShareGap(CountDifference[float]):
     """``share(condition among A) - share(condition among B)``: with public groups one sum on the grid of both."""
 
     whole = False
     unit_words = ""
+    in_percent = (" points", " points")
 
-    def _place(self, cell: int) -> int:
-        holds = self._holds(cell)
-        in_first, in_second = holds[str(self.first.among)], holds[str(self.second.among)]
-        if in_first == in_second:
-            return 4
-        return (0 if holds[self.first.predicate] else 1) if in_first else (2 if holds[self.second.predicate] else 3)
+    _place = OfTwoGroups._place
 
     def fold(self, cells: Cells) -> Any:
         return _Halves(super().fold(cells))
@@ -145,7 +186,7 @@ class ShareGap(CountDifference):
         return f"By how much is the share of {people_who(first.predicate)} larger {among} than {other}?"
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        return NULL_NOTE, _BOTH
+        return NULL_NOTE, BOTH
 
 
 class _Halves(tuple[tuple[int, int, int], tuple[int, int, int]]):
@@ -164,35 +205,12 @@ class _Halves(tuple[tuple[int, int, int], tuple[int, int, int]]):
 
 
 @dataclass(frozen=True, repr=False)
-class MeanGap(Quantity):
+class MeanGap(OfTwoMeans[float], Quantity[float]):
     """``mean(x among A) - mean(x among B)``: two crossings, because a mean of some people is no sum."""
 
     first: Average
     second: Average
     said: NumberOptions = PLAIN
-
-    @property
-    def _grid(self) -> Grid:
-        return self.first.readings[0]
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
-
-    def fold(self, cells: Cells) -> tuple[Valued, Valued]:
-        groups: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        for cell, people in cells.items():
-            place, membership = divmod(cell, 4)
-            if membership in (1, 2):  # in A alone, in B alone
-                group = groups[membership - 1]
-                group[place] = group.get(place, 0) + people
-        last = self._grid.size - 1
-        return Valued.of(groups[0], last), Valued.of(groups[1], last)
-
-    def read_counts(self, counts: Sequence[int]) -> tuple[Valued, Valued]:
-        size = self._grid.size
-        known = counts_for(self, counts, wanted=2 * size)
-        return Valued.of(dict(enumerate(known[:size])), size - 1), Valued.of(dict(enumerate(known[size:])), size - 1)
 
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
         return None
@@ -201,7 +219,7 @@ class MeanGap(Quantity):
         said = replace(PLAIN, grid=self.said.grid)
         return replace(self.first, said=said), replace(self.second, said=said)
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         remedy = "compare the two: mean(x, range=[0, 5] among A) > mean(x, range=[0, 5] among B)"
         raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
 
@@ -209,7 +227,7 @@ class MeanGap(Quantity):
         return {"kind": "number", "of": "difference"}
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        return *self.first.notes(neighbours), _BOTH
+        return *self.first.notes(neighbours), BOTH
 
     def words(self) -> str:
         groups = f"among {people_who(str(self.first.among))} than among {people_who(str(self.second.among))}"
@@ -224,7 +242,7 @@ def _counted(one: PeopleWho) -> str:
     return people if one.among is None else f"{people} among {people_who(one.among, 'those')}"
 
 
-def difference(first: Quantity, second: object) -> Quantity:
+def difference(first: Quantity, second: object) -> Quantity[Any]:
     """The difference of two counts, two shares or two means of one column."""
     if not isinstance(second, Quantity):
         raise QuestionError("question", str(second), "is not a number to subtract", "write count(a) - count(b)")
@@ -236,22 +254,24 @@ def difference(first: Quantity, second: object) -> Quantity:
         plain = replace(first, said=PLAIN)
         if first.whole:
             return CountDifference(plain, second, said)
-        _need_groups(first.among, second.among)
+        need_groups(first, "-", second)
         return ShareGap(plain, second, said)
     if isinstance(first, Average) and isinstance(second, Average):
-        _need_groups(first.among, second.among)
-        same = (first.column, first.low, first.high, first.step)
-        if same != (second.column, second.low, second.high, second.step) or first.generous or second.generous:
-            raise QuestionError("question", str(second), "does not have the column, range and step of the first mean")
+        need_groups(first, "-", second)
         return MeanGap(replace(first, said=PLAIN), second, said)
     remedy = "subtract two counts, or two shares or two means, each among a group"
     raise QuestionError("question", f"{first} - {second}", "subtracts two unlike numbers", remedy)
 
 
-def _need_groups(*groups: str | None) -> None:
-    if None in groups:
-        remedy = "write share(smokes = 'yes' among sex = 'm') - share(smokes = 'yes' among sex = 'f')"
-        raise QuestionError("among", None, "is missing in one of the two numbers", remedy)
+def need_groups(first: Quantity, sign: str, second: Quantity) -> None:
+    """Refuse two shares or means of which one has no group, and means of values that are not the same."""
+    if None in (first.among, second.among):
+        remedy = f"write share(smokes = 'yes' among sex = 'm') {sign} share(smokes = 'yes' among sex = 'f')"
+        raise QuestionError("question", f"{first} {sign} {second}", "does not say among whom each number is", remedy)
+    if isinstance(first, Average) and replace(first, among=None, said=PLAIN) != replace(second, among=None, said=PLAIN):  # type: ignore[type-var]
+        raise QuestionError("question", str(second), "does not have the column, range and step of the first mean")
+    if isinstance(first, Average) and first.generous:
+        raise QuestionError("range", "generous", "does not go with two groups", "name the range: range=[0, 100]")
 
 
 FORMS: list[Form] = []

@@ -37,6 +37,7 @@ from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.noisy_counts import FiniteCounts, KeptCounts, NoisyCounts
 from optimaldp.questions.sheets import AMONG, COLUMN, OPTIONS, Sheet
 from optimaldp.questions.words import asked_of, column_words, listed
+from optimaldp.results import Given
 from optimaldp.tables.schema import Schema
 from optimaldp.tables.tally import Bins, Option, Reading, Steps
 
@@ -47,7 +48,7 @@ _FEW_PEOPLE = 30  # for whom the finite optimum of two bins is written out, too
 
 
 @dataclass(frozen=True, repr=False)
-class Histogram(OfOptions):
+class Histogram(OfOptions[Given]):
     """How many people have each option: the whole histogram, with everybody else as one more protected bin.
 
     That bin is left out where the schema rules it out, or where *everyone_else* is false, which the schema must allow.
@@ -250,8 +251,13 @@ def histogram(
     optimum: bool = False,
     everyone_else: bool | None = None,
     outside: str | None = None,
-) -> Histogram:
+) -> Histogram[dict[str, int]]:
     """How many people have each of the public *options* in *column*, or lie in each of its public *bins*?
+
+    *range* and *step* name equal bins. *among*: count only people with this condition.
+
+    >>> str(histogram("vote", ["Clinton", "Dole"]))
+    "histogram(vote, ['Clinton', 'Dole'])"
 
     Values outside of the bins are "(everyone else)"; *outside* ``"ends"`` counts them in the end bins, which are then called
     "below 40" and "80 and above".
@@ -274,7 +280,7 @@ def histogram(
     belief = None if prior is None else write_prior(read_prior_text(prior) if isinstance(prior, str) else prior)
     if remap is not None and remap not in REMAPS:
         raise QuestionError("remap", remap, "is not a remap", f"use one of {', '.join(REMAPS)}")
-    made = Histogram(
+    made: Histogram[dict[str, int]] = Histogram(
         check_column(column),
         checked,
         check_among(among),

@@ -23,7 +23,7 @@ from optimaldp.tables.tally import Reading
 
 
 @dataclass(frozen=True, repr=False)
-class Keys(Question):
+class Keys(Question[list[str]]):
     """Which values occur? A value that few people have is named rarely, one that nobody has never. Needs delta above 0."""
 
     column: str
@@ -108,7 +108,11 @@ class KeptKeys(QuestionMechanism):
 
 
 def keys(column: str) -> Keys:
-    """Which values occur in *column*? For columns whose values no public list names; needs a delta above 0."""
+    """Which values occur in *column*? For columns whose values no public list names; needs a delta above 0.
+
+    >>> str(keys("city"))
+    'keys(city)'
+    """
     return Keys(check_column(column))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from optimaldp.distances.linear import MeanBound
 from optimaldp.errors import QuestionError
@@ -16,7 +17,7 @@ from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, of_mean
-from optimaldp.questions.base import YES_NO, Question, Spec, Valued, among_text, counts_for, outside_last
+from optimaldp.questions.base import YES_NO, Draft, Question, Spec, Valued, among_text, counts_for, outside_last
 from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
@@ -27,11 +28,11 @@ from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.questions.words import AT_LEAST, asked_of, column_words
 from optimaldp.tables.schema import Schema
-from optimaldp.tables.tally import Grid
+from optimaldp.tables.tally import Grid, Tally
 
 
 @dataclass(frozen=True, repr=False)
-class MeanThreshold(Question):
+class MeanThreshold(Question[str]):
     """``mean(column, range=[low, high]) >= bound``: values are clipped to the range and rounded to the grid of its step.
 
     >>> question = mean("score", range=[1, 5]) >= 3.5
@@ -120,17 +121,23 @@ class MeanThreshold(Question):
         return f"{mean_of} {self.comparison} {fraction_text(self.bound)}"
 
 
-class ValueNumber(Quantity):
+N = TypeVar("N", bound="ValueNumber")
+
+
+@dataclass(frozen=True, repr=False)
+class ValueNumber(Quantity[float]):
     """A number made of people's values, which are clipped to a public range and rounded to a public step."""
 
     column: str
     low: Fraction
     high: Fraction
     step: Fraction
-    complete: bool
+    among: str | None = None
+    said: NumberOptions = PLAIN
+    complete: bool = False
     """Whether the schema rules out that somebody has no value; ``settled`` says so. A record without one counts as *low*."""
-    generous: bool
-    word: str
+    generous: bool = False
+    word: ClassVar[str]
 
     @property
     def readings(self) -> tuple[Grid, ...]:
@@ -144,6 +151,13 @@ class ValueNumber(Quantity):
     @property
     def value_range(self) -> tuple[Fraction, Fraction]:
         return self.low, self.high
+
+    @property
+    def tally(self) -> Tally:
+        own = super().tally
+        assert isinstance(own, Tally)
+        # A generous range is clipped after it was counted; who is among those asked is a reading of its own.
+        return replace(own, summed=not self.generous and self.among is None)
 
     def fold(self, cells: Cells) -> Valued:
         size = self.readings[0].size
@@ -177,18 +191,21 @@ class ValueNumber(Quantity):
     asks_the_schema = True
 
     def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Self:
-        possible = (
-            everybody_has_a_row and self.among is None and leaves_nobody_out(self.readings[0], schema[self.column])
-        )
+        column = schema[self.column]
+        if column.kind in ("date", "time"):
+            remedy = f"ask for the median, or for a quantile: median({write_column(self.column)}, bins=[...])"
+            raise QuestionError("column", self.column, f"holds dates or times, which have no {self.word}", remedy)
+        possible = everybody_has_a_row and self.among is None and leaves_nobody_out(self.readings[0], column)
         if self.complete and not possible:
             rule = "says that nobody is without a value, which the schema does not rule out"
             remedy = "leave complete out: it is found from the schema where it holds"
             raise QuestionError("complete", str(self), rule, remedy)
-        return replace(self, complete=True) if possible else self  # type: ignore[type-var]
+        return replace(self, complete=True) if possible else self
 
     def clipped_at(self, edge: Fraction) -> Self:
         """The same number with values clipped at *edge*: the second step of a generous range."""
-        return replace(self, high=edge, generous=False)  # type: ignore[type-var]
+        # A grid of answers that was named need not fit the edge.
+        return replace(self, high=edge, generous=False, said=replace(self.said, grid=None))
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         ends = f"values are clipped to [{fraction_text(self.low)}, {fraction_text(self.high)}]"
@@ -221,17 +238,12 @@ class Average(ValueNumber):
     'mean(score, range=[1, 5], grid=0.01)'
     """
 
-    column: str
-    low: Fraction
-    high: Fraction
-    step: Fraction
-    among: str | None = None
-    said: NumberOptions = PLAIN
-    complete: bool = False
-    generous: bool = False
     word = "mean"
     where_is_among = True
-    takes_levels = True
+
+    @property
+    def takes_levels(self) -> bool:  # type: ignore[override]
+        return not self.generous
 
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
         weighted = setting.personal and setting.aim is Aim.TYPICAL
@@ -250,7 +262,7 @@ class Average(ValueNumber):
         said = self.said
         return self if said.grid is not None else replace(self, said=replace(said, grid=(self.step,)))
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         if self.generous or self.complete:
             raise QuestionError("question", str(self), "has options of a number, not of a comparison", "leave them out")
         if isinstance(bound, (Quantity, Shifted)):
@@ -269,7 +281,7 @@ class Average(ValueNumber):
 def mean(
     column: str,
     *,
-    range: object,
+    range: object = None,
     step: object = None,
     among: str | None = None,
     top: object = None,
@@ -285,7 +297,12 @@ def mean(
 
     *grid*: the public step of the answers. *interval*: spend a tenth of epsilon on an interval, where the number of people with a
     value is private. *range* ``"generous"`` with *top*: a first step looks for a clipping edge below *top*. *complete* is found
-    from the schema: it says that nobody can be without a value.
+    from the schema: it says that nobody can be without a value. Without *range* the description of the table says it. *among*:
+    ask only people with this condition. *loss*, *output*, *confidence* and *largest_error* as in
+    :func:`~optimaldp.questions.count`.
+
+    >>> str(mean("score", range=[1, 5]) >= 3.5)
+    'mean(score, range=[1, 5]) >= 3.5'
     """
     options = NumberOptions.read(
         grid=grid,
@@ -295,25 +312,40 @@ def mean(
         confidence=confidence,
         largest_error=largest_error,
     )
+    return number_of_values(Average, column, range, step, top, among, options, complete)
+
+
+def number_of_values(
+    kind: type[N],
+    column: str,
+    range: object,
+    step: object,
+    top: object,
+    among: str | None,
+    options: NumberOptions,
+    complete: object,
+) -> N:
+    """A mean or a sum; without a range its draft, which the description of the table completes."""
+    named, whole = check_column(column), read_switch(complete, "complete")
+    if range is None and top is None:
+        length = None if step is None else read_number(step, name="step", error=QuestionError)
+        said = None if length is None else f"step={fraction_text(length)}"
+        draft: N = Draft.of(
+            kind.word, [write_column(named), said, "complete=true" if whole else None, *options.texts()], among
+        )
+        return draft
     low, high, chosen, generous = read_values(range, step, top)
-    return Average(
-        check_column(column),
-        low,
-        high,
-        chosen,
-        check_among(among),
-        options,
-        read_switch(complete, "complete"),
-        generous,
-    )
+    return kind(named, low, high, chosen, check_among(among), options, whole, generous)
 
 
 def read_values(range: object, step: object, top: object) -> tuple[Fraction, Fraction, Fraction, bool]:
     """The ends of values, their step, and whether the range is generous."""
     generous = isinstance(range, str) and range.strip().strip("'\"") == "generous"
-    if generous != (top is not None):
+    if generous and top is None:
         remedy = "write range='generous', top=100000, or range=[0, 100]"
-        raise QuestionError("top", top, "goes with range='generous' and only with it", remedy)
+        raise QuestionError("range", "generous", "needs the largest value that there can be", remedy)
+    if not generous and top is not None:
+        raise QuestionError("top", top, "goes with range='generous' and only with it", "leave it out")
     if generous:
         low, high = Fraction(0), read_number(top, name="top", error=QuestionError)
         if high <= 0:
@@ -336,17 +368,19 @@ def default_step(low: Fraction, high: Fraction) -> Fraction | None:
     return Fraction(1) if low.denominator == high.denominator == 1 else None
 
 
-NUMBER_NAMES = ("range", "step", "top", "complete", *NumberOptions.NAMES)
+def number_form(example: str, make: Callable[..., Any]) -> Form:
+    """How a mean or a sum is written: the names of its options are those of the function that makes it."""
+
+    def read(call: Call) -> Any:
+        call.only(arguments=range(1, 2), named=tuple({*inspect.signature(make).parameters} - {"column", "among"}))
+        if "range" not in call.named:
+            raise call.without_range()
+        return make(call.column(), among=call.among, **call.named)
+
+    return Form(example.partition("(")[0], example, read)
 
 
-def _read(call: Call) -> Average:
-    call.only(arguments=range(1, 2), named=tuple(name for name in NUMBER_NAMES if name != "prior"))
-    if "range" not in call.named:
-        raise call.error("does not name the public range of its values")
-    return mean(call.column(), among=call.among, **call.named)  # type: ignore[arg-type]
-
-
-FORMS = [Form("mean", "mean(score, range=[1, 5]) >= 3.5", _read)]
+FORMS = [number_form("mean(score, range=[1, 5]) >= 3.5", mean)]
 
 RANGE = Blank("range", "range", "Range", "public: values outside count as its ends", sample="range=[1, 5]")
 INTERVAL = Blank(

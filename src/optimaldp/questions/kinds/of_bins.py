@@ -8,15 +8,17 @@ from optimaldp.laws.law import Cells
 from optimaldp.questions.base import Question, Valued, counts_for, outside_last
 from optimaldp.questions.columns import Binning
 from optimaldp.questions.forms import Form
+from optimaldp.results import Given
 from optimaldp.tables.tally import Reading
 
 
-class OfBins(Question):
+class OfBins(Question[Given]):
     """A question about how many people are in each bin; counts: one for each bin, then everybody without a value."""
 
     column: str
     binning: Binning
     among: str | None
+    reliable_by_arrays = True
 
     @property
     def readings(self) -> tuple[Reading, ...]:

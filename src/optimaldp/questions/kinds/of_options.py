@@ -12,11 +12,12 @@ from optimaldp.questions.base import Question, among_text, counts_for, outside_l
 from optimaldp.questions.forms import Form
 from optimaldp.questions.literals import answer_text, check_options, write_column, write_option
 from optimaldp.questions.words import listed
+from optimaldp.results import Given
 from optimaldp.tables.tally import Option, Options
 
 
 @dataclass(frozen=True, repr=False)
-class OfOptions(Question):
+class OfOptions(Question[Given]):
     """A question about how many people have each option; counts: one for each option, then everybody else."""
 
     column: str

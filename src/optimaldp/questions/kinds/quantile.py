@@ -16,20 +16,20 @@ from optimaldp.laws.quantile import read_version
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.accuracy import Accuracy, rank_accuracy
-from optimaldp.questions.base import Question, Spec, Valued, among_text
-from optimaldp.questions.columns import BinNames, Binning, read_binning
-from optimaldp.questions.electing import Ranking
+from optimaldp.questions.accuracy import Accuracy
+from optimaldp.questions.base import Draft, Question, Spec, Valued, among_text
+from optimaldp.questions.columns import BinAnswer, BinNames, Binning, read_binning
+from optimaldp.questions.electing import Ranking, rank_accuracy
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
-from optimaldp.questions.literals import check_among, check_column, read_list, write_column
+from optimaldp.questions.literals import check_among, check_column, read_list, read_step, write_column, write_step
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
 from optimaldp.questions.words import asked_of, column_words, percent
 
 
 @dataclass(frozen=True, repr=False)
-class Quantile(OfBins):
+class Quantile(OfBins[BinAnswer]):
     """The first bin up to which at least the given share of people lies.
 
     >>> list(median("age", bins=[18, 30, 45, 100]).answers)
@@ -71,7 +71,7 @@ class Quantile(OfBins):
     def _reached(self) -> LinearCondition:
         return share_condition(">=", self.rank)
 
-    def restored(self, answer: Any) -> Any:
+    def restored(self, answer: Any) -> BinAnswer:
         return self.binning.named(answer)
 
     @property
@@ -129,9 +129,16 @@ def quantile(
 ) -> Quantile:
     """Which public bin holds the quantile *rank* of *column*? Bins by their edges, or *range* and *step* for equal ones.
 
-    *weights*: a public guess how likely each bin is, one positive number for each.
+    *weights*: a public guess how likely each bin is, one positive number for each. *among*: ask only people with this
+    condition. Without *bins* and *range* the description of the table says them.
+
+    >>> str(quantile("age", 0.9, range=[0, 120], step=1))
+    'quantile(age, 0.9, range=[0, 120], step=1)'
     """
     share = read_probability(rank, name="quantile", error=QuestionError)
+    if bins is None and range is None:
+        draft: Quantile = draft_of_bins("quantile", column, fraction_text(share), step, weights, among)
+        return draft
     return _checked(column, share, read_binning(bins, range, step), weights, among, "quantile")
 
 
@@ -144,8 +151,24 @@ def median(
     weights: Iterable[Any] | None = None,
     among: str | None = None,
 ) -> Quantile:
-    """Which public bin holds the median of *column*?"""
+    """Which public bin holds the median of *column*? *bins*, *range*, *step*, *weights* and *among* as in :func:`quantile`.
+
+    >>> str(median("age", bins=[18, 30, 45, 100]))
+    'median(age, bins=[18, 30, 45, 100])'
+    """
+    if bins is None and range is None:
+        draft: Quantile = draft_of_bins("median", column, None, step, weights, among)
+        return draft
     return _checked(column, Fraction(1, 2), read_binning(bins, range, step), weights, among, "median")
+
+
+def draft_of_bins(
+    word: str, column: str, ranks: str | None, step: object, weights: Iterable[Any] | None, among: str | None
+) -> Any:
+    """A question about ranks whose bins the description of the table will say."""
+    length = None if step is None else f"step={write_step(read_step(step))}"
+    said = None if weights is None else f"weights=[{', '.join(map(str, weights))}]"
+    return Draft.of(word, [write_column(check_column(column)), ranks, length, said], among)
 
 
 def _checked(
@@ -171,6 +194,14 @@ def named_bins(call: Call, position: int) -> dict[str, Any]:
     }
 
 
+def bins_of_ranks(call: Call, position: int) -> dict[str, Any]:
+    """The same for a question that has no answers without bins."""
+    said = named_bins(call, position)
+    if said["bins"] is None and said["range"] is None:
+        raise call.without_range()
+    return said
+
+
 _NAMES = ("bins", "range", "step", "weights")
 
 
@@ -180,12 +211,12 @@ def _weights(call: Call) -> list[str] | None:
 
 def _read_median(call: Call) -> Quantile:
     call.only(arguments=range(1, 3), named=_NAMES)
-    return median(call.column(), **named_bins(call, 1), weights=_weights(call), among=call.among)
+    return median(call.column(), **bins_of_ranks(call, 1), weights=_weights(call), among=call.among)
 
 
 def _read_quantile(call: Call) -> Quantile:
     call.only(arguments=range(2, 4), named=_NAMES)
-    bins = named_bins(call, 2)
+    bins = bins_of_ranks(call, 2)
     return quantile(call.column(), call.arguments[1], **bins, weights=_weights(call), among=call.among)
 
 

@@ -13,13 +13,14 @@ from optimaldp.laws.law import Law, Setting, Table
 from optimaldp.laws.quantile import QuantileLaw, read_version
 from optimaldp.laws.several_quantiles import JointQuartiles, RepeatedQuantiles, several_quantiles
 from optimaldp.laws.votes import Moves
-from optimaldp.privacy import Neighbours, read_probability
+from optimaldp.privacy import Neighbours, approximate, read_probability
+from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Spec, Valued, among_text
-from optimaldp.questions.columns import Binning, read_binning
+from optimaldp.questions.columns import BinAnswer, Binning, read_binning
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_bins import OfBins
-from optimaldp.questions.kinds.quantile import Quantile, named_bins
+from optimaldp.questions.kinds.quantile import Quantile, bins_of_ranks, draft_of_bins
 from optimaldp.questions.literals import check_among, check_column, read_list, write_column
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.sheets import AMONG, BANDS, Blank, Sheet
@@ -28,7 +29,7 @@ from optimaldp.sampling import BitSource
 
 
 @dataclass(frozen=True, repr=False)
-class Quantiles(OfBins):
+class Quantiles(OfBins[dict[str, BinAnswer]]):
     """The bins of several quantiles of one column, in order."""
 
     column: str
@@ -46,7 +47,7 @@ class Quantiles(OfBins):
     def flips(self, counts: Valued, neighbours: Neighbours) -> Moves:
         return min(Quantile(self.column, rank, self.binning).flips(counts, neighbours) for rank in self.ranks)
 
-    def restored(self, answer: Any) -> Any:
+    def restored(self, answer: Any) -> dict[str, BinAnswer]:
         return {rank: self.binning.named(name) for rank, name in answer.items()}
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:
@@ -140,9 +141,13 @@ class SeveralRanks(QuestionMechanism):
         }
 
     def reliability(self) -> str:
-        first = _first(self.question).accuracy(self.setting)  # type: ignore[arg-type]
-        share = Fraction(1, 2) if isinstance(self.chosen, JointQuartiles) else Fraction(1, len(self.chosen.ranks))
-        return f"Each quantile uses {fraction_text(share)} of epsilon. With all of it: {first.sentence()}"
+        asked: Any = self.question
+        law, parts = self.laws()[0], 2 if isinstance(self.chosen, JointQuartiles) else len(asked.ranks)
+        # A little less than its part of epsilon, which may have no exact form of its own: nothing is promised too much.
+        own = Fraction(float(law.level.epsilon)) / parts * (1 - Fraction(1, 10**12))
+        setting = replace(self.setting, level=approximate(Epsilon.read(own), law.level.delta))
+        said = Quantile(asked.column, law.rank, asked.binning).accuracy(setting).sentence()
+        return f"The quantile {fraction_text(law.rank)}, with 1/{parts} of epsilon: {said[0].lower()}{said[1:]}"
 
 
 def quantiles(
@@ -154,14 +159,25 @@ def quantiles(
     step: object = None,
     among: str | None = None,
 ) -> Quantiles:
-    """Which public bins hold the quantiles *ranks* of *column*? One question, one spend, answers in order."""
+    """Which public bins hold the quantiles *ranks* of *column*? One question, one spend, answers in order.
+
+    *bins*, *range*, *step* and *among* as in :func:`~optimaldp.questions.quantile`.
+
+    >>> str(quantiles("age", [0.25, 0.75], range=[0, 120], step=1))
+    'quantiles(age, [0.25, 0.75], range=[0, 120], step=1)'
+    """
     read = tuple(read_probability(rank, name="quantiles", error=QuestionError) for rank in ranks)
-    binning = read_binning(bins, range, step)
     if not read or list(read) != sorted(set(read)) or read[0] == 0:
         shown = [fraction_text(rank) for rank in read]
         raise QuestionError(
             "quantiles", shown, "are not different ranks above 0 in rising order", "write [0.25, 0.5, 0.75]"
         )
+    if bins is None and range is None:
+        draft: Quantiles = draft_of_bins(
+            "quantiles", column, f"[{', '.join(map(fraction_text, read))}]", step, None, among
+        )
+        return draft
+    binning = read_binning(bins, range, step)
     if binning.bins == 1:
         raise QuestionError("bins", str(binning), "leave one answer, which is known without data", "name more edges")
     return Quantiles(check_column(column), read, binning, check_among(among))
@@ -169,7 +185,7 @@ def quantiles(
 
 def _read(call: Call) -> Quantiles:
     call.only(arguments=range(2, 4), named=("bins", "range", "step"))
-    named: Mapping[str, Any] = named_bins(call, 2)
+    named: Mapping[str, Any] = bins_of_ranks(call, 2)
     return quantiles(call.column(), read_list(call.arguments[1]), **named, among=call.among)
 
 

@@ -12,7 +12,7 @@ from optimaldp.laws.crossing import Family, ratio_family
 from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import Question, Spec, among_text, counts_for, outside_last
+from optimaldp.questions.base import Draft, Question, Spec, among_text, counts_for, outside_last
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import (
     check_among,
@@ -34,7 +34,7 @@ Pairs = tuple[dict[tuple[int, int], int], int]
 
 
 @dataclass(frozen=True, repr=False)
-class Ratio(Quantity):
+class Ratio(Quantity[float]):
     """``ratio(a, b, ranges=[[0, α], [0, B]], steps=[…], grid=[low, high, step])``: the sum of a over the sum of b."""
 
     columns: tuple[str, str]
@@ -92,7 +92,7 @@ class Ratio(Quantity):
     def value_range(self) -> tuple[Fraction, Fraction]:
         return self._grid[:2]
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         remedy = "ask for the number itself"
         raise QuestionError("question", f"{self} {comparison} {bound}", "compares a ratio, which is not built", remedy)
 
@@ -122,30 +122,38 @@ def ratio(
     above: str,
     below: str,
     *,
-    ranges: Any,
-    grid: object,
-    steps: Any = (1, 1),
+    ranges: Any = None,
+    grid: object = None,
+    steps: Any = None,
     among: str | None = None,
     output: str | None = None,
 ) -> Ratio:
     """The sum of the column *above* divided by the sum of the column *below*, over people who have both values.
 
     *ranges*: two public ranges from 0 on. *steps*: the public steps to which values are rounded. *grid*: ``[low, high, step]``
-    of the answers.
+    of the answers. Ranges and steps may stand in the description of the table instead.
+    *among*: ask only people with this condition. *output* as in :func:`~optimaldp.questions.count`.
 
     >>> str(ratio("cost", "days", ranges=[[0, 1000], [0, 30]], steps=[10, 1], grid=[0, 500, 1]))
     'ratio(cost, days, ranges=[[0, 1000], [0, 30]], steps=[10, 1], grid=[0, 500, 1])'
     """
+    if grid is None:
+        raise QuestionError("grid", None, "is missing", "write the public answers, grid=[low, high, step]")
+    options = NumberOptions.read(grid=grid, output=output)
+    _check_grid(options.grid or ())
+    columns = check_column(above), check_column(below)
+    if ranges is None:
+        said = None if steps is None else f"steps=[{', '.join(map(str, _two(steps, 'steps')))}]"
+        draft: Ratio = Draft.of("ratio", [*map(write_column, columns), said, *options.texts()], among)
+        return draft
     ends = [read_number_range(part) for part in _two(ranges, "ranges")]
     if any(low for low, _ in ends):
         raise QuestionError("ranges", str(ranges), "do not begin at 0", "a ratio needs numbers of 0 or more")
     tops = (ends[0][1], ends[1][1])
-    chosen = tuple(read_number(part, name="steps", error=QuestionError) for part in _two(steps, "steps"))
+    chosen = tuple(read_number(part, name="steps", error=QuestionError) for part in _two(steps or (1, 1), "steps"))
     if any(step <= 0 or top % step for step, top in zip(chosen, tops)):
         raise QuestionError("steps", [*map(fraction_text, chosen)], "do not divide the ranges", "choose steps that do")
-    options = NumberOptions.read(grid=grid, output=output)
-    _check_grid(options.grid or ())
-    return Ratio((check_column(above), check_column(below)), tops, (chosen[0], chosen[1]), options, check_among(among))
+    return Ratio(columns, tops, (chosen[0], chosen[1]), options, check_among(among))
 
 
 def _two(value: Any, name: str) -> list[Any]:
@@ -164,8 +172,8 @@ def _check_grid(grid: tuple[Fraction, ...]) -> None:
 
 def _read(call: Call) -> Ratio:
     call.only(arguments=range(2, 3), named=("ranges", "steps", "grid", "output"))
-    if not {"ranges", "grid"} <= set(call.named):
-        raise call.error("does not name the public ranges of its two columns and the grid of its answers")
+    if "ranges" not in call.named:
+        raise call.without_range()
     return ratio(call.column(), read_column(call.arguments[1]), among=call.among, **call.named)
 
 

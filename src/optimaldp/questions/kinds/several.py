@@ -33,7 +33,7 @@ MOST_JOINED = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Several(Question):
+class Several(Question[str]):
     """Two or three thresholds joined by one word, ``and`` or ``or``."""
 
     word: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from optimaldp.errors import QuestionError
@@ -10,10 +10,8 @@ from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Question, Spec, Valued
-from optimaldp.questions.forms import Call, Form
-from optimaldp.questions.kinds.mean import NUMBER_NAMES, RANGE, ValueNumber, read_values
-from optimaldp.questions.literals import check_among, check_column
-from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, read_switch
+from optimaldp.questions.kinds.mean import RANGE, ValueNumber, number_form, number_of_values
+from optimaldp.questions.numbers import Linear, NumberOptions
 from optimaldp.questions.sheets import AMONG, Blank, Sheet
 
 
@@ -21,14 +19,6 @@ from optimaldp.questions.sheets import AMONG, Blank, Sheet
 class Total(ValueNumber):
     """``sum(column, range=[low, high], step=s)``: each person's value is clipped and rounded; a person without one adds 0."""
 
-    column: str
-    low: Fraction
-    high: Fraction
-    step: Fraction
-    among: str | None = None
-    said: NumberOptions = PLAIN
-    complete: bool = False
-    generous: bool = False
     word = "sum"
 
     @property
@@ -65,6 +55,10 @@ class Total(ValueNumber):
         offset = zero if self._on_grid else people * self.low
         return Linear(int(most / self.step), self.step, offset, people * low, people * high, shift)
 
+    def between_groups(self, setting: Setting) -> Linear:
+        # Whoever is not in the group adds 0 to it, also where everybody has a value.
+        return replace(self, complete=False).linear(replace(setting, people=None))
+
     def _every_shift(self, *, replaced: bool) -> bool:
         """Whether some move shifts the sum by each number of steps up to the largest."""
         if self.low <= 0 <= self.high or (self.complete and replaced):
@@ -72,7 +66,7 @@ class Total(ValueNumber):
         nearest = min(abs(self.low), abs(self.high))
         return nearest <= (self.high - self.low + self.step if replaced else self.step)
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         remedy = "ask for the number itself, or compare a mean: mean(cost, range=[0, 100]) >= 50"
         raise QuestionError("question", f"{self} {comparison} {bound}", "compares a sum, which is not built", remedy)
 
@@ -87,7 +81,7 @@ class Total(ValueNumber):
 def sum_(
     column: str,
     *,
-    range: object,
+    range: object = None,
     step: object = None,
     among: str | None = None,
     top: object = None,
@@ -100,35 +94,18 @@ def sum_(
     """The sum of *column* over people: each value is clipped to the public *range* and rounded to the public *step*.
 
     A person without a value adds 0 and is protected. *range* ``"generous"`` with *top* looks for a clipping edge below *top*
-    first. *loss*: what the noise should be best for (``"absolute"``, ``"squared"``, ``"exact"``). The others as in
-    :func:`~optimaldp.questions.count`.
+    first. *loss*: what the noise should be best for (``"absolute"``, ``"squared"``, ``"exact"``). *output*, *confidence*,
+    *largest_error* and *among* as in :func:`~optimaldp.questions.count`. *complete* is found from the schema: it says that
+    nobody can be without a value.
 
     >>> str(sum_("visits", range=[0, 50]))
     'sum(visits, range=[0, 50])'
     """
     options = NumberOptions.read(loss=loss, output=output, confidence=confidence, largest_error=largest_error)
-    low, high, chosen, generous = read_values(range, step, top)
-    return Total(
-        check_column(column),
-        low,
-        high,
-        chosen,
-        check_among(among),
-        options,
-        read_switch(complete, "complete"),
-        generous,
-    )
+    return number_of_values(Total, column, range, step, top, among, options, complete)
 
 
-def _read(call: Call) -> Total:
-    named = tuple(name for name in NUMBER_NAMES if name not in ("prior", "grid", "interval"))
-    call.only(arguments=range(1, 2), named=named)
-    if "range" not in call.named:
-        raise call.error("does not name the public range of its values")
-    return sum_(call.column(), among=call.among, **call.named)  # type: ignore[arg-type]
-
-
-FORMS = [Form("sum", "sum(cost, range=[0, 50000], step=10)", _read)]
+FORMS = [number_form("sum(cost, range=[0, 50000], step=10)", sum_)]
 
 SHEETS = [
     Sheet(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,16 +16,15 @@ from optimaldp.laws.prior import Prior
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.accuracy import Accuracy, at_distance
+from optimaldp.questions.accuracy import Accuracy, Rival, at_distance, noise_on_count, noise_on_excess
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_text, counts_for
-from optimaldp.questions.electing import Rival, noise_on_count, noise_on_excess
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
 from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, split_options
-from optimaldp.questions.personal import Balanced, PriorVotes, WeightedVotes, about_everybody, published_about_everybody
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
+from optimaldp.results import Given
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
 
 Counts = tuple[int, int, int]
@@ -33,7 +32,7 @@ Counts = tuple[int, int, int]
 
 
 @dataclass(frozen=True, repr=False)
-class Threshold(Question):
+class Threshold(Question[str]):
     """``count(predicate) >= bound`` and its relatives: answer "yes" or "no".
 
     >>> question = share("smokes = 'yes'") >= 0.3
@@ -87,19 +86,19 @@ class Threshold(Question):
         return self.condition.flips(*counts, neighbours)
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:
-        if isinstance(setting.aim, Prior) and setting.levels:
-            return PriorVotes.of(self, setting)
-        if not setting.personal:
+        if not setting.personal and not (isinstance(setting.aim, Prior) and setting.levels):
             return AtDistance(self, setting)
-        if self.among is None:
-            return about_everybody(self, setting)
-        return (WeightedVotes if setting.aim is Aim.TYPICAL else Balanced)(self, setting)
+        from optimaldp.questions import personal
+
+        return personal.threshold_votes(self, setting, among=self.among is not None)
 
     def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
-        if isinstance(setting.aim, Prior) and document.get("name") == PriorVotes.name and self.takes_prior:
-            return PriorVotes.published(self, setting, document)
+        from optimaldp.questions import personal
+
+        if isinstance(setting.aim, Prior) and document.get("name") == personal.PriorVotes.name and self.takes_prior:
+            return personal.PriorVotes.published(self, setting, document)
         if setting.personal and self.among is None and isinstance(setting.aim, Aim):
-            return published_about_everybody(self, setting, document)
+            return personal.published_about_everybody(self, setting, document)
         return self.mechanism(setting)
 
     def opposite_places(self) -> tuple[int, int, str]:
@@ -165,7 +164,7 @@ def _notes(among: str | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class PeopleWho(Quantity):
+class PeopleWho(Quantity[Given]):
     """``count(predicate)`` or ``share(predicate)``: how many people, or which part of them. A question, or to be compared.
 
     >>> str(count("smokes = 'yes'")), str(share("smokes = 'yes'", among="age >= 18", interval=True))
@@ -198,6 +197,10 @@ class PeopleWho(Quantity):
         return "people" if self.whole else ""
 
     @property
+    def in_percent(self) -> tuple[str, str] | None:  # type: ignore[override]
+        return None if self.whole else (" %", " points")
+
+    @property
     def counts_people(self) -> bool:  # type: ignore[override]
         return self.whole or self.among is None
 
@@ -227,7 +230,7 @@ class PeopleWho(Quantity):
     def sums(self, counts: Counts) -> tuple[Fraction, Fraction]:
         return Fraction(counts[0] + counts[1]), Fraction(counts[0])
 
-    def compared(self, comparison: str, bound: object) -> Question:
+    def compared(self, comparison: str, bound: object) -> Question[str]:
         if isinstance(bound, (Quantity, Shifted)):
             from optimaldp.questions.kinds.two_groups import two_groups
 
@@ -263,12 +266,16 @@ def count(
     output: str | None = None,
     confidence: object = None,
     largest_error: bool | None = None,
-) -> PeopleWho:
+) -> PeopleWho[int]:
     """How many people satisfy *predicate*? Ask for the number, or compare it: ``count("age > 3") >= 100``; ``"*"`` is everybody.
 
     *prior*: a public belief (``"uniform"``, ``"binomial(0.3)"``, a weight for each count), with which the answer has the least
     expected *loss* (``"absolute"``, ``"squared"``, ``"exact"``). *output*: ``"in range"`` or ``"unbiased"`` (for further
-    arithmetic). *largest_error*: spend delta so that the answer is never off by more than a known number.
+    arithmetic). *confidence*: how often the interval holds the truth, 0.95 if not given. *largest_error*: spend delta so that
+    the answer is never off by more than a known number. *among*: count only people with this condition.
+
+    >>> str(count("age >= 65", among="sex = 'f'") >= 100)
+    "count(age >= 65 among sex = 'f') >= 100"
     """
     checked = (
         EVERY_RECORD if isinstance(predicate, str) and predicate.strip() == EVERY_RECORD else check_predicate(predicate)
@@ -290,12 +297,15 @@ def share(
     output: str | None = None,
     confidence: object = None,
     largest_error: bool | None = None,
-) -> PeopleWho:
+) -> PeopleWho[float]:
     """Which share of people satisfies *predicate*? Ask for the number, or compare it: ``share("smokes = 'yes'") >= 0.3``.
 
     *among*: only people with this condition are asked; who they are is private, and *grid* is then the public step of answers.
-    *interval*: spend a tenth of epsilon on an interval, where the number of people asked is private. The others as in
-    :func:`count`.
+    *interval*: spend a tenth of epsilon on an interval, where the number of people asked is private. *prior*, *loss*,
+    *output*, *confidence* and *largest_error* as in :func:`count`.
+
+    >>> str(share("smokes = 'yes'") >= 0.3)
+    "share(smokes = 'yes') >= 0.3"
     """
     options = NumberOptions.read(
         grid=grid,
@@ -310,17 +320,29 @@ def share(
 
 
 def majority(predicate: str, *, among: str | None = None) -> Threshold:
-    """Do more people satisfy *predicate* than not? A tie is "no"."""
+    """Do more people satisfy *predicate* than not? A tie is "no". *among*: ask only people with this condition.
+
+    >>> str(majority("smokes = 'yes'"))
+    "majority(smokes = 'yes')"
+    """
     return Threshold("share", check_predicate(predicate), ">", Fraction(1, 2), check_among(among), "majority")
 
 
 def any_(predicate: str, *, among: str | None = None) -> Threshold:
-    """Does anybody satisfy *predicate*?"""
+    """Does anybody satisfy *predicate*? *among*: ask only people with this condition.
+
+    >>> str(any_("age > 110"))
+    'any(age > 110)'
+    """
     return Threshold("count", check_predicate(predicate), ">=", Fraction(1), check_among(among), "any")
 
 
 def all_(predicate: str, *, among: str | None = None) -> Threshold:
-    """Does everybody satisfy *predicate*? A table without people says "yes"."""
+    """Does everybody satisfy *predicate*? A table without people says "yes". *among*: ask only people with this condition.
+
+    >>> str(all_("age >= 18"))
+    'all(age >= 18)'
+    """
     return Threshold("share", check_predicate(predicate), ">=", Fraction(1), check_among(among), "all")
 
 
@@ -334,9 +356,7 @@ def _form(word: str, example: str, make: Any) -> Form:
 def _number_form(word: str, example: str, make: Any) -> Form:
     def read(call: Call) -> Any:
         condition, said = split_options(call)
-        unknown = set(said) - set(inspect.signature(make).parameters)
-        if unknown:
-            raise call.error(f"takes no option {sorted(unknown)[0]}")
+        replace(call, named=said).only(arguments=range(1), named=tuple(inspect.signature(make).parameters))
         return make(condition, among=call.among, **said)
 
     return Form(word, example, read, condition=True)

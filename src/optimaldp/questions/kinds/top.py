@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from optimaldp.distances.ranking import true_ranking
 from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Law, Setting, Table
-from optimaldp.laws.options import TopLaw
+from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, precision
@@ -28,7 +28,7 @@ from optimaldp.tables.tally import Option
 
 
 @dataclass(frozen=True, repr=False)
-class Top(OfOptions):
+class Top(OfOptions[list[str]]):
     """Which *size* options do most people have, the leader first? A tie goes to the option that was named first."""
 
     size: int = 1
@@ -61,14 +61,16 @@ class Top(OfOptions):
             raise QuestionError("levels", str(self), "cannot honour personal levels", "ask for the winner instead")
         return Leading(self, setting, self.law(setting))
 
+    def published_mechanism(self, setting: Setting, document: Mapping[str, Any]) -> QuestionMechanism:
+        made = self.mechanism(setting)
+        assert isinstance(made, Leading)
+        version = document.get("law", 1)
+        if version == 1 and not isinstance(version, bool) and made.chosen.mode is TopMode.SHORTFALL:
+            return replace(made, chosen=replace(made.chosen, forced=TopMode.PEELING))
+        return made
+
     def accuracy(self, setting: Setting) -> Accuracy:
-        law = self.law(setting)
-
-        def error(margin: int) -> Ball:
-            with precision(128):
-                return law.most_wrong(margin)
-
-        return Accuracy(error, tuple, ("an upper bound: at every table with this margin the error is at most this",))
+        return _accuracy(self.law(setting))
 
     def spec(self) -> Spec:
         options = len(self.known_options())
@@ -89,9 +91,17 @@ class Top(OfOptions):
         return self._text("top", str(self.size))
 
 
+def _accuracy(law: TopLaw) -> Accuracy:
+    def error(margin: int) -> Ball:
+        with precision(128):
+            return law.most_wrong(margin)
+
+    return Accuracy(error, tuple, ("an upper bound: at every table with this margin the error is at most this",))
+
+
 @dataclass(frozen=True)
 class Leading(QuestionMechanism):
-    """Permute-and-flip on all lists by their signed distance, or one leader after the other where there are very many."""
+    """Permute-and-flip on all lists by their signed distance, or by their signed shortfall where there are very many."""
 
     chosen: TopLaw
 
@@ -110,13 +120,26 @@ class Leading(QuestionMechanism):
         listed = isinstance(answer, (list, tuple)) and all_different(answer, (str,)) and set(answer) <= {*self.answers}
         return listed and len(answer) == self.question.spec()["size"]  # type: ignore[arg-type]
 
+    def reliability(self) -> str:
+        return _accuracy(self.chosen).sentence()
+
     @property
     def proof(self) -> str:
         return self.chosen.proof
 
+    def parameters(self) -> dict[str, Any]:
+        """Version 1 of the law drew one leader after the other where there are very many lists."""
+        return {"law": 2} if self.chosen.mode is TopMode.SHORTFALL else {}
+
 
 def top(column: str, size: int, options: Iterable[Option] | None = None, *, among: str | None = None) -> Top:
-    """Which *size* of the public *options* do most people have in *column*, the leader first?"""
+    """Which *size* of the public *options* do most people have in *column*, the leader first?
+
+    *among*: ask only people with this condition.
+
+    >>> str(top("vote", 2, ["Clinton", "Dole", "Perot"]))
+    "top(vote, 2, ['Clinton', 'Dole', 'Perot'])"
+    """
     known = check_options(options)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1 or (known is not None and size > len(known)):
         raise QuestionError(

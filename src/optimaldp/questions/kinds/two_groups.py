@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,13 +18,14 @@ from optimaldp.distances.two_groups import (
     share_difference_holds,
 )
 from optimaldp.errors import QuestionError
-from optimaldp.laws.law import Cells, Setting
+from optimaldp.laws.law import Setting
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours, read_number
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups
-from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued, counts_for
+from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued
 from optimaldp.questions.forms import Form
+from optimaldp.questions.kinds.difference import BOTH, Counts, OfTwoGroups, OfTwoMeans, need_groups
 from optimaldp.questions.kinds.mean import RANGE, Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
@@ -33,15 +33,10 @@ from optimaldp.questions.numbers import Quantity, Shifted
 from optimaldp.questions.sheets import CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
 from optimaldp.questions.words import AT_LEAST, column_words, people_who
-from optimaldp.tables.tally import Condition, Grid
-
-_BOTH = "someone in both groups counts as in neither"
-Counts = tuple[int, int, int, int, int]
-"""(A yes, A no, B yes, B no, outside)."""
 
 
 @dataclass(frozen=True, repr=False)
-class ShareDifference(Question):
+class ShareDifference(OfTwoGroups[str]):
     """``share(condition among A) > share(condition among B) + margin``."""
 
     first: PeopleWho
@@ -49,35 +44,7 @@ class ShareDifference(Question):
     second: PeopleWho
     margin: Fraction
 
-    @cached_property
-    def _conditions(self) -> tuple[str, ...]:
-        texts = (self.first.predicate, self.first.among, self.second.predicate, self.second.among)
-        return tuple(dict.fromkeys(text for text in texts if text is not None))
-
-    @property
-    def readings(self) -> tuple[Condition, ...]:
-        return tuple(map(Condition, self._conditions))
-
     answers = YES_NO
-
-    def fold(self, cells: Cells) -> Counts:
-        folded = [0] * 5
-        for cell, people in cells.items():
-            folded[self._place(cell)] += people
-        first, second, third, fourth, outside = folded
-        return first, second, third, fourth, outside
-
-    def _place(self, cell: int) -> int:
-        last = len(self._conditions) - 1
-        holds = {text: (cell >> (last - place)) & 1 == 0 for place, text in enumerate(self._conditions)}
-        in_first, in_second = holds[str(self.first.among)], holds[str(self.second.among)]
-        if in_first == in_second:
-            return 4
-        return (0 if holds[self.first.predicate] else 1) if in_first else (2 if holds[self.second.predicate] else 3)
-
-    def read_counts(self, counts: Sequence[int]) -> Counts:
-        a, b, c, d, outside = counts_for(self, counts, wanted=5, least=4)
-        return a, b, c, d, outside
 
     def truth(self, counts: Counts) -> int:
         return 0 if share_difference_holds(self.comparison, self.margin, counts) else 1
@@ -115,7 +82,7 @@ class ShareDifference(Question):
         }
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        return NULL_NOTE, _BOTH
+        return NULL_NOTE, BOTH
 
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
@@ -137,7 +104,7 @@ MeanCounts = tuple[Valued, Valued]
 
 
 @dataclass(frozen=True, repr=False)
-class MeanDifference(Question):
+class MeanDifference(OfTwoMeans[str]):
     """``mean(x among A) > mean(x among B) + margin``, for groups that are declared public."""
 
     first: Average
@@ -145,30 +112,7 @@ class MeanDifference(Question):
     second: Average
     margin: Fraction
 
-    @property
-    def _grid(self) -> Grid:
-        return Grid(self.first.column, self.first.low, self.first.high, self.first.step)
-
-    @property
-    def readings(self) -> tuple[Grid | Condition, ...]:
-        return self._grid, Condition(str(self.first.among)), Condition(str(self.second.among))
-
     answers = YES_NO
-
-    def fold(self, cells: Cells) -> MeanCounts:
-        groups: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        for cell, people in cells.items():
-            place, membership = divmod(cell, 4)
-            if membership in (1, 2):  # in A alone, in B alone
-                group = groups[membership - 1]
-                group[place] = group.get(place, 0) + people
-        last = self._grid.size - 1
-        return Valued.of(groups[0], last), Valued.of(groups[1], last)
-
-    def read_counts(self, counts: Sequence[int]) -> MeanCounts:
-        size = self._grid.size
-        known = counts_for(self, counts, wanted=2 * size)
-        return Valued.of(dict(enumerate(known[:size])), size - 1), Valued.of(dict(enumerate(known[size:])), size - 1)
 
     @cached_property
     def _public(self) -> GroupDifference:
@@ -211,7 +155,7 @@ class MeanDifference(Question):
         }
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        return _BOTH, "people without a value count as the middle of the range and are protected"
+        return BOTH, "people without a value count as the middle of the range and are protected"
 
     def __bool__(self) -> bool:
         raise QuestionError("question", str(self), "has no answer before it is released", "release it")
@@ -233,29 +177,21 @@ class PublicGroups(BySignedDistance):
         return {"groups": "declared public"}
 
 
-def two_groups(first: Quantity, comparison: str, bound: Quantity | Shifted) -> Question:
+def two_groups(first: Quantity, comparison: str, bound: Quantity | Shifted) -> Question[str]:
     """The question that compares two quantities of one kind, each among a group of its own."""
     second, margin = (bound.quantity, bound.margin) if isinstance(bound, Shifted) else (bound, 0)
     number = read_number(margin, name="margin", error=QuestionError)
     if isinstance(first, PeopleWho) and isinstance(second, PeopleWho) and first.quantity == second.quantity == "share":
-        _need_groups(first.among, second.among)
+        need_groups(first, comparison, second)
         check_margin(comparison, number)
         return ShareDifference(first, comparison, second, number)
     if isinstance(first, Average) and isinstance(second, Average):
-        _need_groups(first.among, second.among)
-        if (first.column, first.low, first.high, first.step) != (second.column, second.low, second.high, second.step):
-            raise QuestionError("question", str(second), "does not have the column, range and step of the first mean")
+        need_groups(first, comparison, second)
         if not 0 <= number <= first.high - first.low:
             raise QuestionError("margin", margin, "does not lie between 0 and the width of the range")
         return MeanDifference(first, comparison, second, number)
     remedy = "compare two shares or two means, each among a group"
     raise QuestionError("question", f"{first} {comparison} {second}", "compares two unlike numbers", remedy)
-
-
-def _need_groups(*groups: str | None) -> None:
-    if None in groups:
-        remedy = "write share(smokes = 'yes' among sex = 'm') > share(smokes = 'yes' among sex = 'f')"
-        raise QuestionError("among", None, "is missing in one of the two numbers", remedy)
 
 
 def _need_substitution(setting: Setting) -> None:

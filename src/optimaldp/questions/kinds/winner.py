@@ -10,9 +10,9 @@ from typing import Any
 from optimaldp.laws.law import Setting
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.accuracy import Accuracy, of_winner
+from optimaldp.questions.accuracy import Accuracy
 from optimaldp.questions.base import Spec
-from optimaldp.questions.electing import Electing, WeightedElecting
+from optimaldp.questions.electing import Electing, WeightedElecting, of_winner
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.kinds.of_options import OfOptions
 from optimaldp.questions.literals import check_among, check_column, check_options
@@ -23,7 +23,7 @@ from optimaldp.tables.tally import Option
 
 
 @dataclass(frozen=True, repr=False)
-class Winner(OfOptions):
+class Winner(OfOptions[str]):
     """Which option do most people have? A tie goes to the option that was named first."""
 
     def truth(self, counts: tuple[int, ...]) -> int:
@@ -72,6 +72,10 @@ def winner(column: str, options: Iterable[Option] | None = None, *, among: str |
     """Which of the public *options* do most people have in *column*?
 
     Leave the options out only where the column's type lists them (boolean, enum): they are never taken from the data.
+    *among*: ask only people with this condition.
+
+    >>> str(winner("vote", ["Clinton", "Dole"]))
+    "winner(vote, ['Clinton', 'Dole'])"
     """
     return Winner(check_column(column), check_options(options), check_among(among))
 

@@ -26,6 +26,7 @@ def test_rows_are_distributions_with_the_least_error(optimum):
         assert row == tuple(optimum.probability(shown, true) for shown in graph.vertices)
 
 
+@pytest.mark.long
 def test_a_release_has_exactly_its_row(optimum):
     graph, true = optimum.program.graph, (1, 1, 0)
     certified = certify_rows(optimum.values, optimum.program.orbit_of, graph.edges, epsilon=optimum.epsilon)

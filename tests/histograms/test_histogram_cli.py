@@ -23,6 +23,7 @@ def test_least_error():
     assert document["neighbours"] == "substitution"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", ["1e-50", "1e-200"])
 def test_hardly_any_information(epsilon):
     """The plan of the noise needs more digits than epsilon has zeros."""
@@ -32,6 +33,7 @@ def test_hardly_any_information(epsilon):
     assert sum(json.loads(found.stdout)) == 12, found.stderr
 
 
+@pytest.mark.long
 def test_release(tmp_path):
     path, picture = tmp_path / "counts.json", tmp_path / "bars.png"
     path.write_text("[5, 0, 12, 3]")
@@ -43,12 +45,14 @@ def test_release(tmp_path):
     assert found.stderr == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prior", ["flat", "uniform", "[0.2, 0.3, 0.5]", "dirichlet:[1, 2, 0.5]"])
 def test_priors(prior):
     found = run("--epsilon", "1", "--counts", "-", "--prior", prior, stdin="[5, 6, 9]")
     assert sum(json.loads(found.stdout)) == 20
 
 
+@pytest.mark.long
 def test_remap_errors_for_a_number_of_persons(tmp_path):
     picture = tmp_path / "remaps.svg"
     found = run("--epsilon", "ln(2)", "--bins", "2", "--persons", "10", "--prior", "uniform", "--plot", str(picture))
@@ -63,6 +67,7 @@ def test_neighbours_and_no_remap():
     assert len(json.loads(found.stdout)) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "stdin"),
     [

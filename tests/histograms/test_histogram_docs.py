@@ -18,6 +18,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.long
 def test_the_page_runs():
     found = doctest.testfile(str(PAGE), module_relative=False)
     assert found.attempted > 10

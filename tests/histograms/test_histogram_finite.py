@@ -202,6 +202,7 @@ def test_three_bins_approach_the_limit(persons, wanted):
     assert optimum.upper < exact_error(3, epsilon="ln(10)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", vectors("channels_histograms", "remap_errors"), ids=lambda x: x["id"])
 def test_golden_remap_errors(case):
     given_, expect = case["input"], case["expect"]
@@ -218,11 +219,12 @@ def test_golden_remap_errors(case):
     assert found.gap("projection") > found.gap("bayes")
 
 
+@pytest.mark.long
 def test_simulated_errors_hold_the_computed_ones():
     computed = remap_error("bayes", 3, 8, epsilon="ln(5)")
     assert computed.draws is None
-    simulated = remap_error("projection", 6, 300, epsilon=1, draws=400)
-    assert simulated.draws == 400
+    simulated = remap_error("projection", 6, 300, epsilon=1, draws=100)
+    assert simulated.draws == 100
     # Far from the edge the projection does nothing: the error is D*.
     spread = (simulated.high - simulated.low) / 2 / 2.5758
     assert abs(simulated.value - optimal_error(6, epsilon=1)) < 8 * spread

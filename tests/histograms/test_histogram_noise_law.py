@@ -63,6 +63,7 @@ def test_error_quantile_is_the_least(bins, ratio, level):
     assert noise.error_quantile(level) == 2 * distance
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bins", "ratio"), [(2, "ln(2)"), (3, "ln(2)"), (4, "ln(3)")])
 def test_bin_quantile_is_the_least(bins, ratio):
     noise = histogram_noise(bins, epsilon=ratio)
@@ -75,6 +76,7 @@ def test_bin_quantile_is_the_least(bins, ratio):
         assert closer < Fraction(level)
 
 
+@pytest.mark.long
 def test_bin_tail_is_exact_and_its_bound_holds():
     noise = histogram_noise(4, epsilon="ln(2)")
     table = {z: noise.probability(z) for z in window(4, 14)}
@@ -93,6 +95,7 @@ def test_bin_tail_is_exact_and_its_bound_holds():
         assert float(_bin_tail_factor(100, noise.epsilon) * root**5 / _bin_tail(100, noise.epsilon, 5)) < 1.2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bins", [101, 400])
 def test_many_bins_by_floats_agree_with_the_exact_sum(bins):
     epsilon = Epsilon.read("ln(4)")

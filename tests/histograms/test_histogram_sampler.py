@@ -67,6 +67,7 @@ def test_compositions_by_enumeration(total, parts):
         assert abs(weight - Fraction(1, len(found))) <= undecided
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("subset", "size", "bound"),
     [
@@ -126,6 +127,7 @@ def pooled(expected, observed, least=20.0):
     return cells, total, seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bins", [2, 3, 4, 5])
 def test_drawn_vectors_fit_the_law(bins):
     draws, noise = 4000, histogram_noise(bins, epsilon="ln(2)")
@@ -152,6 +154,7 @@ def near_vectors(bins, reach):
             yield vector
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bins", "epsilon"), [(60, "0.5"), (1000, "1"), (300, "1e-5"), (200, "6"), (10**6, "1")])
 def test_arrays_have_the_right_size_of_error(bins, epsilon):
     """The array code, by its mean error: within eight standard deviations (p about 1e-15)."""
@@ -171,6 +174,7 @@ def test_tiny_epsilon_needs_wide_integers():
     assert max(abs(x) for x in vector.tolist()) > 2**64
 
 
+@pytest.mark.long
 def test_laplace_totals_make_independent_geometric_numbers():
     noise = laplace_noise(2, epsilon="ln(2)")
     draws, bits = 4000, SystemBits()

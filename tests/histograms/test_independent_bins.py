@@ -60,6 +60,7 @@ def test_raising_negatives_to_zero_costs_more():
     assert clipped > 1.3 * least_error(independent(laws), epsilon=0.5)
 
 
+@pytest.mark.long
 def test_the_release_has_the_error_that_is_promised():
     prior, rng, ratio = poisson([2, 2, 5, 0.3]), np.random.default_rng(4), math.exp(-1)
     level, errors = Epsilon.read(1), []

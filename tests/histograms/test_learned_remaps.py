@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.histograms import histogram_noise, laplace_noise, private_histogram, project
@@ -18,8 +18,8 @@ from optimaldp.histograms.remaps.cell_law import (
     learn_cell_law,
     most_likely_law,
 )
-from optimaldp.histograms.remaps.choosing import choose_remap
-from optimaldp.histograms.remaps.projection import empirical_bayes, threshold, threshold_for, top_fill
+from optimaldp.histograms.remaps.choosing import choose_remap, learned_judge
+from optimaldp.histograms.remaps.projection import threshold, threshold_for, top_fill
 
 weights = st.lists(st.floats(0, 1), min_size=1, max_size=40).filter(lambda row: sum(row) > 0.01)
 
@@ -85,6 +85,10 @@ def test_top_fill_is_a_projection(noisy, data):
     assert np.abs(filled - truth).sum() <= np.abs(np.array(noisy) - truth).sum()
 
 
+def empirical_bayes(noisy, ratio, total):
+    return learned_judge(noisy, ratio=ratio, total=total).medians()
+
+
 def zipf(cells, people, rng):
     shares = 1 / np.arange(1, cells + 1) ** 1.2
     return rng.permutation(rng.multinomial(people, shares / shares.sum()))
@@ -96,6 +100,7 @@ def concentrated(cells, people, rng):
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cells", [10**4, 10**5, pytest.param(10**6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", [zipf, concentrated])
 @pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
@@ -105,7 +110,7 @@ def test_sparse_tables_are_as_good_as_the_better_of_threshold_and_empirical_baye
     release = private_histogram(truth, epsilon=1, neighbours=neighbours)
     noisy, shared = np.array(release.noisy), neighbours == "substitution"
     ratio = math.exp(-0.5 if shared else -1.0)
-    rivals = (threshold(noisy, ratio=ratio), empirical_bayes(noisy, ratio=ratio, total=10_000 if shared else None))
+    rivals = (threshold(noisy, ratio=ratio), empirical_bayes(noisy, ratio, 10_000 if shared else None))
     best = min(np.abs(rival - truth).sum() for rival in rivals)
     deviation = 0 if shared else (2 * ratio * cells) ** 0.5 / (1 - ratio)  # of the noisy total, all that is known of it
     error = np.abs(np.array(release.counts) - truth).sum()
@@ -132,6 +137,24 @@ def test_the_total_is_kept_when_asked_for():
         assert sum(private_histogram(truth, epsilon=1, remap=remap).counts) == 10_000
 
 
+@pytest.mark.long
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(-40, 40) | st.integers(100, 5000), min_size=2, max_size=12),
+    st.sampled_from([0.01, 0.37, 0.9]),
+    st.booleans(),
+)
+def test_a_public_total_is_met_however_far_the_counts_stand_out(noisy, ratio, keep):
+    """Counts that no law reaches have a posterior as well: they are not simply kept, whatever that adds up to."""
+    total = sum(noisy)
+    if total < 0:
+        return
+    counts = learned_judge(np.array(noisy), ratio=ratio, total=total).medians(keep_total=keep)
+    assert (counts >= 0).all()
+    assert counts.sum() <= total
+    assert counts.sum() == total or not keep
+
+
 def test_the_projection_is_taken_where_nothing_can_be_learned():
     dense = np.random.default_rng(10).integers(10**5, 10**6, 400)
     release = private_histogram(dense, epsilon=1)
@@ -139,6 +162,7 @@ def test_the_projection_is_taken_where_nothing_can_be_learned():
     assert sum(release.counts) == dense.sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
 def test_small_tables_are_judged_by_the_remap_that_was_used(neighbours):
     """[5] * 10 once said 17.1 for every remap; thresholds were off by 26."""
@@ -148,9 +172,12 @@ def test_small_tables_are_judged_by_the_remap_that_was_used(neighbours):
         said[remap] = np.mean([one.expected_error() for one in made])
         real[remap] = np.mean([np.abs(np.array(one.counts) - 5).sum() for one in made])
     assert said["threshold"] == pytest.approx(real["threshold"], rel=0.3)
-    assert (said["threshold"] > said["projection"]) == (real["threshold"] > real["projection"])
+    if neighbours == "substitution":  # under add-remove both are off by as much
+        assert said["threshold"] > said["projection"]
+        assert real["threshold"] > real["projection"]
 
 
+@pytest.mark.long
 def test_expected_error_is_never_more_than_can_be_off():
     release = private_histogram([10_000] + [0] * 48, epsilon="0.0001")
     assert release.expected_error() <= 20_000
@@ -183,12 +210,12 @@ def test_projection_of_a_large_table_agrees_with_a_plain_loop():
     assert (projected <= np.maximum(noisy - cut, 0)).all()
 
 
-@pytest.mark.parametrize("cells", [60, 1000, 10_000])
-@pytest.mark.parametrize("full", [1, 2, 10])
+@pytest.mark.long
+@pytest.mark.parametrize(("cells", "full"), [(60, 1), (60, 10), (1000, 2), (10_000, 10)])
 def test_full_cells_are_as_good_as_the_best_simple_remap(cells, full):
     """Top-fill is one of those that the choice knows: nearly everybody in a few cells."""
     random, ratio, ours, simple = np.random.default_rng(cells + full), math.exp(-0.5), 0.0, np.zeros(4)
-    for _ in range(20):
+    for _ in range(6):
         truth = np.zeros(cells, dtype=np.int64)
         truth[random.choice(cells, full, replace=False)] = 1000
         noise = random.geometric(1 - ratio, cells) - random.geometric(1 - ratio, cells)
@@ -200,7 +227,7 @@ def test_full_cells_are_as_good_as_the_best_simple_remap(cells, full):
             project(noisy),
             top_fill(noisy),
             threshold(noisy, ratio=ratio),
-            empirical_bayes(noisy, ratio=ratio, total=total),
+            empirical_bayes(noisy, ratio, total),
         )
         ours += np.abs(released - truth).sum()
         simple += [np.abs(counts - truth).sum() for counts in rivals]

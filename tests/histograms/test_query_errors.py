@@ -76,6 +76,7 @@ def test_bad_queries(chosen):
         query_error(10, chosen, epsilon=1)
 
 
+@pytest.mark.long
 def test_margins_are_unbiased():
     """A skewed 30 × 30 table: sums of projected cells were pulled down by many standard errors."""
     rng = np.random.default_rng(3)
@@ -94,6 +95,7 @@ def test_margins_are_unbiased():
     assert np.mean(projected, axis=0)[0] - rows[0] < -5 * deviation  # the negative control: what was published before
 
 
+@pytest.mark.long
 def test_margins_say_how_far_off_they_are():
     table = private_histogram([10] * 60, epsilon=1).two_way(range(6), range(10))
     assert table.row_reach() == query_error(60, 10, epsilon=1).quantile()

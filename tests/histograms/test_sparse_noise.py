@@ -100,6 +100,7 @@ def assert_law(noise, occupied, draw):
     return undecided
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("occupied", [{}, {0: 1}, {1: 2}])
 def test_whole_table_by_enumeration(occupied, quick_survivors):
     """Two cells: the drawn table has the law of independent noise on both, cut below least."""
@@ -108,6 +109,7 @@ def test_whole_table_by_enumeration(occupied, quick_survivors):
     assert undecided < Fraction(1, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "twin",
     [

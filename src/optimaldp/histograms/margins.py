@@ -18,6 +18,7 @@ from optimaldp.results import Result
 
 _ROUNDS = 200  # of fitting a table to its margins
 _CLOSE = 1e-6
+READABLE = 0.1  # of itself: a count that is off by no more, 19 times in 20, is called readable
 _RELIABLE = 2  # times its reach: smaller counts may be noise
 
 
@@ -205,15 +206,16 @@ class CrossTable(Result):
         ]
 
     def cells(self) -> list[dict[str, Any]]:
-        """Every cell: its values, count, interval, and whether the noise is as large as the count."""
+        """Every cell: its values, count, percentage if asked for, interval, and whether the noise is as large as the count."""
         return [
             {
                 **dict(zip(self.names, values)),
                 "count": count,
+                **({} if share is None else {"percent": share}),
                 "interval": [max(0, noisy - self.reach), max(0, noisy + self.reach)],
                 "note": self._note(count),
             }
-            for values, count, noisy in zip(product(*self.labels), self.counts, self.noisy)
+            for values, count, noisy, share in zip(product(*self.labels), self.counts, self.noisy, self.shares())
         ]
 
     def _note(self, count: int) -> str:
@@ -267,12 +269,13 @@ class CrossTable(Result):
         return f"<table>{''.join(rows)}</table>"
 
     def to_csv(self) -> str:
-        """One line for each cell, as spreadsheets read it: values, count, ends of the interval, note."""
+        """One line for each cell, as spreadsheets read it: values, count, percentage, ends of the interval, note."""
         written = io.StringIO()
         lines = csv.writer(written, lineterminator="\r\n")
-        lines.writerow([*self.names, "count", "low", "high", "note"])
+        numbers = ["count"] if self.percent is None else ["count", "percent"]
+        lines.writerow([*self.names, *numbers, "low", "high", "note"])
         for cell in self.cells():
-            lines.writerow([*(cell[name] for name in self.names), cell["count"], *cell["interval"], cell["note"]])
+            lines.writerow([*(cell[name] for name in (*self.names, *numbers)), *cell["interval"], cell["note"]])
         return "\ufeff" + written.getvalue()
 
     def _writers(self) -> dict[str, Callable[[], str]]:

@@ -19,15 +19,15 @@ MOST_EXACT_BINS = 5000  # the exact least error for 5000 bins has about 10,000 d
 _MOST_BINS = 10**7  # two bitmaps and a table of 64-bit integers for this many bins still fit a small machine
 
 
-def read_bins(value: object) -> int:
-    """Read a number of bins: an integer from 2 on."""
+def read_bins(value: object, *, public_total: bool = True) -> int:
+    """Read a number of bins: an integer from 2 on, or from 1 on where the total is private."""
+    least = 2 if public_total else 1
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise HistogramError("bins", value, "is not a number of bins", "write an integer from 2 on")
+        raise HistogramError("bins", value, "is not a number of bins", f"write an integer from {least} on")
     bins = int(value)
-    if bins < 2:
-        raise HistogramError(
-            "bins", bins, "is too few", "with one bin and a public total there is nothing to hide; name at least two"
-        )
+    if bins < least:
+        nothing = "with one bin and a public total there is nothing to hide; name at least two"
+        raise HistogramError("bins", bins, "is too few", nothing if public_total else "name at least one")
     if bins > _MOST_BINS:
         raise HistogramError("bins", bins, f"is more than {_MOST_BINS}", "merge bins or release several histograms")
     return bins

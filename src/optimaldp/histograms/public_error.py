@@ -35,15 +35,13 @@ def expected_error(
     >>> round(expected_error(2, epsilon="0.05", people=944, prior="uniform"), 1)
     20.7
     """
-    size, level = read_bins(bins), read_positive_epsilon(epsilon)
+    public_total = Neighbours(neighbours) is Neighbours.SUBSTITUTION
+    size, level = read_bins(bins, public_total=public_total), read_positive_epsilon(epsilon)
     if attained(size, neighbours, prior):
         least = least_possible(size, epsilon=level, neighbours=neighbours, people=people, prior=prior)
         if least is not None:
             return least
-    if Neighbours(neighbours) is Neighbours.SUBSTITUTION:
-        noise = optimal_error(size, epsilon=level)
-    else:
-        noise = float(LaplaceNoise(size, level).expected_error())
+    noise = optimal_error(size, epsilon=level) if public_total else float(LaplaceNoise(size, level).expected_error())
     return noise if people is None else min(noise, 2.0 * people)
 
 

@@ -11,8 +11,10 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from optimaldp.certify.noise import certify_noise, require_table_draw
 from optimaldp.errors import HistogramError
 from optimaldp.extras import numpy_if_installed
 from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
@@ -29,7 +31,8 @@ from optimaldp.privacy.balls import Ball
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result, html_bars
-from optimaldp.sampling import BitSource, SystemBits, draw_listed, draw_many
+from optimaldp.sampling import BitSource, SystemBits
+from optimaldp.sampling.batch import draw_listed, draw_many
 
 Kept = Callable[..., dict[int, int]]
 
@@ -238,7 +241,8 @@ def private_histogram(
     follows has the least expected error of all mechanisms. A *prior* must be public, not taken from these counts.
     *remap* is chosen by itself if not given ("bayes" with a prior), or "projection", "top-fill", "empirical-bayes",
     "threshold", "bayes", "ball", "none". *keep_total* insists on counts that add up to the public total, which on a table
-    of mostly empty cells forces people into wrong ones; if not given it is kept where that costs little.
+    of mostly empty cells forces people into wrong ones; if not given it is kept where that costs little. *labels* name the
+    bins, and *source* gives the random bits (the operating system's, if not given).
 
     **Guarantee.** The result is epsilon-differentially private; unless *remap* is "none" no count is negative; with
     "substitution" the noisy table and every projection add up to the total of *counts*. No count appears in an error.
@@ -251,15 +255,18 @@ def private_histogram(
     if isinstance(counts, Mapping):
         labels = list(counts) if labels is None else labels
         counts = list(counts.values())
-    table = _read_counts(counts)
     public_total = relation is Neighbours.SUBSTITUTION
+    table = _read_counts(counts, public_total)
     belief = _read_belief(prior, len(table), public_total)
     name = read_remap(remap, belief, public_total=public_total)
     names = _read_labels(labels, len(table))
     if public_total:
         _check_total(table, belief, name)
-    noise = HistogramNoise(len(table), level) if public_total else LaplaceNoise(len(table), level)
-    noisy = _add(table, noise.sample(source))
+    noise = certify_noise(
+        _noise(len(table), level, relation), cells=len(table), epsilon=level, neighbours=relation
+    ).mechanism
+    _require_drawn(relation)
+    noisy = _drawn(table, noise, source)
     mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)
     least = least_possible(
         len(table), epsilon=level, neighbours=relation, people=sum(table) if public_total else None, prior=belief
@@ -280,6 +287,27 @@ def private_histogram(
         mapped.error_interval,
         least,
     )
+
+
+def _noise(bins: int, epsilon: Epsilon, neighbours: Neighbours) -> HistogramNoise | LaplaceNoise:
+    return (HistogramNoise if neighbours is Neighbours.SUBSTITUTION else LaplaceNoise)(bins, epsilon)
+
+
+def _drawn(table: list[int], noise: HistogramNoise | LaplaceNoise, source: BitSource | None) -> Any:
+    return _add(table, noise.sample(source))
+
+
+@lru_cache(maxsize=2)
+def _require_drawn(neighbours: Neighbours) -> None:
+    """Have the code that adds the noise examined, once in a process: on a made-up table, with bits that are written down."""
+    epsilon, bins = Epsilon.read(1), 3
+    noise = _noise(bins, epsilon, neighbours)
+
+    def draw(people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource) -> list[list[int]]:
+        table = [sum(cells.get(place, 0) for cells in people.values()) for place in range(bins)]
+        return [list(_plain(_drawn(table, noise, bits)))]
+
+    require_table_draw(draw, [noise.recipe], epsilon, neighbours, levels=False)
 
 
 def check_mapping(bins: int, prior: object, remap: str | None, neighbours: Neighbours) -> None:
@@ -323,12 +351,12 @@ def _plain(table: Any) -> tuple[int, ...]:
     return tuple(table if isinstance(table, list) else table.tolist())
 
 
-def _read_counts(counts: Any) -> list[int]:
+def _read_counts(counts: Any, public_total: bool) -> list[int]:
     """Read the counts. They are private: an error names a position and a rule, never a value."""
     if isinstance(counts, (str, bytes)) or not hasattr(counts, "__len__"):
         raise HistogramError("counts", type(counts).__name__, "is not a list of counts", _REMEDY)
     values = counts.tolist() if hasattr(counts, "tolist") else list(counts)
-    read_bins(len(values))
+    read_bins(len(values), public_total=public_total)
     if set(map(type, values)) != {int}:
         values = [_whole(position, value) for position, value in enumerate(values)]
     if min(values) < 0:

@@ -254,11 +254,10 @@ def _repaired_values(program: ReducedProgram, floats: _Floats, ratio: Fraction) 
 #     minimise   sum_h prior(h) sum_g W(g|h) cost(h, g)
 #     subject to sum_g W(g|h) = 1,   W(g|h) >= theta W(g|h') for neighbours h, h',   W >= 0
 #
-# over all mechanisms from histograms to histograms. It has ``C(n+K-1,K-1)^2`` variables (erratum E3), so bins that the
-# prior and the cost do not distinguish are exchanged: averaging a mechanism over such exchanges keeps its privacy and
-# its
-# expected error, and leaves one variable for each orbit. HiGHS finds the solution; what is reported is proven by exact
-# arithmetic (:mod:`optimaldp.histograms.finite.optimum`).
+# over all mechanisms from histograms to histograms. It has ``C(n+K-1,K-1)^2`` variables (erratum E3), so bins that the prior
+# and the cost do not distinguish are exchanged: averaging a mechanism over such exchanges keeps its privacy and its expected
+# error, and leaves one variable for each orbit. HiGHS finds the solution; what is reported is proven by exact arithmetic
+# (:mod:`optimaldp.histograms.finite.optimum`).
 
 
 _MOST_PAIRS = 250_000  # pairs of histograms before the reduction

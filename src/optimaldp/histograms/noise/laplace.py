@@ -143,4 +143,4 @@ def laplace_noise(bins: int, *, epsilon: object) -> LaplaceNoise:
     >>> laplace_noise(3, epsilon="ln(2)").expected_error()
     Fraction(4, 1)
     """
-    return LaplaceNoise(read_bins(bins), read_positive_epsilon(epsilon))
+    return LaplaceNoise(read_bins(bins, public_total=False), read_positive_epsilon(epsilon))

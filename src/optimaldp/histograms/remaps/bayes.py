@@ -113,11 +113,10 @@ def _around_total(laws: list[tuple[Any, Any]], cells: object, persons: int) -> t
 
 # The Bayes remap: the histogram with the least expected L1 error, given the noisy table and a public prior.
 #
-# The posterior ``P(h | g) ~ prod_k w_k(h_k) theta^(|g_k - h_k|/2)`` on sum n is a product with one constraint, so each
-# bin's posterior is its own factor times a convolution of all others. The expected error of a histogram a is a sum of
-# convex functions of the a_k, with increments ``2 F_k(a_k) - 1``: the best a has one common posterior quantile in all
-# bins.
-# Equal to the optimum of the linear program for two bins, within a few per cent above it for three (errata E11, E12).
+# The posterior ``P(h | g) ~ prod_k w_k(h_k) theta^(|g_k - h_k|/2)`` on sum n is a product with one constraint, so each bin's
+# posterior is its own factor times a convolution of all others. The expected error of a histogram a is a sum of convex
+# functions of the a_k, with increments ``2 F_k(a_k) - 1``: the best a has one common posterior quantile in all bins. Equal to
+# the optimum of the linear program for two bins, within a few per cent above it for three (errata E11, E12).
 #
 # This is post-processing: floats decide nothing about privacy here, only how close to best the remapped table is.
 

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 _ROUNDS = 40  # of EM: more would fit the noise of a small table
 _MANY_ROUNDS = 600  # on a large one they move no released count, and say better how many people the empty cells hide
 _MANY_CELLS = 10_000
-# Counts that the most likely law tells apart; larger ones stand so far out that they are kept as they are.
+# Laws know counts up to so many widths of the noise, squared and plain: cells of a mean above differ by so much more than the
+# noise that nothing can be learned about one from the others. A public number, so that the largest counts do not tell how long
+# it takes.
+_WIDTHS_SQUARED = 40
+_WIDTHS = 64
 _MOST_COUNTS = 1 << 17
 _MOST_STEPS = 4096  # of the laws with a formula, each an eighth of the noise wide
 _STEPS_OF_NOISE = 8
@@ -30,13 +34,15 @@ _LEAST_POSITIVE = 1e-300
 _CELLS_BELIEVED = 50.0  # cells near a count from which on its weight is believed as it is
 _NEGLIGIBLE = 1e-60  # weights that far down are dropped: numbers near the end of the float range make arithmetic slow
 _FADED = 1e-200
+_RAREST = 1e-12  # the smallest level of a quantile of the noise
 
 # The laws with a formula: shares of cells that are empty anyhow, means, and how much cells of one mean differ (Gamma shapes).
 _EMPTY_SHARES = (
     *(0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99),
     *(0.995, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99999),
 )
-_MEANS = 36
+_MEANS = 48
+_LEAST_MEAN = 0.01  # a tail of cells with far less than a person each hides most of those who are hidden
 _SHAPES = (0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 30.0, 100.0, math.inf)
 _POWERS = (1.1, 1.3, 1.6, 2.0, 2.5, 3.2, 4.5)
 _POWER_SHAPE = 30.0
@@ -111,7 +117,7 @@ class CellLaw:
     def medians(self, values: Array, *, level: float = 0.5) -> Any:
         """The least count whose posterior probability of not being exceeded is *level*, for each noisy value.
 
-        Values above the law's reach are returned as they are: the law says nothing about them.
+        Above the law's reach all counts are equally likely, so the noise alone is around the value.
         """
         import numpy as np
 
@@ -123,7 +129,15 @@ class CellLaw:
             middle = (low + high) // 2
             enough = self._up_to(0, clipped, middle) >= level * totals
             low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
-        return np.where(np.asarray(values) > self.top, values, low)
+        return np.where(np.asarray(values) > self.top, np.maximum(values + self._noise_quantile(level), 0), low)
+
+    def _noise_quantile(self, level: float) -> int:
+        """The noise that is not exceeded with probability *level*, up to ties; it is symmetric around 0."""
+        if level > 0.5:
+            return -self._noise_quantile(1 - level)
+        # P(noise <= -z) = ratio^z / (1 + ratio) for z >= 0.
+        far = math.log(max(level, _RAREST) * (1 + self.ratio)) / math.log(self.ratio)
+        return -max(0, math.floor(far + 1e-9))
 
     def means(self, values: Array) -> Any:
         """The posterior mean of the true count, for each noisy value."""
@@ -275,7 +289,13 @@ def _evidence(law: CellLaw, noisy: NoisyValues, total: int | None) -> float:
     if total is None:
         return fit
     mean = float(law.means(values) @ cells) + float(noisy.values[~inside] @ noisy.cells[~inside])
-    return fit + float(_chance_of_total(total - mean, float(law.variances(values) @ cells)))
+    variance = float(law.variances(values) @ cells) + _noise_of(noisy.cells[~inside], law.ratio)
+    return fit + float(_chance_of_total(total - mean, variance))
+
+
+def _noise_of(cells: Array, ratio: float) -> float:
+    """The variance of the noise on cells that stand out of reach: what is taken for their people is off by that."""
+    return float(cells.sum()) * 2 * ratio / (1 - ratio) ** 2
 
 
 def _chance_of_total(gap: Any, variance: Any) -> Any:
@@ -286,22 +306,26 @@ def _chance_of_total(gap: Any, variance: Any) -> Any:
 
 
 def _reach(noisy: NoisyValues, ratio: float) -> tuple[int, int]:
-    """The largest count that the laws with a formula know, and their step: a fraction of the noise."""
+    """The largest count that a law knows, and the step of those with a formula: a fraction of the noise.
+
+    Never above a public number, and where all counts are smaller a power of two: so time tells little about the largest count.
+    """
     noise = 1 / (1 - ratio)
     step = max(1, math.floor(noise / _STEPS_OF_NOISE))
-    top = max(int(noisy.values.max(initial=1)), 1) + math.ceil(3 * noise)
-    return min(top, _MOST_STEPS * step), step
+    public = min(math.ceil(_WIDTHS_SQUARED * noise**2 + _WIDTHS * noise), _MOST_STEPS * step, _MOST_COUNTS)
+    largest = max(int(noisy.values.max(initial=1)), noisy.least, 1) + math.ceil(3 * noise)
+    return min(public, 1 << largest.bit_length()), step
 
 
 def _weigh_formulas(
     noisy: NoisyValues, ratio: float, total: int | None
 ) -> tuple[list[tuple[float, CellLaw]], float] | None:
-    """The laws with a formula, each with its share, and the evidence of the likeliest; ``None`` where few values are in reach."""
+    """The laws with a formula, each with its share, and the evidence of the likeliest; ``None`` where no value is in reach."""
     import numpy as np
 
     top, step = _reach(noisy, ratio)
     inside = noisy.values <= top
-    if 2 * noisy.cells[inside].sum() < noisy.size:
+    if not inside.any():
         return None
     # In steps: true counts 0, 1, ... stand for 0, step, 2 step, ..., which the noise blurs anyhow.
     values, cells = np.round(noisy.values[inside] / step).astype(np.int64), noisy.cells[inside].astype(float)
@@ -311,17 +335,19 @@ def _weigh_formulas(
     middle = max(0.05, float(noisy.values @ noisy.cells) / noisy.size / step)
     laws = np.concatenate((_formulas(steps), _spread_laws(np.array([middle]), steps)))
     scale = (1 - faded) / (1 + faded)
-    clipped, under = np.clip(values, 0, steps), faded ** np.maximum(-values, 0.0)
+    noise = scale * faded ** np.abs(np.arange(steps + 1.0)[:, None] - values)
 
     def shown(rows: Any) -> Any:
-        return _smear(rows, faded)[:, clipped] * (under * scale)
+        return rows @ noise
 
-    fit, empty = shown(laws), scale * faded ** np.abs(values).astype(float)
-    shares = np.array([share for share in _EMPTY_SHARES if share <= 1 - 0.5 / noisy.size])
+    fit, empty = shown(laws), noise[0]
+    # The last one: whoever there is stands out of reach, and every other cell is empty.
+    shares = np.array([*(share for share in _EMPTY_SHARES if share <= 1 - 0.5 / noisy.size), 1.0])
     if total is not None:
         counts = np.arange(steps + 1.0)
         first, second = shown(laws * counts), shown(laws * counts**2)
         wanted = (total - float(noisy.values[~inside] @ noisy.cells[~inside])) / step
+        outer = _noise_of(noisy.cells[~inside], ratio) / step**2
     evidence = np.empty((len(shares), len(laws)))
     for place, share in enumerate(shares):
         both = np.maximum(share * empty + (1 - share) * fit, _LEAST_POSITIVE)
@@ -329,7 +355,7 @@ def _weigh_formulas(
         if total is not None:
             means = (1 - share) * first / both
             variance = np.maximum((1 - share) * second / both - means**2, 0.0) @ cells
-            evidence[place] += _chance_of_total(wanted - means @ cells, variance)
+            evidence[place] += _chance_of_total(wanted - means @ cells, variance + outer)
     best = np.unravel_index(int(evidence.argmax()), evidence.shape)
     likely = np.exp(evidence - evidence.max())
     likely /= likely.sum()
@@ -364,12 +390,12 @@ def _finer(row: Array, step: int, top: int) -> Any:
     return np.concatenate((row[:1], np.zeros(max(0, start - 1)), fine))[: top + 1]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _formulas(top: int) -> Any:
     """Laws of the counts 0, ..., top, one in each row: alike (Poisson), spread (Gamma-Poisson), falling off by a power."""
     import numpy as np
 
-    means = np.geomspace(0.3, max(2.0, top), _MEANS)
+    means = np.geomspace(_LEAST_MEAN, max(2.0, top), _MEANS)
     bumps = _gamma_poisson(means, _POWER_SHAPE, top)
     falling = [
         (means[first:] ** (1 - power))[None] @ bumps[first:] for power in _POWERS for first in range(0, _MEANS - 3, 2)
@@ -408,7 +434,7 @@ def most_likely_law(noisy: NoisyValues, ratio: float, *, people: int, rounds: in
     """The most likely law of any form, by EM from mostly empty cells."""
     import numpy as np
 
-    top = int(min(max(noisy.values.max(initial=1), noisy.least, 1), _MOST_COUNTS))
+    top = _reach(noisy, ratio)[0]
     inside = noisy.values <= top
     if not noisy.hidden and not inside.any():
         return CellLaw(np.ones(1), ratio)  # every count stands so far out that it is kept as it is

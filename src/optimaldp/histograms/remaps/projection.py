@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.priors import CountPrior
-from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues, learn_cell_law
+from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues
 from optimaldp.privacy.numbers import read_number
 
 if TYPE_CHECKING:
@@ -109,11 +109,9 @@ def distance_to_edge(persons: int, shares: Sequence[Fraction]) -> Fraction:
 
 # Remaps for tables in which most cells are empty: thresholds, top-fill, and the empirical-Bayes posterior median.
 #
-# Noise on a million cells adds up to far more than there are people. What undoes it looks at the noisy table alone, so
-# it is
-# free. None of these forces people into cells: on a sparse table the median of most cells is 0, and the released counts
-# may
-# add up to less than the public total. Whoever is missing has a cell too small to be told from noise.
+# Noise on a million cells adds up to far more than there are people. What undoes it looks at the noisy table alone, so it is
+# free. None of these forces people into cells: on a sparse table the median of most cells is 0, and the released counts may add
+# up to less than the public total. Whoever is missing has a cell too small to be told from noise.
 
 
 _HALVINGS = 40  # of the interval in which the common quantile is searched
@@ -157,20 +155,6 @@ def top_fill(noisy: object, total: int | None = None) -> Any:
     return filled
 
 
-def empirical_bayes(noisy: object, *, ratio: float, total: int | None = None, keep_total: bool = False) -> Any:
-    """The posterior median of every cell, under the law of cells that is learned from the noisy table itself.
-
-    *total* (public) is never exceeded; with *keep_total* it is reached, by one common posterior quantile for all cells.
-    """
-    import numpy as np
-
-    values, places, cells = np.unique(np.asarray(noisy), return_inverse=True, return_counts=True)
-    known = NoisyValues(values, cells)
-    people = int(max(1, (values * cells).sum())) if total is None else total
-    law = learn_cell_law(known, ratio, people=people, total=total).law
-    return mapped_values(law, known, total=total, keep_total=keep_total)(places.reshape(-1))
-
-
 def mapped_values(law: CellLaw, noisy: NoisyValues, *, total: int | None, keep_total: bool) -> Any:
     """A function from the positions of cells among the distinct values to their released counts."""
     counts = law.medians(noisy.values)
@@ -178,7 +162,21 @@ def mapped_values(law: CellLaw, noisy: NoisyValues, *, total: int | None, keep_t
     if total is None or reached == total or (reached < total and not keep_total):
         return lambda places: counts[places]
     low, high = _around_total(law, noisy, total)
-    return lambda places: filled_between(low[places], high[places], total)
+    return lambda places: _exactly(filled_between(low[places], high[places], total), total)
+
+
+def _exactly(counts: Any, total: int) -> Any:
+    """The counts with this total: where no common quantile has it, the tops are cut, or occupied cells raised alike."""
+    import numpy as np
+
+    missing = total - int(counts.sum())
+    if missing <= 0:
+        return project(np.append(counts, missing))[:-1] if missing else counts
+    raised = np.flatnonzero(counts) if counts.any() else np.arange(len(counts))
+    each, rest = divmod(missing, len(raised))
+    counts[raised] += each
+    counts[raised[:rest]] += 1
+    return counts
 
 
 def _around_total(law: CellLaw, noisy: NoisyValues, total: int) -> tuple[Any, Any]:

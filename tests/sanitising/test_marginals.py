@@ -68,6 +68,7 @@ def test_a_missing_part_is_named_before_data_is_read(monkeypatch):
         odp.sanitise(table(10), COLUMNS, epsilon=1, marginals="a,b")
 
 
+@pytest.mark.long
 def test_rows_follow_the_measured_tables():
     pytest.importorskip("mbi")
     data = table()

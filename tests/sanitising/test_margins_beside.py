@@ -20,6 +20,7 @@ TABLE = pa.table({"a": [f"a{i}" for i in A], "b": B, "c": ["x" if i % 3 else "y"
 COLUMNS = {"a": [f"a{i}" for i in range(300)], "b": odp.bins(range(9001)), "c": ["x", "y"]}
 
 
+@pytest.mark.long
 def test_margins_are_unbiased_and_as_far_off_as_they_say():
     truth = np.bincount(A, minlength=301)
     misses, outside = [], 0
@@ -56,6 +57,7 @@ def test_the_shares_add_up_to_epsilon_at_most(epsilon, sizes):
     assert float(shares[0]) == pytest.approx(0.75 * float(whole))
 
 
+@pytest.mark.long
 def test_margins_that_were_asked_for():
     clean = odp.sanitise(TABLE, COLUMNS, epsilon=2, neighbours="add-remove", margins=[["a", "c"]])
     assert clean.margin(["a", "c"]).counts.shape == (301, 3)
@@ -82,6 +84,7 @@ def test_what_makes_no_sense_is_refused(columns, options, words):
         odp.sanitise(TABLE, columns, epsilon=2, neighbours="add-remove", **options)
 
 
+@pytest.mark.long
 def test_a_million_million_cells_have_margins():
     columns = {
         "a": COLUMNS["a"],

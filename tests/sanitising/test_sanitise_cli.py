@@ -53,6 +53,11 @@ def test_an_estimate_reads_nothing():
     assert document["joint"]["one_way_error"] > 0
     assert [one["columns"] for one in document["marginals"]["tables"]] == [["expected_vote"], ["age"]]
     assert {row["better"] for row in document["queries"]} <= {"joint", "marginals"}
+    assert document["readable"].startswith("with 5,000 people and epsilon 1 tables of up to ")
+    assert [len(shape["columns"]) for shape in document["shapes"]] == [1, 1, 2]
+    # Pairs that are still to be chosen: all of them are shown.
+    ran = run("--estimate", "--marginals", "choose")
+    assert ["expected_vote", "age"] in [one["columns"] for one in json.loads(ran.stdout)["marginals"]["tables"]]
 
 
 @pytest.mark.parametrize(

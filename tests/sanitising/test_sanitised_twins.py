@@ -75,6 +75,7 @@ def test_levels_that_are_not_honoured(monkeypatch: Any, twin: Any) -> None:
         odp.sanitise(people(), COLUMNS, epsilon=1, levels="own")
 
 
+@pytest.mark.long
 def test_the_whole_level_for_every_marginal(monkeypatch: Any) -> None:
     pytest.importorskip("mbi", reason="marginals need the optional part sanitise")
     monkeypatch.setattr(planning, "split_epsilon", lambda epsilon, sizes: (epsilon,) * len(sizes))

@@ -10,6 +10,7 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import LaplaceNoise, optimal_error
+from optimaldp.histograms.margins import READABLE
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
@@ -17,12 +18,14 @@ from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column, read_columns
 from optimaldp.results import Result
 from optimaldp.sanitising.noisy import chosen_positions
-from optimaldp.sanitising.planning import all_pairs, split_epsilon
+from optimaldp.sanitising.planning import CHOOSE, all_pairs, read_marginals, split_epsilon
+
+_MOST_WAYS = 3  # columns of the tables whose shapes are compared, beside the table of all
 
 
 @dataclass(frozen=True, repr=False)
 class Estimate(Result):
-    """Expected errors of the joint table and of marginals, for counts of one column and of two."""
+    """Expected errors of the joint table and of marginals, for counts of one column and of two; and which shapes can be read."""
 
     columns: tuple[Column, ...]
     epsilon: Epsilon
@@ -81,6 +84,54 @@ class Estimate(Result):
             rows.append({"columns": list(query), "joint": joint, "marginals": marginal, "better": better})
         return rows
 
+    def readable_cells(self, within: float = READABLE) -> int | None:
+        """How many cells a table of these people may have whose usual count is read to *within* of itself; 0 if none may.
+
+        Tables are asked for by themselves, with the whole epsilon. ``None`` where the number of people is not public.
+
+        >>> estimate({"sex": ["m", "f"]}, epsilon=1, n=5000).readable_cells()
+        83
+        """
+        if self.people is None:
+            return None
+        people = self.people
+        low, high = 1, people + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            readable = self._reach(middle) * middle <= within * people
+            low, high = (middle, high) if readable else (low, middle)
+        return low if low > 1 else 0
+
+    def shapes(self) -> list[dict[str, Any]]:
+        """Every table of up to three of the columns, and that of all: how many people a cell has, and how far off it is."""
+        names = [column.name for column in self.columns]
+        ways = sorted({*range(1, min(_MOST_WAYS, len(names)) + 1), len(names)})
+        most = self.readable_cells()
+        return [
+            {"columns": list(chosen)} | self._shape(self._size(chosen), most)
+            for way in ways
+            for chosen in combinations(names, way)
+        ]
+
+    def _shape(self, cells: int, most: int | None) -> dict[str, Any]:
+        shape: dict[str, Any] = {"cells": cells, "off_by_at_most": self._reach(cells)}
+        if self.people is not None and most is not None:
+            shape |= {"people_per_cell": self.people / cells, "readable": cells <= most}
+        return shape
+
+    def _reach(self, cells: int) -> int:
+        """How far off one count of such a table is at most, with probability 0.95."""
+        return QueryError(cells, 1, self.epsilon, self.neighbours).quantile()
+
+    def words(self) -> str | None:
+        """Which tables can be read, in a sentence."""
+        if (most := self.readable_cells()) is None:
+            return None
+        begins = f"with {self.people:,} people and epsilon {self.epsilon}"
+        if not most:
+            return f"{begins} no table can be read to ± {100 * READABLE:g} %"
+        return f"{begins} tables of up to {most:,} cells can be read to ± {100 * READABLE:g} % in a usual cell"
+
     def summary(self) -> str:
         first = [row for row in self.compared() if len(row["columns"]) == 1]
         wins = sum(row["better"] == "joint" for row in first)
@@ -113,6 +164,8 @@ class Estimate(Result):
                 "two_way_error": _mean(row["marginals"] for row in compared if len(row["columns"]) == 2),
             },
             "queries": compared,
+            "shapes": self.shapes(),
+            "readable": self.words(),
         }
 
 
@@ -127,12 +180,12 @@ def estimate(
     epsilon: object,
     n: int | None = None,
     neighbours: str | Neighbours = "substitution",
-    marginals: Sequence[Sequence[str]] | None = None,
+    marginals: str | Sequence[Sequence[str]] | None = None,
 ) -> Estimate:
     """What sanitising these columns would be off. Nothing is read and nothing is spent.
 
     *n* is the number of people, where it is public. *marginals* are the tables to compare with: every column and every pair
-    of columns if not given.
+    of columns if not given, or if pairs are still to be chosen.
 
     >>> made = estimate({"sex": ["m", "f"], "age": ["young", "old"]}, epsilon=1, n=1000)
     >>> made.cells, [row["better"] for row in made.compared()]
@@ -142,6 +195,6 @@ def estimate(
     relation, level = Neighbours(neighbours), read_positive_epsilon(epsilon)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise HistogramError("n", n, "is not a number of people", "write an integer from 1 on")
-    tables = all_pairs(read) if marginals is None else tuple(tuple(table) for table in marginals)
+    tables = all_pairs(read) if marginals in (None, CHOOSE) else read_marginals(marginals, read)
     sizes = [math.prod(column.size for column in read if column.name in table) for table in tables]
     return Estimate(read, level, relation, n, tables, split_epsilon(level, sizes))

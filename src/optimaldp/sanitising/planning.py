@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from optimaldp.asking.ask import Ask
 from optimaldp.asking.request import read_release_level
+from optimaldp.certify.asked import require_read
 from optimaldp.certify.core.examined import Certified
 from optimaldp.certify.core.referee import require_shares
 from optimaldp.certify.noise import certify_noise
@@ -31,6 +32,7 @@ from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column, in_end_bins, read_columns, settle_columns
 from optimaldp.questions.literals import check_among
+from optimaldp.sanitising.choosing import COLUMNS_SHARE, candidate_pairs
 from optimaldp.sanitising.counting import check_table
 from optimaldp.sanitising.drawing import MOST_DENSE, Drawn, TableNoise, check_sizes, noise_for, read_mapping
 from optimaldp.tables import People, Source
@@ -38,6 +40,7 @@ from optimaldp.tables import People, Source
 if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
 
+CHOOSE = "choose"  # in place of a list of marginals
 _STEPS = 1000  # of mirror descent: enough for a few dozen tables (measured on 3 columns: 1 second)
 
 
@@ -207,6 +210,8 @@ class SanitisingPlan:
     prior: CountPrior | IndependentPrior | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the cells of the source are read."""
+    selection: Mapping[str, Any] | None = None
+    """How pairs of columns were chosen; ``None`` before that, and where they are not."""
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -228,7 +233,7 @@ class SanitisingPlan:
         columns = "; ".join(column.text for column in self.columns)
         named = [[column.name for column in table] for table in self.tables]
         more: dict[str, object] = {
-            "method": self.method if self.method == "joint" else named,
+            "method": named if self.method == "marginals" else self.method,
             "margins": named[1:] if self.method == "joint" and named[1:] else None,
             "remap": self.remap,
             "prior": None if self.prior is None else write_prior(self.prior),
@@ -269,7 +274,9 @@ def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> Sanit
     ends = in_end_bins(asked.outside)
     named = tuple(column.with_outside(ends) for column in read_columns(asked.columns))
     settled = settle_columns(named, opened, everybody_has_a_row=own_rows)
-    method = "joint" if asked.marginals is None else "marginals"
+    method = "joint" if asked.marginals is None else "chosen" if asked.marginals == CHOOSE else "marginals"
+    if method == "chosen":
+        _check_choice(settled, people)
     tables = _tables(asked, settled)
     sizes = _sizes(tables)
     if min(sizes) < 2:
@@ -284,13 +291,25 @@ def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> Sanit
         certify_noise(noise_for(size, share, neighbours), cells=size, epsilon=share, neighbours=neighbours)
         for size, share in zip(sizes, shares)
     )
+    require_read(
+        {"epsilon": ask.epsilon, "neighbours": ask.neighbours},
+        {"epsilon": str(bound.epsilon), "neighbours": str(neighbours)},
+    )
     require_shares(bound.epsilon, [noise.mechanism.epsilon for noise in noises])
     level = approximate(bound.epsilon)  # delta buys nothing here, so none is charged
     made = (settled, tables, shares, level, neighbours, people, method, remap, noises, among, prior, ask.reading)
     plan = SanitisingPlan(*made)
-    for table in tables:
+    for table in (*tables, *(candidate_pairs(settled) if method == "chosen" else ())):
         check_table(opened, table, people, among)
     return plan
+
+
+def _check_choice(columns: Sequence[Column], people: People) -> None:
+    if len(columns) < 3:
+        names = [column.name for column in columns]
+        raise QuestionError("marginals", CHOOSE, f"has nothing to choose among {names}", "leave marginals out")
+    if people.levels is not None:
+        raise QuestionError("levels", people.levels, "cannot be kept while pairs are chosen", "name the marginals")
 
 
 def _tables(asked: Asked, columns: Sequence[Column]) -> tuple[tuple[Column, ...], ...]:
@@ -303,7 +322,8 @@ def _tables(asked: Asked, columns: Sequence[Column]) -> tuple[tuple[Column, ...]
     else:
         if asked.margins is not None:
             raise QuestionError("margins", asked.margins, "goes with the joint table", "name it in marginals, too")
-        named = read_marginals(asked.marginals, columns)
+        alone = [[column.name] for column in columns]
+        named = read_marginals(alone if asked.marginals == CHOOSE else asked.marginals, columns)
     return tuple(tuple(by_name[name] for name in table) for table in named)
 
 
@@ -312,4 +332,11 @@ def _sizes(tables: Sequence[Sequence[Column]]) -> list[int]:
 
 
 def _shares(method: str, epsilon: Epsilon, sizes: Sequence[int]) -> tuple[Epsilon, ...]:
+    if method == "chosen":
+        return split_epsilon(part_of(epsilon, COLUMNS_SHARE), sizes)
     return (split_beside if method == "joint" else split_epsilon)(epsilon, sizes)
+
+
+def part_of(epsilon: Epsilon, share: Fraction) -> Epsilon:
+    """A share of epsilon, rounded down."""
+    return Epsilon(_short(_not_above(epsilon) * share), Fraction(1))

@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optimaldp import __version__
+from optimaldp.asking.verifying import SANITISED
 from optimaldp.certify.core.examined import Certified
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.public_error import least_possible
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.units import limited_unit
+from optimaldp.questions.claims import optimality_sentence
 from optimaldp.questions.columns import Column
 from optimaldp.sanitising.drawing import Drawn, TableNoise
 from optimaldp.sanitising.noisy import NoisyTable
@@ -24,10 +26,6 @@ if TYPE_CHECKING:
     from optimaldp.histograms.parameters import Array
     from optimaldp.sanitising.planning import SanitisingPlan
 
-_OPTIMAL = (
-    "for large tables of independent people no epsilon-DP mechanism has a smaller expected sum of errors, over the cells that "
-    "are possible; what follows the noise is post-processing"
-)
 _MARGINS = (
     "measured beside the joint table, with a quarter of epsilon; unbiased, and they say how many people there are"
 )
@@ -41,7 +39,7 @@ def statement_of(
     joint = drawn[0] if plan.method == "joint" else None
     limited = limited_unit(plan.people.unit_text)
     said: dict[str, Any] = {
-        "kind": "sanitised table",
+        "kind": SANITISED,
         "epsilon": str(plan.level.epsilon),
         "delta": 0,
         "neighbours": plan.neighbours.value,
@@ -52,7 +50,9 @@ def statement_of(
         "tables": [_table(one, noise) for one, noise in zip(drawn, plan.noises)],
         "expected_error": _expected_error(plan, drawn, codes),
         "one_way_error_95": {column.name: _one_way(column.name, drawn) for column in plan.columns},
-        "optimal": _OPTIMAL if joint and plan.neighbours is Neighbours.SUBSTITUTION else "not claimed",
+        "optimal": optimality_sentence(
+            "lattice noise" if joint and plan.neighbours is Neighbours.SUBSTITUTION else None
+        ),
         "unit": plan.people.unit_text,
         "where": plan.people.where,
         "among": plan.among,
@@ -61,6 +61,8 @@ def statement_of(
         "time": time.isoformat(timespec="seconds"),
         "version": __version__,
     }
+    if plan.selection is not None:
+        said["selection"] = dict(plan.selection)
     if limited is not None:
         said["protected"] = limited.words(plan.level)
     if plan.among is not None:
@@ -141,8 +143,7 @@ def _one_way(name: str, drawn: Sequence[Drawn]) -> int | None:
 
 # A sanitised table as a ledger keeps it: noisy cells and rows, packed, so that asking the same again costs nothing.
 #
-# Everything here is private already. What does not fit into :data:`MOST_CHARACTERS` is not kept: then the ledger knows
-# what was
+# Everything here is private already. What does not fit into :data:`MOST_CHARACTERS` is not kept: then the ledger knows what was
 # spent, and whoever asks again pays again. Save the rows.
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from optimaldp.privacy import directed as directed
     from optimaldp.privacy import level as level
     from optimaldp.questions.kinds.compare import compare as compare
+    from optimaldp.questions.kinds.crosstab import crosstab as crosstab
     from optimaldp.questions.kinds.histogram import histogram as histogram
     from optimaldp.questions.kinds.keys import keys as keys
     from optimaldp.questions.kinds.mean import mean as mean
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.quantile import quantile as quantile
     from optimaldp.questions.kinds.quantiles import quantiles as quantiles
     from optimaldp.questions.kinds.ratio import ratio as ratio
+    from optimaldp.questions.kinds.sum import sum_ as sum  # noqa: F401  # a public name
     from optimaldp.questions.kinds.sum import sum_ as sum_
     from optimaldp.questions.kinds.threshold import all_ as all_
     from optimaldp.questions.kinds.threshold import any_ as any_
@@ -119,6 +121,7 @@ _NAMES: dict[str, tuple[str, str | None]] = {
     "keys": ("optimaldp.questions.kinds.keys", "keys"),
     "mean": ("optimaldp.questions.kinds.mean", "mean"),
     "ratio": ("optimaldp.questions.kinds.ratio", "ratio"),
+    "sum": ("optimaldp.questions.kinds.sum", "sum_"),
     "sum_": ("optimaldp.questions.kinds.sum", "sum_"),
     "report": ("optimaldp.reporting.report", "write_report"),
     "Release": ("optimaldp.asking.result", "Release"),

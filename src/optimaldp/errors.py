@@ -21,7 +21,7 @@ def shorten(value: object) -> str:
     try:
         text = str(value) if isinstance(value, Decimal) or (isinstance(value, str) and not value) else repr(value)
     except ValueError:  # Python refuses to print whole numbers of more than 4,300 digits
-        text = f"a {type(value).__name__} that is too long to print"
+        text = f"a value of type {type(value).__name__} that is too long to print"
     text = " ".join((text or "''").split())
     # Both ends: the end of a path says more than its beginning.
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]}…{text[-_SHOWN // 2 + 1 :]}"
@@ -44,7 +44,8 @@ class InputError(OptimalDPError, ValueError):
         self.remedy = remedy
         way_out = f"; {remedy.rstrip('.')}" if remedy else ""
         end = "" if way_out.endswith("?") else "."
-        super().__init__(printable(f"{field}: {shorten(value)} {rule.rstrip('.')}{way_out}{end}"))
+        subject = field if value is None else f"{field}: {shorten(value)}"  # what was left out has no value to show
+        super().__init__(printable(f"{subject} {rule.rstrip('.')}{way_out}{end}"))
 
 
 class LevelError(InputError):

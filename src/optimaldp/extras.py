@@ -24,6 +24,7 @@ EXTRAS = {
     "sqlalchemy": "postgres",
     "psycopg": "postgres",
     "prometheus_client": "service",
+    "authlib": "oidc",
     "dp_accounting": "accounting",
     "mbi": "sanitise",
     "opendp": "opendp",

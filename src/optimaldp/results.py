@@ -8,9 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optimaldp.errors import InputError
+
+if TYPE_CHECKING:  # only readers of types know defaults of type variables before Python 3.13
+    from typing_extensions import TypeVar
+
+    Given = TypeVar("Given", covariant=True, default=object)
+else:
+    from typing import TypeVar
+
+    Given = TypeVar("Given", covariant=True)
+"""What an answer is: a text, a number, a list, or one of these for each group. Of a question that is a text nobody knows it."""
 
 _MOST_BARS = 50  # rows that are worth a screen
 _NOTE = "text-align:left;padding-left:.8em;opacity:.7"

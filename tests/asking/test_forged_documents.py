@@ -14,7 +14,7 @@ from command_line import run_cli
 
 import optimaldp as odp
 from optimaldp.errors import InputError
-from optimaldp.laws.options import GroupLevel
+from optimaldp.privacy.levels import GroupLevel
 
 PEOPLE = 60
 TABLE = pyarrow.table(
@@ -136,6 +136,7 @@ EVERYWHERE: dict[str, Forgery] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forgery", EVERYWHERE)
 def test_a_forged_document_does_not_pass(forgery: str, documents: dict[str, dict[str, Any]]) -> None:
     for name, document in documents.items():
@@ -174,6 +175,9 @@ ONE: list[tuple[str, str, Forgery]] = [
     ("public groups", "as if they were private", put("public_groups", None)),
     ("public groups", "a group's size less", put("mechanism.people.groups", {"a": 20})),
     ("public groups", "sizes below zero", put("mechanism.people.groups", {"a": 20, "b": -20})),
+    ("levels", "a level that nobody lost", put("certificate.levels", ["0.2", "0.4", "1"])),
+    ("levels", "levels above the ones that are honoured", put("certificate.levels", ["0.2", "0.5", "inf"])),
+    ("levels", "somebody who is not asked, though all are", put("certificate.not_asked", ["0.2"])),
     ("levels", "another aim", put("aim", "every-table")),
     ("levels", "another aim of the mechanism", put("mechanism.aim", "every-table")),
     ("levels", "without levels", both(put("levels", None), put("aim", None), put("mechanism.levels", None))),

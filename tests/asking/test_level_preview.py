@@ -60,6 +60,7 @@ def test_levels_are_cut_to_the_epsilon_of_the_release() -> None:
     assert [name for name, _ in made.series] == ["optimaldp"]
 
 
+@pytest.mark.long
 def test_the_choice_the_average_and_the_coin_are_shown() -> None:
     large = odp.preview("majority(x)", epsilon=1, level_sizes={0.1: 1000, 1: 999_000})
     assert float(large.more["mechanism"]["cap"]) < 0.5

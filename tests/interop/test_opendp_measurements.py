@@ -45,6 +45,7 @@ def test_heterogeneous_levels_give_the_weakest() -> None:
     assert measurement.map(1) == 2.0
 
 
+@pytest.mark.long
 def test_answers_follow_the_rows() -> None:
     measurement, draws = mechanism_measurement(_majority("ln(2)")), 3000
     counted = Counter(measurement("111") for _ in range(draws))
@@ -111,6 +112,7 @@ def test_histograms_are_questions_too() -> None:
     assert sum(drawn.values()) == 100
 
 
+@pytest.mark.long
 def test_question_answers_follow_the_closed_form() -> None:
     asked, draws = question_measurement("majority(x)", epsilon="ln(3)", persons=5), 3000
     # Three of five: one move flips it, so the answer is right with probability 3/4 (standard deviation 24).

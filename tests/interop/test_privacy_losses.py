@@ -42,6 +42,7 @@ def mechanisms(draw: st.DrawFn) -> Mechanism:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(mechanisms(), st.floats(0, 3))
 def test_delta_is_never_below_the_truth_and_close_to_it(mechanism: Mechanism, epsilon: float) -> None:

@@ -56,6 +56,7 @@ def test_at_level_zero_nothing_is_given_in_clear(question: str, neighbours: str)
     assert any(answer != first for answer in draws)
 
 
+@pytest.mark.long
 def test_forty_secrets_are_not_read_for_nothing(tmp_path: Path) -> None:
     """The attack itself: one question at epsilon 0 about each person, through a ledger."""
     ages = [40 + i for i in range(DRAWS)]

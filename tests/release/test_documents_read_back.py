@@ -38,6 +38,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("question", "options"), ASKED, ids=[f"{n} {q[0].split('(')[0]}" for n, q in enumerate(ASKED)])
 def test_a_release_is_read_back(question: str, options: dict[str, Any]) -> None:
     made = odp.release(TABLE, question, epsilon=1, **options)

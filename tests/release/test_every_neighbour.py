@@ -232,11 +232,13 @@ def assert_private(case: Case, possible: Sequence[Record], most: int, folder: Pa
     return compared
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", BY_ROW, ids=str)
 def test_every_row_may_be_replaced_added_or_removed(case: Case, tmp_path: Path) -> None:
     assert assert_private(case, SINGLE, 3, tmp_path, csv_every=12) > 150
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", BY_UNIT, ids=str)
 def test_every_person_with_several_rows_may_be_replaced_added_or_removed(case: Case, tmp_path: Path) -> None:
     assert assert_private(case, UNITS, 2, tmp_path, csv_every=16) > 150
@@ -270,6 +272,7 @@ PERSONAL = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("question", "aim"), PERSONAL)
 def test_everybody_is_protected_at_their_own_level(question: str, aim: str, tmp_path: Path) -> None:
     assert_everybody_is_protected(question, aim, TRUST[:2], tmp_path)
@@ -299,6 +302,7 @@ def assert_everybody_is_protected(question: str, aim: str, trust: Sequence[str],
     assert compared == len(everything) * len(trust) * len(SINGLE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "question", ["share(vote = 'a') >= 0.5", "winner(vote, ['a', 'b'])", "median(age, bins=[0, 5, 10])"]
 )
@@ -329,6 +333,7 @@ def test_the_comparison_can_fail() -> None:
     assert not within({"y": Fraction(1), "n": Fraction(0)}, {"y": Fraction(99, 100), "n": Fraction(1, 100)}, LEVEL)
 
 
+@pytest.mark.long
 def test_a_row_that_decides_how_others_are_read_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest mistake of all: one odd record, and everybody else's is read differently."""
     true = count_people

@@ -6,6 +6,7 @@ is compared with a sum that is written out here.
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from fractions import Fraction
@@ -53,6 +54,26 @@ def options(kind: str, **more: Any) -> dict[str, Any]:
     return more | ({"aim": {"prior": 0.5}} if kind == "prior" else {})
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("delta", ["0", "0.001"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_document_tells_whose_written_level_was_not_lost(kind: str, delta: str, tmp_path: Path) -> None:
+    """People of level 0.1 have nothing left: verify honours the document that says so, and refuses one that hides it."""
+    options_of = options(kind, epsilon=1, delta=delta, levels="trust")
+    groups = {"trust": {"0.1": odp.Budget(epsilon="0.05"), "1": odp.Budget(epsilon=9, delta="0.1")}}
+    with odp.open(
+        written(tmp_path), ledger=tmp_path / "l", budget=odp.Budget(epsilon=9, delta="0.1"), groups=groups
+    ) as table:
+        document = json.loads(table.ask(KINDS[kind][0].format(5), **options_of).to_json())
+    certificate = document["certificate"]
+    assert (certificate["levels"], certificate["not_asked"]) == (["0.1", "1"], ["0.1"])
+    assert [own for own, _ in document["mechanism"]["levels"]] == ["0", "1"]
+    assert odp.verify(document).holds
+    for said in ([], ["1"], ["0.1", "1"], None, "0.1"):
+        assert not odp.verify(document | {"certificate": certificate | {"not_asked": said}}).holds
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("delta", ["0", "0.001"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_of_a_level_are_asked_until_their_own_budget_is_used_up(kind: str, delta: str, tmp_path: Path) -> None:
@@ -85,6 +106,7 @@ def test_people_of_a_level_are_asked_until_their_own_budget_is_used_up(kind: str
         assert str(opened.remaining_of(group=("trust", "0.1")).spent.epsilon) == "0.2"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["share", "winner", "median", "histogram"])
 def test_the_same_on_the_command_line(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from optimaldp.cli import main

@@ -43,6 +43,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", SOURCES.values(), ids=list(SOURCES))
 def test_a_cell_that_is_run_again_costs_nothing(make: Any, tmp_path: Path) -> None:
     ledger = tmp_path / "people.ledger"

@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 
 import optimaldp as odp
+from optimaldp.asking.published import release_of
 
 PEOPLE = pyarrow.table({"age": [20] * 10 + [35] * 70 + [70] * 15, "vote": ["a"] * 60 + ["b"] * 35})
 
@@ -40,3 +41,13 @@ def test_answers_by_group_are_a_table_in_every_form() -> None:
     assert made.to_csv() == "name,value\na,yes\nb,yes\nc,no\n"
     assert "<tr><th>a</th><td>yes</td></tr>" in made._repr_html_()
     assert list(made.to_frame()["value"]) == ["yes", "yes", "no"]
+
+
+def test_bins_by_group_come_back_with_their_edges(tmp_path: Path) -> None:
+    question = odp.median("age", bins=[18, 30, 60, 100])
+    with odp.open(PEOPLE, budget=odp.Budget(epsilon=1), ledger=tmp_path / "people.ledger") as table:
+        first = table.ask(question, epsilon="0.4", by="vote", groups=["a", "b"])
+        again = table.ask(question, epsilon="0.4", by="vote", groups=["a", "b"])
+    assert again.recorded
+    for made in (again, release_of(first.to_document())):
+        assert {name: one.low for name, one in made.answer.items()} == {n: one.low for n, one in first.answer.items()}

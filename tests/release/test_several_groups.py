@@ -20,7 +20,7 @@ from optimaldp.asking import releasing, request
 from optimaldp.asking.ask import Ask
 from optimaldp.certify.core import referee
 from optimaldp.errors import NotCertifiedError, QuestionError
-from optimaldp.laws.options import level_of_each_group
+from optimaldp.privacy.levels import level_of_each_group
 from optimaldp.tables import counting, open_source
 from optimaldp.tables.sql import SqlTable
 
@@ -132,11 +132,28 @@ def test_counts_are_those_of_plain_python(most: int) -> None:
         assert dict(zip(GROUPS, _counted([own, *OTHERS], _ask(most=most)))) == _by_hand([own, *OTHERS], most)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
 def test_every_neighbour_of_small_files_keeps_the_level(neighbours: str) -> None:
     assert 0 < _worst(_ask(neighbours)) <= Fraction(1, 10)
     assert _worst(_ask(neighbours, delta=0)) == 0
     assert _worst(_ask(neighbours, delta=0), 15) > 0, "no less would do"
+
+
+@pytest.mark.long
+def test_every_neighbour_of_small_files_stays_within_one_draw_of_all_groups() -> None:
+    """What any person's rows gain and lose in all groups together: the noise of one draw covers just that."""
+    order = releasing.order_of(_ask(question="count(smokes = 'yes')", delta=0), open_source(_table(OTHERS)))
+    prepared, _ = releasing.prepare(order.request, order.count(open_source(_table(OTHERS))))
+    noise = prepared.mechanism.noise()  # type: ignore[attr-defined]
+    changes = (
+        [here[0] - there[0] for here, there in zip(one, other)]
+        for one, other in itertools.permutations(_worlds()[1:], 2)
+    )
+    worst = max(max(sum(c for c in change if c > 0), -sum(c for c in change if c < 0)) for change in changes)
+    assert worst == noise.sensitivity * noise.per_person == 2
+    assert noise.lattice.epsilon * worst == order.request.level.epsilon
+    assert noise.lattice.bins == len(GROUPS) + 1
 
 
 def _whole_level(*given: Any, **options: Any) -> Any:
@@ -176,6 +193,7 @@ def test_twin_whose_unlisted_groups_compete(monkeypatch: pytest.MonkeyPatch) -> 
     assert dict(zip(GROUPS, _counted(PEOPLE, _ask()))) != _by_hand(PEOPLE, 2)
 
 
+@pytest.mark.long
 def test_twin_whose_rule_looks_at_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The groups that have most rows of everybody: one person decides in which groups others are."""
     true = counting.busiest_groups
@@ -202,6 +220,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
 @pytest.mark.parametrize("question", NUMBERS)
 def test_documents_say_it_and_are_verified(question: str, neighbours: str, tmp_path: Path) -> None:
@@ -210,10 +229,12 @@ def test_documents_say_it_and_are_verified(question: str, neighbours: str, tmp_p
     document = made.to_document()
     parts = 4 if neighbours == "substitution" else 2
     assert (document["groups_per_person"], list(document["answer"])) == (2, GROUPS)
-    assert document["mechanism"]["epsilon"] == {4: "ln(2)", 2: "ln(4)"}[parts]
+    together = document["mechanism"]["name"] == "lattice noise by group"
+    assert together is (neighbours == "substitution" and question.startswith(("count(*)", "sum")))
+    assert document["mechanism"]["epsilon"] == ("ln(16)" if together else {4: "ln(2)", 2: "ln(4)"}[parts])
     said = " ".join(made.statement["notes"])
     assert "at most 2 of the listed groups" in said
-    assert f"1/{parts} of epsilon" in said
+    assert ("all groups share one draw" if together else f"1/{parts} of epsilon") in said
     assert odp.verify(made)
     for forged in ({"groups_per_person": 3}, {"groups_per_person": None}, {"public_groups": True}, {"unit": None}):
         assert not odp.verify({**document, **forged})

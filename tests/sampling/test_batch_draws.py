@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from optimaldp.errors import MechanismError, RandomnessError
 from optimaldp.privacy.balls import Ball, ball
-from optimaldp.sampling import choose, draw_many
-from optimaldp.sampling.batch import system_words
+from optimaldp.sampling import choose
+from optimaldp.sampling.batch import draw_many, system_words
 
 TOP = 2**64
 

@@ -140,6 +140,7 @@ def test_what_is_no_distribution_is_refused(wrong: list[Fraction | float]) -> No
         choose(wrong, SystemBits())
 
 
+@pytest.mark.long
 def test_statistics_with_a_negative_control() -> None:
     """30,000 draws tell the stated distribution from one that is off by a tenth, so a pass means something."""
     probabilities = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]

@@ -16,7 +16,8 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import RandomnessError
-from optimaldp.sampling import BitSource, SystemBits, draw_many, enumerate_bits
+from optimaldp.sampling import BitSource, SystemBits, enumerate_bits
+from optimaldp.sampling.batch import draw_many
 
 
 def test_system_bits_hand_on_every_bit_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +121,7 @@ def test_no_answer_comes_from_a_broken_generator(question: str, monkeypatch: pyt
     assert str(caught.value) == str(RandomnessError())
 
 
+@pytest.mark.long
 def test_every_answer_asks_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """For each answer fresh bits, at least as many as it uses: nothing is left over from the answer before."""
     asked: list[int] = []

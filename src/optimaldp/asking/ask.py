@@ -48,6 +48,8 @@ class OptionForm:
 
     words: str
     """What a value is, for an error message: "a text"."""
+    schema: Mapping[str, Any] = field(compare=False)
+    """What a value is, as JSON Schema."""
     is_json: Callable[[Any], bool]
     """Whether a JSON value (not null) has this form."""
     read: Callable[[str], Any] = str
@@ -113,20 +115,33 @@ def _is_part(value: object) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-TEXT = OptionForm("a text", lambda value: isinstance(value, str))
-LEVEL = OptionForm("a number", _is_number)
-SWITCH = OptionForm("true or false", lambda value: isinstance(value, bool), switch=True)
-WHOLE = OptionForm("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool), _read_whole)
-LIST = OptionForm("a list", lambda value: isinstance(value, (list, tuple)), read_group_list)
-PAIRS = OptionForm("an object of texts", _is_pairs, cast("Callable[[str], Any]", read_pairs), repeated=True)
+TEXT = OptionForm("a text", {"type": "string"}, lambda value: isinstance(value, str))
+LEVEL = OptionForm("a number", {"type": ["number", "string"]}, _is_number)
+SWITCH = OptionForm("true or false", {"type": "boolean"}, lambda value: isinstance(value, bool), switch=True)
+WHOLE = OptionForm(
+    "a whole number",
+    {"type": "integer"},
+    lambda value: isinstance(value, int) and not isinstance(value, bool),
+    _read_whole,
+)
+LIST = OptionForm("a list", {"type": "array"}, lambda value: isinstance(value, (list, tuple)), read_group_list)
+_TEXTS = {"additionalProperties": {"type": "string"}}
+PAIRS = OptionForm(
+    "an object of texts",
+    {"type": "object", **_TEXTS},
+    _is_pairs,
+    cast("Callable[[str], Any]", read_pairs),
+    repeated=True,
+)
 RULES = OptionForm(
     "a text or an object of texts",
+    {"type": ["string", "object"], **_TEXTS},
     lambda value: isinstance(value, str) or _is_pairs(value),
     cast("Callable[[str], Any]", read_rules),
     repeated=True,
 )
-AIM = OptionForm("a text or an object", lambda value: isinstance(value, (str, Mapping)))
-PART = OptionForm("a value, or a column and a value", _is_part)
+AIM = OptionForm("a text or an object", {"type": ["string", "object"]}, lambda value: isinstance(value, (str, Mapping)))
+PART = OptionForm("a value, or a column and a value", {"type": ["string", "integer", "object"]}, _is_part)
 
 
 @dataclass(frozen=True)
@@ -381,6 +396,9 @@ class Ask:
         from optimaldp.asking.request import OTHER, Groups
         from optimaldp.questions.literals import check_options
 
+        if self.by is not None and not isinstance(self.by, str):
+            remedy = "name one column; for counts by two columns ask crosstab(ward: ['a', 'b'], sex: ['f', 'm'])"
+            raise QuestionError("by", self.by, "is not the name of a column", remedy)
         if self.by is None or self.groups is None:
             remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
             raise QuestionError("by", self.by, "goes with groups, the list of its public values", remedy)
@@ -419,8 +437,8 @@ def key_of(name: str) -> str:
     return meaning_of(name).key or name
 
 
-class AskOptions(TypedDict, total=False):
-    """The fields of :class:`Ask` beside the question, for readers of types."""
+class AskOptionsOfAll(TypedDict, total=False):
+    """The fields of :class:`Ask` beside the question and *by*, for readers of types: *by* decides what the answer is."""
 
     epsilon: Required[LevelLike]
     delta: LevelLike
@@ -429,7 +447,6 @@ class AskOptions(TypedDict, total=False):
     reduce: str | Mapping[str, str] | None
     reduce_order: str | None
     where: str | None
-    by: str | None
     groups: Iterable[Option] | None
     public_groups: bool
     groups_per_person: int | None
@@ -442,11 +459,23 @@ class AskOptions(TypedDict, total=False):
     description: str | os.PathLike[str] | None
 
 
-class ReleaseOptions(AskOptions, total=False):
-    """The options of a release: those of :class:`Ask`, who pays, and when the answer is given."""
+class AskOptions(AskOptionsOfAll, total=False):
+    """The fields of :class:`Ask` beside the question, for readers of types."""
+
+    by: str | None
+
+
+class ReleaseOptionsOfAll(AskOptionsOfAll, total=False):
+    """The options of a release but *by*: those of :class:`Ask`, who pays, and when the answer is given."""
 
     ledger: Ledger | str | os.PathLike[str] | None
     answer_after: float | None
+
+
+class ReleaseOptions(ReleaseOptionsOfAll, total=False):
+    """All options of a release."""
+
+    by: str | None
 
 
 # Made from the list.

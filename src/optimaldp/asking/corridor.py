@@ -14,6 +14,7 @@ recording is written here once.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import sys
@@ -28,6 +29,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from optimaldp.asking.ask import MEANING
+from optimaldp.certify.asked import lost_by, require_charge, require_paid
 from optimaldp.errors import InputError, LevelError, OptimalDPError, PaidRepeatWarning, ReleaseError, TableError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
@@ -39,6 +41,9 @@ from optimaldp.tables.tally import People
 if TYPE_CHECKING:
     from optimaldp.ledger import Charge, Ledger
     from optimaldp.ledger.entry import Answer as RecordedAnswer
+
+_LOG = logging.getLogger("optimaldp")
+"""What happens, for an operator: how many questions, what they cost, that they are answered. No question, count or answer."""
 
 Made = TypeVar("Made")
 Value = TypeVar("Value")
@@ -54,6 +59,11 @@ class Ready(ABC, Generic[Made]):
     @abstractmethod
     def spent(self) -> ApproximateDP:
         """What the release costs, without a delta that is not used. Public."""
+
+    @property
+    @abstractmethod
+    def mechanisms(self) -> Sequence[Any]:
+        """What it draws from, which the referee has passed. Public."""
 
     @property
     @abstractmethod
@@ -159,17 +169,21 @@ def walk(
 ) -> list[Made]:
     """Take orders through the corridor: all are covered by the ledger, or nothing is read and nothing is spent.
 
-    *watched*: whether whoever asks may see how long each takes, as a progress bar with the running budget.
+    *watched*: show how long each takes, as a progress bar with the running budget.
     """
     version = None if book is None else opened.version()
     known = [None if book is None else order.replayed(book, version) for order in orders]
     fresh = [order for order, one in zip(orders, known) if one is None]
+    _LOG.info("%d asked, %d of them answered from the record", len(orders), len(orders) - len(fresh))
     if book is not None and fresh:
-        book.require_together([charge_of(order.asked) for order in fresh], **_agreed(fresh))
+        if not book.pays_first:  # else the spend itself comes next and is refused in the same words
+            book.require_together([charge_of(order.asked) for order in fresh], **_agreed(fresh))
         warn_of_paid_repeats(book, fresh)
         for order in fresh:
             order.warn_before(book)
     made = iter(withhold_details(_pay_and_draw, opened, fresh, book, version, bits, watched))
+    if fresh:
+        _LOG.info("%d answered at %s", len(fresh), ", ".join(str(order.asked.level) for order in fresh))
     return [next(made) if one is None else one for one in known]
 
 
@@ -185,6 +199,9 @@ def _pay_and_draw(
     first = book is not None and book.pays_first and len(orders) > 0
     if book is not None and first:  # whatever happens from here on, even how long counting takes, is paid for
         charges = [charge_of(order.asked, data_version=version) for order in orders]
+        for order, charge in zip(orders, charges):
+            require_charge(charge, order.asked)
+            require_paid(charge, order.asked.level)
         reservations = book.reserve_together(charges, **_agreed(orders))
     prepared = [_prepare(order, opened, book, orders) for order in (_watched(orders, book) if watched else orders)]
     if book is None or not prepared:
@@ -194,9 +211,15 @@ def _pay_and_draw(
             charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
             for order, (ready, weightless) in zip(orders, prepared)
         ]
+        for order, charge, (ready, weightless) in zip(orders, charges, prepared, strict=True):
+            require_charge(charge, order.asked)
+            lost = lost_by(ready.mechanisms, order.asked.level)
+            require_paid(charge, lost, [own for own, _ in ready.losses], weightless)
         reservations = book.reserve_together(charges, **_agreed(orders))
-    made = [ready.draw(bits, book.opening.dataset) for ready, _ in prepared]
-    book.record_together([(held, *order.to_record(one)) for held, order, one in zip(reservations, orders, made)])
+    _LOG.info("%d charged to %r", len(orders), book.opening.dataset)
+    covered = list(zip(reservations, orders, prepared, strict=True))  # nothing is drawn that was not reserved
+    made = [ready.draw(bits, book.opening.dataset) for _, _, (ready, _) in covered]
+    book.record_together([(held, *order.to_record(one)) for (held, order, _), one in zip(covered, made)])
     return made
 
 
@@ -280,22 +303,30 @@ def opened_book(ledger: Ledger | str | os.PathLike[str] | None, *, readonly: boo
 def withhold_details(work: Callable[Arguments, Value], *arguments: Arguments.args, **named: Arguments.kwargs) -> Value:
     """Run what has seen data. Whatever stops it leaves without its message, its cause and its frames' variables.
 
-    An error of ours keeps its words, which never hold data. Ctrl-C and an exit stay what they are.
+    An error of ours keeps its words, which never hold data. Ctrl-C, an exit, a cancelled task and whatever else is no
+    ``Exception`` keep their class alone.
     """
     failure: BaseException
     try:
         return work(*arguments, **named)
     except OptimalDPError as error:
         failure = error.with_traceback(None)
-    except KeyboardInterrupt:
-        failure = KeyboardInterrupt()
     except SystemExit as error:
         failure = SystemExit(error.code if isinstance(error.code, int) else 1)
     except Exception as error:
         failure = ReleaseError(type(error).__name__)
+    except BaseException as error:
+        failure = _without_words(type(error))
     failure.__context__ = None
     failure.__cause__ = None
     raise failure
+
+
+def _without_words(kind: type[BaseException]) -> BaseException:
+    try:
+        return kind()
+    except Exception:  # a class that cannot be made without words
+        return ReleaseError(kind.__name__)
 
 
 class Clock:

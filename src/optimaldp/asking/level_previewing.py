@@ -192,12 +192,10 @@ def _error(mechanism: QuestionMechanism, table: Table, answer: int) -> float:
     return max(0.0, float(sum(others, Ball(0)).mid()))
 
 
-# A preview for people with levels of their own: both aims, on average and at worst, beside what one would do without
-# them.
+# A preview for people with levels of their own: both aims, on average and at worst, beside what one would do without them.
 #
-# Everything is computed from public numbers: the question, the levels and how many people have each. Given the margin,
-# every choice
-# of who says yes is equally likely when people vote independently with the same chance, so the average needs no chance.
+# Everything is computed from public numbers: the question, the levels and how many people have each. Given the margin, every
+# choice of who says yes is equally likely when people vote independently with the same chance, so the average needs no chance.
 
 
 Error = Callable[[Counts], Floats]
@@ -270,7 +268,7 @@ def of_counts(request: Request, sizes: Sizes) -> Preview | None:
         return None
     said = [f"{name}: all counts together are expected to be off by at most {off:.3g}" for name, off in errors.items()]
     more = {"aim": str(request.aim), "level_sizes": {str(e): size for e, size in sizes}, "expected_error": errors}
-    notes = ("both aims are the same here: whoever is not kept is counted with everybody else",)
+    notes = ("both aims are the same here: people who are not kept are counted with everybody else",)
     known = (str(request.question), request.level, request.neighbours, people)
     return Preview(*known, (), (), (), notes, tuple(said), more)
 

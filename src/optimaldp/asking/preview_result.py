@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,12 @@ Series = tuple[str, tuple[float, ...]]
 
 @dataclass(frozen=True, repr=False)
 class Preview(Result):
-    """The probability of a wrong answer by margin, for ours and for the usual mechanisms at the same level."""
+    """The probability of a wrong answer by margin, for ours and for the usual mechanisms at the same level.
+
+    >>> from optimaldp import preview
+    >>> preview("majority(x)", epsilon=1, n=1000).reliable
+    (('at most 5 %', 3), ('at most 1 %', 5), ('0', None))
+    """
 
     question: str
     level: ApproximateDP
@@ -112,19 +117,24 @@ class Preview(Result):
     def rows(self) -> list[list[str]]:
         """The table as text: margin, then one error for each mechanism."""
         if not self.margins:
-            return [[name, f"{off:.3g}"] for name, off in self._expected_errors.items()]
+            return [[name, *(f"{off:.3g}" for off in errors)] for name, *errors in self._ways]
         return [
             [str(margin), *(f"{errors[i]:.3g}" for _, errors in self.series)] for i, margin in enumerate(self.margins)
         ]
 
     @property
     def _head(self) -> tuple[str, ...]:
-        return ("margin", *(name for name, _ in self.series)) if self.margins else ("mechanism", "expected error")
+        if self.margins:
+            return ("margin", *(name for name, _ in self.series))
+        widths = _SURE if "half_widths" in self.more else {}
+        return ("mechanism", "expected error", *(f"within, {words}" for words in widths.values()))
 
     @property
-    def _expected_errors(self) -> Mapping[str, float]:
-        """Of counts, which have no margin: by how much all of them together are expected to be off."""
-        return dict(self.more.get("expected_error", {}))
+    def _ways(self) -> list[tuple[Any, ...]]:
+        """Of what has no margin: a mechanism, how far off it is expected to be, and of a number how far it is off at most."""
+        widths = self.more.get("half_widths", {})
+        errors = self.more.get("expected_error", {})
+        return [(name, off, *(widths[name][sure] for sure in _SURE if widths)) for name, off in errors.items()]
 
     def to_frame(self) -> Any:
         """The table for pandas: one row for each margin."""
@@ -132,7 +142,7 @@ class Preview(Result):
             import pandas
 
         if not self.margins:
-            return pandas.DataFrame(self._expected_errors.items(), columns=list(self._head))
+            return pandas.DataFrame(self._ways, columns=list(self._head))
         return pandas.DataFrame({"margin": self.margins, **dict(self.series)})
 
     def to_csv(self) -> str:
@@ -141,7 +151,7 @@ class Preview(Result):
         sheet = csv.writer(written, lineterminator="\n")
         sheet.writerow(self._head)
         columns = (self.margins, *(errors for _, errors in self.series))
-        sheet.writerows(zip(*columns) if self.margins else self._expected_errors.items())
+        sheet.writerows(zip(*columns) if self.margins else self._ways)
         return written.getvalue()
 
     def _writers(self) -> dict[str, Callable[[], str]]:
@@ -157,7 +167,7 @@ class Preview(Result):
     def __rich__(self) -> Any:
         from rich.table import Table
 
-        table = Table(title=f"{self.question}, {self.level}", caption="; ".join([*self.sentences(), *self.notes]))
+        table = Table(title=f"{self.question}, {self.level}", caption=_joined([*self.sentences(), *self.notes]))
         for name in self._head:
             table.add_column(name, justify="right")
         for row in self.rows():
@@ -172,7 +182,13 @@ class Preview(Result):
         return drawn(draw_preview(self), path)
 
 
+def _joined(sentences: Sequence[str]) -> str:
+    """Sentences one after another, each with its capital and its stop."""
+    return " ".join(f"{text[:1].upper()}{text[1:].removesuffix('.')}." for text in sentences)
+
+
 _WRITTEN = frozenset(
     ["question", "epsilon", "delta", "neighbours", "persons", "margin", "error", "reliable_from", "off", "notes"]
 )
-_RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "in 99 %", "0": "always"}
+_SURE = {"0.9": "90 %", "0.95": "95 %", "0.99": "99 %"}
+_RIGHT = {"at most 5 %": "right in 95 % of cases", "at most 1 %": "right in 99 %", "0": "always right"}

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from optimaldp.asking.ask import Ask, takes_options
+from optimaldp.asking.ask import Ask, AskOptions, takes_options
 from optimaldp.asking.preview_result import Preview
+from optimaldp.asking.releasing import reviewed
 from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import epsilon_means
 from optimaldp.certify.core.referee import certify
@@ -38,34 +39,31 @@ def release_many(
     """NOT a release: simulate *draws* answers for hypothetical *counts*, and say how often each came.
 
     For studies of accuracy with made-up counts, one for each cell of the question's tally. Many answers about one real table
-    spend the budget many times, so no table is accepted here.
+    spend the budget many times, so no table is accepted here. *delta* and *neighbours* as in :func:`release`.
 
     >>> sum(release_many("majority(x)", [60, 40], draws=100, epsilon=1).values())
     100
     """
     request = Ask(question, epsilon, delta, neighbours=neighbours).request()
     asked, tally = request.question, request.question.tally
-    if (
-        isinstance(tally, KeyTally)
-        or asked.answers is None
-        or len(asked.answers) > 10_000
-        or "histogram" in str(asked)[:9]
-    ):
-        remedy = "simulate it with optimaldp.histograms"
+    remedy = "simulate it with optimaldp.histograms"
+    if isinstance(tally, KeyTally) or asked.answers is None or len(asked.answers) > 10_000:
         raise QuestionError("question", str(asked), "has no short list of answers", remedy)
     asked.read_counts(counts)
     table = Table({cell: int(people) for cell, people in enumerate(counts) if people})
     setting = Setting(request.level, request.neighbours, table.people)
-    law = certify(asked.mechanism(setting)).mechanism.law(table)
+    mechanism = asked.mechanism(setting)
+    if not mechanism.listed:
+        raise QuestionError("question", str(asked), "has no short list of answers", remedy)
+    law = certify(mechanism).mechanism.law(table)
     drawn = draw_many(lambda: [ball(p) for p in law.probabilities()], draws)
     return {name: int((drawn == position).sum()) for position, name in enumerate(asked.answers)}
 
 
 # How often will the answer be right? By margin, next to other mechanisms, before any data is read and without spending.
 #
-# The margin is public because it is hypothetical: "if 13 or more people would have to answer differently, it says the
-# truth with
-# 95 percent". The margin of the actual table is private, and nothing here looks at a table.
+# The margin is public because it is hypothetical: "if 13 or more people would have to answer differently, it says the truth
+# with 95 percent". The margin of the actual table is private, and nothing here looks at a table.
 
 
 _MARGIN_ROWS = 25  # margins in a table: 1, 2, 3, ... then growing
@@ -78,13 +76,15 @@ def preview(
     n: int | None = None,
     margins: Sequence[int] | None = None,
     level_sizes: Mapping[Any, int] | None = None,
-    **options: Any,
+    **options: Unpack[AskOptions],
 ) -> Preview:
     """How often the private answer will be wrong, by margin. Spends nothing and reads nothing but public numbers.
 
     The margin is the number of flips: the least number of people who would have to be replaced (or appear, or disappear) to
     change the true answer. *n*, the number of people, writes margins as shares. *level_sizes* says how many people have
     each personal level, ``{0.1: 20, 1: 981}``: both aims are shown. *by* and *groups* preview the answer inside one group.
+    *question*, *delta*, *neighbours*, *unit*, *reduce*, *reduce_order*, *where*, *public_groups*, *groups_per_person*,
+    *levels*, *aim*, *part*, *types*, *delimiter*, *encoding* and *description* as in :func:`release`.
 
     >>> shown = preview("majority(smokes = 'yes')", epsilon=1, n=1000)
     >>> shown.reliable
@@ -106,8 +106,13 @@ def preview_ask(
             "say how many people have each level: level_sizes={0.1: 20, 1: 981}, or --level-sizes '0.1: 20, 1: 981'"
         )
         raise QuestionError("levels", ask.levels, "is a column, which a preview does not read", remedy)
-    request = replace(ask, levels=None if level_sizes is None else "level").request()
+    request = replace(_told(ask), levels=None if level_sizes is None else "level").request()
     return preview_of(request, n=n, margins=margins, level_sizes=level_sizes)
+
+
+def _told(ask: Ask) -> Ask:
+    """With what its description says: a preview opens no table."""
+    return ask if ask.description is None else ask.described(reviewed(ask.description))
 
 
 def preview_of(
@@ -200,10 +205,14 @@ def _number_shown(request: Request, number: NumberPreview, persons: int | None) 
 def _group_note(request: Request) -> list[str]:
     if request.groups is None:
         return []
+    together = bool(setting_inside(request).groups)
     inside = "a record is replaced" if request.groups.public else "people come and go"
     several = "" if request.groups.per_person == 1 else f", one person in at most {request.groups.per_person} of them"
+    how = "all of them share one draw" if together else f"inside a group {inside}"
+    sentence = request.all_groups()
     return [
-        f"shown for one group: inside a group {inside}, and all {len(request.groups.values)} are one spend{several}"
+        f"shown for one group: {how}, and all {len(request.groups.values)} are one spend{several}",
+        *([] if sentence is None else [sentence]),
     ]
 
 
@@ -259,20 +268,25 @@ def epsilon_for(
     n: int | None = None,
     margin: object = Fraction(1, 100),
     delta: LevelLike = 0,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+    neighbours: str | Neighbours | None = None,
     within: object = None,
     confidence: object = Fraction(95, 100),
+    description: object = None,
 ) -> float:
     """The least epsilon that makes the answer right with probability *accuracy* when the margin is at least that share of *n*.
 
     Rounded up to three digits. "Which epsilon makes me 95 % sure when the margin is at least 1 % of n?"
 
     Of a number: the least epsilon with which it is *within* this distance of the truth with probability *confidence*; for a share
-    or mean, *n* is how many people have a value.
+    or mean, *n* is how many people have a value. *delta* and *neighbours* as in
+    :func:`release`. *description*: the description of the table, where the question leaves out
+    what it says.
 
     >>> epsilon_for("majority(smokes = 'yes')", n=1000), epsilon_for("count(smokes = 'yes')", within=6)
     (0.242, 0.457)
     """
+    ask = _told(Ask(question, 1, delta, neighbours=neighbours, description=description))
+    question, neighbours = ask.question, ask.neighbours
     if within is not None:
         return _epsilon_within(question, within, confidence, n, delta, neighbours)
     persons = read_people(n)
@@ -293,7 +307,7 @@ def _epsilon_within(
     confidence: object,
     n: int | None,
     delta: LevelLike,
-    neighbours: str | Neighbours,
+    neighbours: str | Neighbours | None,
 ) -> float:
     distance = read_number(within, name="within")
     chance, persons = read_probability(confidence, name="confidence"), None if n is None else read_people(n)

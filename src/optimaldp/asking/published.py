@@ -8,6 +8,7 @@ from typing import Any
 
 from optimaldp import __version__
 from optimaldp.asking.ask import MEANING, from_json
+from optimaldp.asking.releasing import restored_answer
 from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import About, Release, epsilon_means
 from optimaldp.asking.statements import claimed_optimality, law_document, meaning_of_answer
@@ -56,7 +57,7 @@ def release_of(document: Mapping[str, Any]) -> Release:
     request, spent = request_of(document), document.get("spent")
     question, answer = request.question, document["answer"]
     return Release(
-        question.restored(answer) if request.groups is None else answer,
+        restored_answer(question, answer, by_group=request.groups is not None),
         question,
         request.level,
         request.neighbours,
@@ -155,14 +156,15 @@ def false_claim(
     for name, value in claims.items():
         if name in certificate and plain(certificate[name]) != plain(value):
             return f"its certificate says something else than this release can: {name}"
-    if not _levels_agree(certificate.get("levels"), mechanism):
+    told = document.get("version") == _own_version()
+    if not _levels_agree(certificate.get("levels"), certificate.get("not_asked", []), mechanism, told=told):
         return "its certificate says something else than this release can: levels"
     return ""
 
 
 def reliability_known(mechanism: QuestionMechanism) -> bool:
     """Whether the sentence on reliability can be computed here: that of a quantile takes arrays."""
-    return numpy_if_installed() is not None or mechanism.question.spec()["kind"] not in ("quantile", "quantiles")
+    return numpy_if_installed() is not None or not mechanism.question.reliable_by_arrays
 
 
 def not_recomputed(request: Request, mechanism: QuestionMechanism) -> tuple[str, ...]:
@@ -205,14 +207,21 @@ def _spent_is_right(spent: object, request: Request, mechanism: QuestionMechanis
     return plain(spent) in (used, {"epsilon": "0", "delta": "0"})
 
 
-def _levels_agree(written: object, mechanism: QuestionMechanism) -> bool:
-    """Levels as people wrote them: cut at the release's own, they are those of the mechanism, or 0 for who is not asked."""
+def _levels_agree(written: object, not_asked: object, mechanism: QuestionMechanism, *, told: bool) -> bool:
+    """Levels as people wrote them: cut at the release's own, and 0 for who is not asked, they are those of the mechanism.
+
+    *told*: whether the document says who is not asked. Version 0.2 did not.
+    """
     if not mechanism.setting.levels:
-        return written is None
-    if not isinstance(written, (list, tuple)) or not all(isinstance(own, str) for own in written):
+        return written is None and not not_asked
+    listed = isinstance(written, (list, tuple)) and isinstance(not_asked, (list, tuple))
+    if not listed or not all(isinstance(own, str) for own in (*written, *not_asked)):  # type: ignore[misc]
         return False
-    cut = {min(Epsilon.read(own), mechanism.setting.level.epsilon) for own in written}
-    return {own for own, _ in mechanism.setting.levels} <= {*cut, ZERO}
+    most, left = mechanism.setting.level.epsilon, {Epsilon.read(own) for own in not_asked}  # type: ignore[attr-defined]
+    own = {Epsilon.read(one) for one in written}  # type: ignore[attr-defined]
+    lost = {ZERO if one in left else min(one, most) for one in own}
+    honoured = {one for one, _ in mechanism.setting.levels}
+    return left <= own - {ZERO} and (honoured == lost or (not told and honoured <= lost | {ZERO}))
 
 
 def _time_problem(time: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from optimaldp.asking.ask import Ask, ReleaseOptions, takes_options
+from optimaldp.asking.ask import FIELDS, Ask, ReleaseOptions, ReleaseOptionsOfAll, takes_options
 from optimaldp.asking.corridor import (
     Clock,
     Losses,
@@ -18,18 +18,34 @@ from optimaldp.asking.corridor import (
     read_own_level,
     walk,
 )
-from optimaldp.asking.request import Groups, Request, setting_inside
+from optimaldp.asking.request import OTHER, Groups, Request, setting_inside
 from optimaldp.asking.result import About, Release
 from optimaldp.asking.statements import AboutPrepared, meaning_of_answer, warn_of_reading
+from optimaldp.certify.asked import (
+    lost_by,
+    require_counted,
+    require_groups_together,
+    require_levels_read,
+    require_planned,
+    require_read,
+)
 from optimaldp.certify.core.examined import Certified
-from optimaldp.certify.core.referee import Promise, certify, draw, require_draws, require_promise
-from optimaldp.certify.keys import require_groups_together
-from optimaldp.errors import QuestionError
+from optimaldp.certify.core.referee import (
+    Promise,
+    certify,
+    draw,
+    draw_together,
+    require_draws,
+    require_promise,
+    require_unused_delta,
+)
+from optimaldp.errors import NotCertifiedError, QuestionError
 from optimaldp.laws.law import Table
-from optimaldp.privacy import ApproximateDP, Epsilon, approximate
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
-from optimaldp.questions.base import Question
+from optimaldp.questions.base import Question, as_question
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
+from optimaldp.results import Given
 from optimaldp.sampling import BitSource, SystemBits
 from optimaldp.tables import Description, Source, count_checked, open_source, plan_counting, read_description
 from optimaldp.tables.description import is_described
@@ -43,9 +59,35 @@ if TYPE_CHECKING:
     from optimaldp.ledger import Ledger
     from optimaldp.ledger.entry import Answer as RecordedAnswer
 
-Listed = list[Question] | list[str] | list[Question | str] | tuple[Question | str, ...]
+Listed = list[str] | list[Question | str] | tuple[Question | str, ...]
+"""Several questions of which some are texts: what their answers are is not known to readers of types."""
 Parts = tuple[tuple[str | None, Certified[QuestionMechanism]], ...]
 """The name of each group, or none, and what answers it."""
+
+
+# What the answer is follows from the question and from whether there are groups. Of a text it is not known to readers of types.
+@overload
+def release(
+    source: object, question: Question[Given], *, by: None = None, **options: Unpack[ReleaseOptionsOfAll]
+) -> Release[Given]: ...
+
+
+@overload
+def release(
+    source: object, question: Question[Given], *, by: str, **options: Unpack[ReleaseOptionsOfAll]
+) -> Release[dict[str, Given]]: ...
+
+
+@overload
+def release(
+    source: object, question: Sequence[Question[Given]], *, by: None = None, **options: Unpack[ReleaseOptionsOfAll]
+) -> list[Release[Given]]: ...
+
+
+@overload
+def release(
+    source: object, question: Sequence[Question[Given]], *, by: str, **options: Unpack[ReleaseOptionsOfAll]
+) -> list[Release[dict[str, Given]]]: ...
 
 
 @overload
@@ -59,12 +101,12 @@ def release(source: object, question: Listed, **options: Unpack[ReleaseOptions])
 @takes_options()
 def release(
     source: object,
-    question: Question | str | Listed,
+    question: Question | str | Sequence[Question | str],
     *,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     answer_after: float | None = None,
     **options: Any,
-) -> Release | list[Release]:
+) -> Release[Any] | list[Release[Any]]:
     """Answer *question* about the table *source* privately.
 
     **Guarantee.** The answer is (epsilon, delta)-differentially private for the stated neighbours and people, drawn exactly
@@ -105,10 +147,10 @@ def release(
     >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
     Release('no', (1, 1e-06)-DP, substitution, certified)
     """
-    listed = [question] if isinstance(question, (Question, str)) else question
+    listed: Sequence[Any] = question if isinstance(question, (list, tuple)) else [question]
     asks = [Ask(one, **options) for one in listed]
     made = release_each(source, asks, ledger=ledger, answer_after=answer_after)
-    return made[0] if listed is not question else made
+    return made if listed is question else made[0]
 
 
 def release_each(
@@ -131,7 +173,8 @@ def release_each(
         try:
             if book is not None:
                 book.note_description(None if opened.description is None else opened.description.hash)
-            return walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits, watched=clock is None)
+            made = walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits, watched=clock is None)
+            return made if book is None else [replace(one, left=book.remaining()) for one in made]
         except QuestionError:
             clock = None  # refused before anything was read: nothing to hide, and somebody wants to correct it
             raise
@@ -156,15 +199,22 @@ def open_read(source: object, *, description: object = None, **reading: Any) -> 
     if any(value is not None for value in reading.values()):
         rule = "is what the description says"
         raise QuestionError("types", "types, delimiter or encoding", rule, "leave it out, or change the description")
+    told = reviewed(description)
+    return told.apply(open_source(source, delimiter=told.delimiter, encoding=told.encoding))
+
+
+def reviewed(description: object) -> Description:
+    """A description, or the file of one; refused while nobody has reviewed it."""
     told = description if isinstance(description, Description) else read_description(str(description))
     told.need_review()
-    return told.apply(open_source(source, delimiter=told.delimiter, encoding=told.encoding))
+    return told
 
 
 def order_of(ask: Ask, opened: Source, book: Ledger | None = None) -> QuestionOrder:
     """Read an ask about a table: everything public is settled, and every column and condition is found."""
     request = settled_request(ask, opened, book)
     plan = plan_counting(opened, request.tally, request.people)
+    require_planned(plan.asked, (request.tally, request.people))
     warn_of_reading(request, opened.schema, outside())
     return QuestionOrder(request, plan, opened.schema)
 
@@ -177,7 +227,17 @@ def settled_request(ask: Ask, opened: Source, book: Ledger | None = None) -> Req
         name, column = opened.schema.find(ask.by, field="by")
         ask = replace(ask, by=name, groups=column.options)
     request = ask.request()
+    require_read({name: getattr(ask, name) for name in FIELDS}, request.said())
+    if str(request.question) != str(as_question(ask.question)):
+        raise NotCertifiedError("What was asked was not read as it was written: question. Nothing was sampled.")
     return request.settled(opened.schema) if request.question.asks_the_schema else request
+
+
+def restored_answer(question: Question, answer: Mapping[str, Any] | object, *, by_group: bool) -> Any:
+    """An answer that was read from a ledger or a document, or one for each group, as it was when it was drawn."""
+    if by_group and isinstance(answer, Mapping):
+        return {name: question.restored(one) for name, one in answer.items()}
+    return question.restored(answer)
 
 
 @dataclass(frozen=True)
@@ -211,7 +271,7 @@ class QuestionOrder(Order[Release]):
         # With the options that the column's type lists, so that its document says all that it depends on.
         question = request.question if self.plan.options is None else request.question.with_options(self.plan.options)
         return Release(
-            question.restored(recorded.answer) if request.groups is None else recorded.answer,
+            restored_answer(question, recorded.answer, by_group=request.groups is not None),
             question,
             request.level,
             request.neighbours,
@@ -240,6 +300,9 @@ class Prepared:
 
     def draw(self, tables: Sequence[Table], source: BitSource) -> Answer:
         """The private answer, or one for each group, from the table of each."""
+        if self.mechanism.setting.groups:
+            answers = draw_together(self.parts[0][1], tables, source)
+            return {name: one for (name, _), one in zip(self.parts, answers, strict=True)}
         parts = zip(self.parts, tables, strict=True)
         drawn = {name: draw(certified, table, source) for (name, certified), table in parts}
         return drawn.get(None, drawn)
@@ -261,6 +324,10 @@ class ReadyQuestion(Ready[Release]):
     def losses(self) -> Losses:
         return self.prepared.losses
 
+    @property
+    def mechanisms(self) -> list[QuestionMechanism]:
+        return [certified.mechanism for _, certified in self.prepared.parts]
+
     def draw(self, source: BitSource, dataset: str | None) -> Release:
         prepared, request = self.prepared, self.order.request
         answer = prepared.draw(self.tables, source)
@@ -278,6 +345,7 @@ def prepare(
     """
     question = request.question if counted.options is None else request.question.with_options(counted.options)
     written = [read_own_level(text) for text, _ in counted.by_level or ()]
+    require_levels_read((text, own) for (text, _), own in zip(counted.by_level or (), written))
     losses = losses_of(written, request.level.epsilon, weightless)
     if request.groups is not None:
         parts, tables = _by_group(request, question, counted, request.groups)
@@ -289,11 +357,16 @@ def prepare(
         if isinstance(request.tally, KeyTally):  # which keys occur is private, and how many people there are unknown
             setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
         parts, tables = ((None, certify(question.mechanism(setting))),), (table,)
-    promise = promised(request, question, losses, written_sizes(counted))
-    require_promise(promise, [(name, one.mechanism) for name, one in parts])
-    mechanism = parts[0][1].mechanism
-    spent = request.level if mechanism.spends_delta else approximate(request.level.epsilon)
-    return Prepared(request, question, parts, mechanism, spent, losses), tables
+    require_promise(
+        promised(request, question, losses, counted, weightless), [(name, one.mechanism) for name, one in parts]
+    )
+    _require_counted(request, question, counted, losses, tables)
+    mechanisms = dict.fromkeys(one.mechanism for _, one in parts)
+    spent = lost_by(mechanisms, request.level)
+    if spent != request.level:
+        for mechanism in mechanisms:
+            require_unused_delta(mechanism)
+    return Prepared(request, question, parts, parts[0][1].mechanism, spent, losses), tables
 
 
 def written_sizes(counted: Counted) -> dict[Epsilon, int]:
@@ -305,9 +378,28 @@ def written_sizes(counted: Counted) -> dict[Epsilon, int]:
     return sizes
 
 
-def promised(request: Request, question: Question, losses: Losses, sizes: Mapping[Epsilon, int]) -> Promise:
+def _require_counted(
+    request: Request, question: Question, counted: Counted, losses: Losses, tables: tuple[Table, ...]
+) -> None:
+    """Have it confirmed that the tables hold each counted person once; keys are counted by their names alone."""
+    if isinstance(request.tally, KeyTally):
+        return
+    if request.groups is None:
+        lost = dict(losses)
+        by_level = [(lost[read_own_level(text)], cells) for text, cells in counted.by_level or ()]
+        require_counted(counted.cells, tables, by_level=by_level)
+        return
+    listed: Sequence[Any] = request.tally.readings[0].values  # type: ignore[union-attr, assignment]
+    places = [listed.index(value) if value in listed else len(listed) for value in request.groups.values]
+    require_counted(counted.cells, tables, groups=places, size=question.cells)
+
+
+def promised(
+    request: Request, question: Question, losses: Losses, counted: Counted, weightless: frozenset[Epsilon]
+) -> Promise:
     """What everyone in the table is promised: from what was asked, not from what was chosen."""
-    groups, personal = request.groups, bool(losses)
+    groups, personal, several = request.groups, bool(losses), request.ask.groups_per_person
+    n_is_public = request.neighbours is Neighbours.SUBSTITUTION and not isinstance(request.tally, KeyTally)
     return Promise(
         request.level,
         request.neighbours,
@@ -315,8 +407,10 @@ def promised(request: Request, question: Question, losses: Losses, sizes: Mappin
         dict(losses) if personal else None,
         None if groups is None else groups.names,
         request.public_groups if groups is None else groups.public,
-        sizes if personal else None,
-        1 if groups is None else groups.per_person,
+        written_sizes(counted) if personal else None,
+        1 if groups is None or several is None else min(several, len({*groups.values} - {OTHER})),
+        weightless,
+        sum(counted.cells.values()) if n_is_public else None,
     )
 
 
@@ -337,8 +431,8 @@ def _by_group(
         require_groups_together(
             request.level,
             request.neighbours,
-            setting.level,
-            setting.neighbours,
+            setting,
+            groups=len(groups.values),
             public=groups.public,
             per_person=groups.per_person,
         )

@@ -9,10 +9,10 @@ from typing import Any
 from optimaldp.asking.ask import FIELDS, READING_FIELDS, Ask
 from optimaldp.errors import LevelError, QuestionError
 from optimaldp.laws.law import Aim, AnyAim, Setting
-from optimaldp.laws.options import level_of_each_group
 from optimaldp.laws.prior import Prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
+from optimaldp.privacy.levels import level_of_each_group
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.units import Limited, limited_unit, protected_words
 from optimaldp.questions.base import Question
@@ -102,7 +102,7 @@ class Request:
         """Refuse what does not go together, as far as that shows without a table."""
         people, question = self.people, self.question
         if people.where is not None and people.unit is None and question.where_is_among and question.among is None:
-            rule = "would not leave anybody out: whoever it does not hold for is still one of the people"
+            rule = "would not leave anybody out: people it does not hold for still count as people"
             remedy = f"to ask only some of them write {_with_among(question, people.where)}"
             raise QuestionError("where", people.where, rule, remedy)
         by_substitution = self.neighbours is Neighbours.SUBSTITUTION
@@ -145,7 +145,7 @@ class Request:
         own = self.question.tally
         if self.groups is None or isinstance(own, KeyTally):
             return own
-        return Tally((Options(self.groups.column, self.groups.listed), *own.readings))
+        return Tally((Options(self.groups.column, self.groups.listed), *own.readings), own.summed)
 
     def settled(self, schema: Schema) -> Request:
         """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
@@ -201,7 +201,9 @@ class Request:
     def public(self) -> tuple[str, ...]:
         """What is treated as public, so that a record is only ever replaced by another that agrees in it."""
         part = [] if self.people.part is None else [self.people.part[0]]
-        groups = [self.groups.column if self.groups else f"the groups of {self.question}"] if self.public_groups else []
+        groups = (
+            [self.groups.column if self.groups else "the two groups that are compared"] if self.public_groups else []
+        )
         levels = [] if self.people.levels is None else [self.people.levels]
         return tuple(dict.fromkeys([*part, *groups, *levels]))
 
@@ -240,18 +242,28 @@ class Request:
         if self.groups is None or self.groups.most is None:
             return None
         parts = self.groups.per_person * (2 if self.neighbours is Neighbours.SUBSTITUTION else 1)
+        shared = (
+            "all groups share one draw"
+            if setting_inside(self).groups
+            else f"each group is answered at 1/{parts} of epsilon"
+        )
         return (
             f"each person counts in at most {self.groups.most} of the listed groups: those with most of the person's rows, "
-            f"equal ones by the bytes of their names; each group is answered at 1/{parts} of epsilon, "
-            f"so that all groups together cost {self.level}"
+            f"equal ones by the bytes of their names; {shared}, so that all groups together cost {self.level}"
         )
+
+    def all_groups(self) -> str | None:
+        """How far off the numbers of all groups are at once, in words; ``None`` where that is not known."""
+        if self.groups is None:
+            return None
+        return self.question.groups_sentence(setting_inside(self), len(self.groups.values)) or None
 
     def notes(self) -> list[str]:
         """What a reader must know about who was counted."""
         more = []
         if self.people.where is not None:
             more.append(f"where filters rows, not people: without a row with {self.people.where} a person still counts")
-        more += [text for text in (self.several_groups(), self.reduction()) if text is not None]
+        more += [text for text in (self.several_groups(), self.reduction(), self.all_groups()) if text is not None]
         return [*self.question.notes(self.neighbours), *more]
 
 
@@ -268,16 +280,21 @@ def _with_among(question: Question, condition: str) -> str:
 def setting_inside(request: Request, people: int | None = None) -> Setting:
     """At which setting each group is answered when all groups together are one spend.
 
-    Inside a private group people come and go; inside a public one a record is replaced, and its size is public.
+    Inside a private group people come and go; inside a public one a record is replaced, and its size is public. Numbers of
+    private groups may be drawn together, at the whole level.
     """
     assert request.groups is not None
-    level = request.level
+    level, groups = request.level, request.groups
+    if request.neighbours is Neighbours.SUBSTITUTION and not groups.public:
+        whole = Setting(level, request.neighbours, groups=len(groups.values), groups_per_person=groups.per_person)
+        if request.question.joins_groups(whole):
+            return whole
     each = level_of_each_group(
         level.epsilon,
         level.delta,
         request.neighbours,
-        public_groups=request.groups.public,
-        per_person=request.groups.per_person,
+        public_groups=groups.public,
+        per_person=groups.per_person,
     )
     known = people if each.neighbours is Neighbours.SUBSTITUTION else None
     return Setting(approximate(each.epsilon, each.delta), each.neighbours, known)

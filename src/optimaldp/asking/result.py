@@ -6,13 +6,13 @@ import csv
 import datetime
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from optimaldp import __version__
 from optimaldp.errors import InputError
@@ -20,7 +20,8 @@ from optimaldp.extras import requiring
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.results import Result, html_bars
+from optimaldp.questions.words import column_words
+from optimaldp.results import Given, Result, html_bars
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from optimaldp.channels import Channel
     from optimaldp.histograms.margins import CrossTable
     from optimaldp.histograms.release import HistogramRelease
+    from optimaldp.ledger import Remaining
     from optimaldp.privacy.units import Limited
     from optimaldp.questions.base import Question
+    from optimaldp.tables.tally import Edge
 
 Statement = dict[str, Any]
 
@@ -46,12 +49,52 @@ class About:
         return About, (self.statement, self.meaning, self.warnings)
 
 
-@dataclass(frozen=True, repr=False)
-class Release(Result):
-    """A private answer that may be published, with what is proven about it. Nothing else in it was computed from the data."""
+Value = TypeVar("Value")
 
-    answer: str | Any
-    """What was drawn: a text for most questions, so that ``release.answer == "yes"`` is a ``bool`` to readers of types."""
+
+class OfNumber(Generic[Value]):
+    """What a release of a number says beside its answer: one value, or one for each group."""
+
+    def __init__(self, read: Callable[[Mapping[str, Any]], Any]) -> None:
+        self._read = read
+
+    @overload
+    def __get__(self, release: None, owner: type[Release]) -> OfNumber[Value]: ...
+
+    @overload
+    def __get__(self, release: Release[float], owner: type[Release]) -> Value: ...
+
+    @overload
+    def __get__(self, release: Release[Mapping[str, float]], owner: type[Release]) -> dict[str, Value]: ...
+
+    @overload
+    def __get__(self, release: Release, owner: type[Release]) -> Value | dict[str, Value]: ...
+
+    def __get__(self, release: Release | None, owner: type[Release]) -> OfNumber[Value] | Value | dict[str, Value]:
+        if release is None:
+            return self
+        known = release.statement.get("number")
+        if known is None:
+            raise InputError("question", release.question, "does not have a number as its answer", "use .answer")
+        if "groups" in known:
+            return {name: self._read(one) for name, one in known["groups"].items()}
+        value: Value = self._read(known)
+        return value
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Result, Generic[Given]):
+    """A private answer that may be published, with what is proven about it. Nothing else in it was computed from the data.
+
+    >>> import pyarrow
+    >>> from optimaldp import release
+    >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
+    >>> release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6).answer
+    'no'
+    """
+
+    answer: Given
+    """What was drawn, of the type that the question says: ``str``, ``int``, ``float``, a list; by group a ``dict`` of these."""
     asked: Question
     level: ApproximateDP
     neighbours: Neighbours
@@ -63,6 +106,8 @@ class Release(Result):
     """Whether the answer was already in the ledger, so that asking again cost nothing."""
     time: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
     """When it was made, to the second: when a question was asked is public."""
+    left: Remaining | None = field(default=None, compare=False)
+    """What is left of the budget after this answer; ``None`` without a ledger. It is not part of a document."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -95,18 +140,20 @@ class Release(Result):
         return self.answer
 
     @property
-    def low(self) -> Any:
+    def low(self) -> Edge:
         """The lower edge of the bin that was answered."""
-        return self._structure.low
+        edge: Edge = self._structure.low
+        return edge
 
     @property
-    def high(self) -> Any:
+    def high(self) -> Edge:
         """The upper edge of the bin that was answered."""
-        return self._structure.high
+        edge: Edge = self._structure.high
+        return edge
 
     def summary(self) -> str:
         many = isinstance(self.answer, dict) and len(self.answer) > _MOST_SHOWN
-        shown = f"{len(self.answer):,} answers" if many else repr(self.answer)
+        shown = f"{len(self._structure):,} answers" if many else repr(self.answer)
         return f"Release({shown}, {self.level}, {self.neighbours}, certified)"
 
     def to_document(self) -> dict[str, Any]:
@@ -133,30 +180,16 @@ class Release(Result):
         known = self.statement.get("number", {})
         if "groups" not in known:
             return dict(known)
-        return {"answers": {name: {"answer": self.answer[name], **one} for name, one in known["groups"].items()}}
+        return {"answers": {name: {"answer": self._structure[name], **one} for name, one in known["groups"].items()}}
 
-    def _of_number(self, read: Callable[[Any], Any]) -> Any:
-        known = self.statement.get("number")
-        if known is None:
-            raise InputError("question", self.question, "does not have a number as its answer", "use .answer")
-        if "groups" in known:
-            return {name: read(one) for name, one in known["groups"].items()}
-        return read(known)
-
-    @property
-    def interval(self) -> Any:
-        """Of a number: (low, high), or ``None`` where there is no interval; of several groups one for each."""
-        return self._of_number(lambda one: None if one["interval"] is None else tuple(one["interval"]))
-
-    @property
-    def unbiased(self) -> Any:
-        """Of a number: the recorded one, before it was moved into what is possible: for totals and further arithmetic."""
-        return self._of_number(lambda one: one["unbiased"])
-
-    @property
-    def exact(self) -> Any:
-        """Of a number: the exact answer, a ``Fraction``."""
-        return self._of_number(lambda one: Fraction(one["exact"]))
+    interval = OfNumber[tuple[float, float] | None](
+        lambda one: None if one["interval"] is None else tuple(one["interval"])
+    )
+    """Of a number: (low, high), or ``None`` where there is no interval; of several groups one for each."""
+    unbiased = OfNumber[float](lambda one: one["unbiased"])
+    """Of a number: the recorded one, before it was moved into what is possible: for totals and further arithmetic."""
+    exact = OfNumber[Fraction](lambda one: Fraction(one["exact"]))
+    """Of a number: the exact answer, a ``Fraction``."""
 
     def channel(self, *, group: str | None = None) -> Channel:
         """The channel of the mechanism that was drawn, from tables on a line to its own answers (paper 004); reads no data.
@@ -173,6 +206,11 @@ class Release(Result):
 
         return leakage_of(mechanism_of_document(self.to_document(), group))
 
+    def words(self) -> str:
+        """The question in words, with its groups."""
+        said, by = self.asked.words(), self.meaning.get("by")
+        return said if by is None else f"For each {column_words(by)}: {said[0].lower()}{said[1:]}"
+
     def said(self) -> str:
         """The answer in words."""
         known, asked = self.statement.get("number"), self.asked
@@ -188,12 +226,13 @@ class Release(Result):
         )
 
     def sentences(self) -> list[str]:
-        """The four things to know: the answer, who is protected, what epsilon means for one of them, and how far to trust it."""
+        """What to know: the answer, who is protected, what epsilon means for one of them, how far to trust it, what is left."""
         return [
             self.said(),
             f"Protected: {self.statement['protected']}; {self.statement.get('neighbours') or self.neighbours.words}.",
             self.statement["epsilon_means"],
             self.statement["reliable"],
+            *([] if self.left is None else [self.left.words()]),
         ]
 
     def proof(self) -> list[tuple[str, str]]:
@@ -237,7 +276,8 @@ class Release(Result):
     def intervals(self) -> dict[str, tuple[Any, Any] | None]:
         """The interval of each of :meth:`answers`, for numbers and counts; ``None`` where an answer has none."""
         if "number" in self.statement:
-            return dict(self.interval) if isinstance(self.answer, dict) else {"answer": self.interval}
+            known = self.interval
+            return known if isinstance(known, dict) else {"answer": known}
         if isinstance(self.answer, dict) and "noisy" in (self.statement.get("histogram") or {}):
             return dict(zip(self.answer, self.histogram().intervals()))
         return dict.fromkeys(self.answers())
@@ -293,7 +333,7 @@ _MOST_SHOWN = 20  # answers in one line
 _MOST_LISTED = 1000  # answers in one sentence
 _APART = ("mechanism_document", "histogram", "number")  # written beside the certificate
 _SAID_FIRST = ("question", "epsilon", "delta", "neighbours")
-_HEADS = ("answer", "protected", "what epsilon means", "reliable")
+_HEADS = ("answer", "protected", "what epsilon means", "reliable", "budget")
 _CAUTION = "list-style:none;margin:.2em 0;padding:.3em .8em;border-left:4px solid #E69F00"
 
 
@@ -310,6 +350,8 @@ def _answer_html(answer: dict[str, Any]) -> str:
 
 
 def _answer_sentence(answer: object) -> str:
+    if isinstance(answer, list):
+        return ", ".join(map(str, answer)) or "none"
     if isinstance(answer, dict):
         shown = [f"{name}: {value}" for name, value in islice(answer.items(), _MOST_LISTED)]
         more = len(answer) - len(shown)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from optimaldp.asking.ask import READING_FIELDS, Ask, AskOptions, takes_options
+from optimaldp.asking.ask import READING_FIELDS, Ask, AskOptions, AskOptionsOfAll, takes_options
 from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.previewing import preview_ask
 from optimaldp.asking.releasing import Listed, open_read, release_each
@@ -19,6 +20,7 @@ from optimaldp.ledger.ledger import AS_STORED
 from optimaldp.ledger.opening import is_server, ledger_exists
 from optimaldp.ledger.people import Part, read_parts
 from optimaldp.questions.base import Question
+from optimaldp.results import Given
 from optimaldp.tables import Source, plan_counting
 from optimaldp.tables.tally import EVERY_RECORD, Condition, People, Tally
 
@@ -28,10 +30,16 @@ if TYPE_CHECKING:
     from optimaldp.privacy import Neighbours
 
 
-class PaidOptions(AskOptions, total=False):
-    """The options of :meth:`OpenTable.ask`, for readers of types."""
+class PaidOptionsOfAll(AskOptionsOfAll, total=False):
+    """The options of :meth:`OpenTable.ask` but *by*, for readers of types."""
 
     answer_after: float | None
+
+
+class PaidOptions(PaidOptionsOfAll, total=False):
+    """All options of :meth:`OpenTable.ask`."""
+
+    by: str | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +54,26 @@ class OpenTable:
     """How its cells are read: types, delimiter, encoding, description."""
 
     @overload
+    def ask(
+        self, question: Question[Given], *, by: None = None, **options: Unpack[PaidOptionsOfAll]
+    ) -> Release[Given]: ...
+
+    @overload
+    def ask(
+        self, question: Question[Given], *, by: str, **options: Unpack[PaidOptionsOfAll]
+    ) -> Release[dict[str, Given]]: ...
+
+    @overload
+    def ask(
+        self, question: Sequence[Question[Given]], *, by: None = None, **options: Unpack[PaidOptionsOfAll]
+    ) -> list[Release[Given]]: ...
+
+    @overload
+    def ask(
+        self, question: Sequence[Question[Given]], *, by: str, **options: Unpack[PaidOptionsOfAll]
+    ) -> list[Release[dict[str, Given]]]: ...
+
+    @overload
     def ask(self, question: Question | str, **options: Unpack[PaidOptions]) -> Release: ...
 
     @overload
@@ -53,8 +81,8 @@ class OpenTable:
 
     @takes_options()
     def ask(
-        self, question: Question | str | Listed, *, answer_after: float | None = None, **options: Any
-    ) -> Release | list[Release]:
+        self, question: Question | str | Sequence[Question | str], *, answer_after: float | None = None, **options: Any
+    ) -> Release[Any] | list[Release[Any]]:
         """Answer *question* privately and pay for it.
 
         **Guarantee.** The spend is durable before anything is sampled, and everything that was asked of this ledger, in whatever
@@ -62,10 +90,33 @@ class OpenTable:
         answer at no cost. The options are those of :func:`~optimaldp.asking.releasing.release`; the ledger remembers the unit,
         the neighbours and how the cells are read. A refusal (:class:`~optimaldp.errors.BudgetError`) spends and samples nothing.
         """
-        listed = [question] if isinstance(question, (Question, str)) else question
+        listed: Sequence[Any] = question if isinstance(question, (list, tuple)) else [question]
         asks = [self.asked(one, **options) for one in listed]
         made = release_each(self.source, asks, ledger=self.ledger, answer_after=answer_after)
-        return made[0] if listed is not question else made
+        return made if listed is question else made[0]
+
+    @overload
+    async def ask_async(
+        self, question: Question[Given], *, by: None = None, **options: Unpack[PaidOptionsOfAll]
+    ) -> Release[Given]: ...
+
+    @overload
+    async def ask_async(self, question: Question | str, **options: Unpack[PaidOptions]) -> Release: ...
+
+    @overload
+    async def ask_async(self, question: Listed, **options: Unpack[PaidOptions]) -> list[Release]: ...
+
+    @takes_options()
+    async def ask_async(
+        self, question: Question | str | Sequence[Question | str], **options: Any
+    ) -> Release[Any] | list[Release[Any]]:
+        """Await :meth:`ask`: the question is answered in a thread, and the event loop goes on meanwhile.
+
+        **Guarantee.** That of :meth:`ask`. Cancelling the wait does not stop the question: what was charged stays charged, and
+        the recorded answer is there when the question is asked again.
+        """
+        ask: Callable[..., Release[Any] | list[Release[Any]]] = self.ask
+        return await asyncio.to_thread(ask, question, **options)
 
     def asked(self, question: Question | str, **options: Any) -> Ask:
         """A question with its options, read as this table is."""
@@ -82,7 +133,7 @@ class OpenTable:
         n: int | None = None,
         margins: Sequence[int] | None = None,
         level_sizes: Mapping[Any, int] | None = None,
-        **options: Any,
+        **options: Unpack[AskOptions],
     ) -> Preview:
         """How often the answer would be wrong, by margin: public, reads no data and spends nothing.
 
@@ -146,7 +197,8 @@ def open_table(
     disjoint parts by a column, ``{"region": ["north", "south"]}``: the column is public, and nobody changes theirs (with a
     *unit* say *unit_has_one_part* too). *groups* are budgets of people with a level of their own, ``{"trust": {0.1:
     Budget(0.5)}}``. *types* (``{"cost": "number 1,234.5"}``), *delimiter*, *encoding* and *description* say how the cells of a
-    file are read.
+    file are read. *neighbours* says what one person can change, as in :func:`~optimaldp.release`, and *composition* how spends
+    add up (:class:`optimaldp.ledger.Optimal` for many small ones).
 
     >>> import pathlib, tempfile, pyarrow
     >>> survey = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})

@@ -15,8 +15,8 @@ from optimaldp.asking.result import About, Statement, epsilon_means
 from optimaldp.errors import ReadingWarning
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
+from optimaldp.questions.base import Detailed
 from optimaldp.questions.claims import NOT_CLAIMED
-from optimaldp.questions.columns import Detailed
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.tables.plans import reading_cautions
 from optimaldp.tables.schema import Schema
@@ -132,10 +132,10 @@ def statement(prepared: Prepared) -> Statement:
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level, request.limited),
-        "reliable": mechanism.reliability(),
+        "reliable": _reliability(prepared),
         "mechanism": mechanism.name,
         "neighbours": request.neighbours_words(),
-        "checked": list(prepared.parts[0][1].finding.checks),
+        "checked": list(dict.fromkeys(check for _, part in prepared.parts for check in part.finding.checks)),
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),
         "delta_used": fraction_text(prepared.spent.delta),
@@ -145,9 +145,19 @@ def statement(prepared: Prepared) -> Statement:
     }
 
 
+def _reliability(prepared: Prepared) -> str:
+    """How far to trust the answer; of public groups of several sizes the smallest, whose answer is the least reliable."""
+    sizes = {certified.mechanism.setting.people for _, certified in prepared.parts}
+    if len(sizes) == 1:
+        return prepared.mechanism.reliability()
+    name, smallest = min(prepared.parts, key=lambda part: part[1].mechanism.setting.people or 0)
+    said, others = smallest.mechanism.reliability(), prepared.mechanism.reliability()
+    return said if said == others else f"In {name}, the smallest group: {said[0].lower()}{said[1:]}"
+
+
 def claimed_optimality(request: Request, mechanism: QuestionMechanism) -> str:
     """In which sense the whole release is the best: what holds inside one private group does not hold for all of them."""
-    if request.groups is not None and not request.groups.public:
+    if request.groups is not None and not request.groups.public and not mechanism.setting.groups:
         return NOT_CLAIMED
     return mechanism.optimality
 
@@ -166,8 +176,10 @@ def details_of(answer: object) -> dict[str, Any]:
 def _personal(prepared: Prepared) -> dict[str, Any]:
     if not prepared.losses:
         return {}
+    not_asked = [str(own) for own, lost in prepared.losses if lost.is_zero and not own.is_zero]
     return {
         "levels": [str(own) for own, _ in prepared.losses],
+        **({"not_asked": not_asked} if not_asked else {}),
         "aim": str(prepared.request.aim),
         "public": "each person's level, and how many people have it, are treated as public",
     }

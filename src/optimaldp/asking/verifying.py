@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,21 +22,29 @@ from optimaldp.asking.published import (
 )
 from optimaldp.asking.request import Request, setting_inside
 from optimaldp.asking.result import Release
+from optimaldp.certify.asked import require_groups_together
 from optimaldp.certify.core.referee import examine_release
-from optimaldp.certify.keys import require_groups_together
+from optimaldp.certify.noise import check_noise
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.laws.law import Setting
+from optimaldp.privacy.epsilon import ZERO, Epsilon
+from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.results import Result
 
 if TYPE_CHECKING:
-    from optimaldp.certify.graphs.verdict import Verdict
+    from optimaldp.certify.graphs.verdict import StatusVerdict, Verdict
+    from optimaldp.designing import Design
     from optimaldp.mechanisms import Mechanism
 
 
+SANITISED = "sanitised table"
+_ROWS = "the rows, remaps and expected errors: they are made of noisy tables that the statement does not hold"
+
+
 @dataclass(frozen=True, repr=False)
-class Reexamined(Result):
+class ReleaseVerdict(Result):
     """What the referee says of a published release, from its document alone."""
 
     holds: bool
@@ -47,7 +57,11 @@ class Reexamined(Result):
         return self.holds
 
     def summary(self) -> str:
-        return f"Reexamined(holds, {len(self.checked)} checks)" if self.holds else f"Reexamined(fails: {self.failure})"
+        return (
+            f"ReleaseVerdict(holds, {len(self.checked)} checks)"
+            if self.holds
+            else f"ReleaseVerdict(fails: {self.failure})"
+        )
 
     def to_document(self) -> dict[str, Any]:
         document: dict[str, Any] = {"holds": self.holds, "checked": list(self.checked)}
@@ -57,31 +71,52 @@ class Reexamined(Result):
 
 
 @overload
-def verify(published: Release, /) -> Reexamined: ...
+def verify(published: Release, /) -> ReleaseVerdict: ...
 
 
 @overload
-def verify(published: Mapping[str, Any] | str | os.PathLike[str], /) -> Reexamined: ...
+def verify(published: Design, /) -> Verdict | StatusVerdict: ...
+
+
+@overload
+def verify(published: Mapping[str, Any] | str | os.PathLike[str], /) -> ReleaseVerdict | Verdict | StatusVerdict: ...
 
 
 @overload
 def verify(published: Mechanism, /, *claims: object, **options: object) -> Verdict: ...
 
 
-def verify(published: Any, /, *claims: Any, **options: Any) -> Verdict | Reexamined:
-    """Examine what was published: a :class:`Release`, its document or the path of its file, or a mechanism with its claim.
+def verify(published: Any, /, *claims: Any, **options: Any) -> Verdict | StatusVerdict | ReleaseVerdict:
+    """Examine what was published: a release, a sanitised table, a design, the document or file of one, or a mechanism.
 
     Of a release the referee rebuilds the mechanism from the public numbers in the document, without any data, and examines it
-    anew; whatever the document says about itself must agree with that.
+    anew; whatever the document says about itself must agree with that. Of a design the referee checks privacy on every edge and
+    the claim by its certificate, or the proof that nothing private has the fixed values or that none of them is the best. Of a
+    sanitised table the referee examines the noise of every measured table, and whether all levels add up to the stated one.
+    *claims* and *options* go with a mechanism alone: what is claimed of it, and how the referee is to examine that.
+
+    >>> from optimaldp import design, graphs
+    >>> verify(design(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta="0.1"))
+    Verdict(private, fair, proven exactly, least epsilon 0.693147, worst edge 111 – 211)
     """
     if isinstance(published, Release):
         return verify_document(published.to_document())
     if isinstance(published, (str, os.PathLike)):
         published = _read(os.fspath(published))
-    if isinstance(published, Mapping):
+    if isinstance(published, Mapping) and "edges" not in published:
         return verify_document(published)
     from optimaldp.certify.graphs.verdict import verify as verify_mechanism
+    from optimaldp.designing import Design
+    from optimaldp.designing.solving import examined
+    from optimaldp.mechanisms import Mechanism
 
+    if isinstance(published, (Design, Mapping)):
+        return examined(published)
+    if isinstance(published, Result) and (document := published.to_document()).get("kind") == SANITISED:
+        return verify_document(document)
+    if not isinstance(published, Mechanism):
+        remedy = "give a release, a design, a mechanism, or the document or file of one"
+        raise InputError("published", type(published).__name__, "is nothing that the referee examines", remedy)
     return verify_mechanism(published, *claims, **options)
 
 
@@ -98,10 +133,17 @@ def _read(path: str) -> Mapping[str, Any]:
     return document
 
 
-def verify_document(document: Mapping[str, Any]) -> Reexamined:
-    """Re-examine the document of a release."""
+def verify_document(document: Mapping[str, Any]) -> ReleaseVerdict:
+    """Re-examine the document of a release, or the statement of a sanitised table."""
+    if document.get("kind") == SANITISED:
+        try:
+            return _statement_verdict(document)
+        except OptimalDPError as error:
+            return ReleaseVerdict(False, (), str(error))
+        except (KeyError, TypeError, ValueError):
+            return ReleaseVerdict(False, (), "a recipe of noise in the statement has another form than sanitise writes")
     if not {"question", "answer", "epsilon", "neighbours"} <= set(document):
-        remedy = "give a file that release --json wrote"
+        remedy = "give what release --json wrote, or the .json beside sanitised rows"
         raise InputError("document", sorted(map(str, document)), "is not the document of a release", remedy)
     mechanism = document.get("mechanism")
     if not isinstance(mechanism, Mapping):
@@ -110,29 +152,90 @@ def verify_document(document: Mapping[str, Any]) -> Reexamined:
     try:
         return _compared(document, request_of(document), mechanism)
     except OptimalDPError as error:
-        return Reexamined(False, (), str(error))
+        return ReleaseVerdict(False, (), str(error))
     except RecursionError:
-        return Reexamined(False, (), "the document is nested too deeply")
+        return ReleaseVerdict(False, (), "the document is nested too deeply")
 
 
-def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> Reexamined:
+def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> ReleaseVerdict:
     settings = settings_of(request, published)
     mechanisms = [request.question.published_mechanism(setting, published) for setting in settings]
     sizes = [setting.people for setting in settings] if "groups" in (published.get("people") or {}) else None
     if different := differing_field(mechanisms[0], request, published, sizes):
-        return Reexamined(False, (), f"the document's mechanism differs from the one of its question in: {different}")
+        return ReleaseVerdict(
+            False, (), f"the document's mechanism differs from the one of its question in: {different}"
+        )
     if not possible(document["answer"], request, mechanisms):
-        return Reexamined(False, (), "the answer is not one that the question has")
+        return ReleaseVerdict(False, (), "the answer is not one that the question has")
     if wrong := _contradiction(document, request, mechanisms):
-        return Reexamined(False, (), wrong)
+        return ReleaseVerdict(False, (), wrong)
     findings = [examine_release(mechanism) for mechanism in dict.fromkeys(mechanisms)]
     failed = next((finding for finding in findings if not finding.private), None)
     if failed is not None:
-        return Reexamined(False, failed.checks, failed.failure)
+        return ReleaseVerdict(False, failed.checks, failed.failure)
     if claim := false_claim(document, request, mechanisms[0], findings[0].checks):
-        return Reexamined(False, (), claim)
+        return ReleaseVerdict(False, (), claim)
     left = not_recomputed(request, mechanisms[0])
-    return Reexamined(True, findings[0].checks, not_recomputed=left)
+    return ReleaseVerdict(True, findings[0].checks, not_recomputed=left)
+
+
+def _statement_verdict(document: Mapping[str, Any]) -> ReleaseVerdict:
+    """The noise of each measured table for its own cells and level, and the sum of everything that was spent."""
+    neighbours = Neighbours(str(document.get("neighbours")))
+    stated = Epsilon.read(document.get("epsilon"))
+    sizes = dict(map(_size_of_column, _parts(document, "columns", "name", "values", "bins")))
+    spent, checks = _spent_on_choices(document.get("selection"), neighbours), []
+    for names, written, cells, recipe in _parts(document, "tables", "columns", "epsilon", "cells", "certificate"):
+        epsilon, shown = Epsilon.read(written), " × ".join(map(str, names))
+        if cells != math.prod(sizes.get(str(name), 0) for name in names):
+            return ReleaseVerdict(False, (), f"the table {shown} has other columns or cells than the statement lists")
+        noise = check_noise(recipe, cells=cells, epsilon=epsilon, neighbours=neighbours)
+        if not noise.accepted:
+            return ReleaseVerdict(False, (), f"the noise of the table {shown}: {noise.objections[0]}")
+        spent = spent + epsilon
+        checks.append(f"the noise of the table {shown}: {cells} cells at epsilon {epsilon}, {neighbours.value}")
+    if not spent <= stated or str(document.get("delta")) != "0" or not checks:
+        return ReleaseVerdict(False, (), f"the tables and choices spend epsilon {spent}, and {stated} is stated")
+    return ReleaseVerdict(True, (*checks, f"all levels add up to at most epsilon {stated}"), not_recomputed=(_ROWS,))
+
+
+def _parts(document: Mapping[str, Any], field: str, *keys: str) -> list[tuple[Any, ...]]:
+    """The named entries of each object in a list of the statement; what has another form is refused."""
+    forms: dict[str, Any] = {"columns": list, "certificate": Mapping, "cells": int, "name": str}
+    forms |= {"values": (list, type(None)), "bins": (int, type(None))}
+    listed = document.get(field)
+    for one in listed if isinstance(listed, list) else [None]:
+        if not isinstance(one, Mapping) or any(not isinstance(one.get(key), forms.get(key, object)) for key in keys):
+            rule = f"is not a list of objects with {', '.join(keys)}"
+            raise InputError(field, listed, rule, "give the .json that sanitise wrote beside the rows")
+    return [tuple(one.get(key) for key in keys) for one in listed or ()]
+
+
+def _size_of_column(said: tuple[str, list[Any] | None, int | None]) -> tuple[str, int]:
+    """A column's name and how many cells it has: its values are listed, or there are equal bins and a cell for none."""
+    name, values, bins = said
+    if (values is None) is (bins is None):
+        raise InputError(
+            "columns", name, "lists neither values nor bins", "give the .json that sanitise wrote beside the rows"
+        )
+    return name, (bins or 0) + 1 if values is None else len(values)
+
+
+def _spent_on_choices(selection: object, neighbours: Neighbours) -> Epsilon:
+    """What choosing pairs of columns cost: permute-and-flip, each choice by scores that one person moves so far at most."""
+    if selection is None:
+        return ZERO
+    moved = 2 if neighbours is Neighbours.SUBSTITUTION else 1
+    number = selection.get("pairs") if isinstance(selection, Mapping) else None
+    if (
+        not isinstance(selection, Mapping)
+        or type(number) is not int
+        or number < 0
+        or selection.get("sensitivity") != moved
+    ):
+        rule = f"is not a choice of pairs by scores that one person moves by at most {moved}"
+        raise InputError("selection", selection, rule, "give the .json that sanitise wrote beside the rows")
+    return Epsilon.read(selection.get("epsilon_of_each_choice")) * number
 
 
 def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: list[QuestionMechanism]) -> str:
@@ -158,9 +261,17 @@ def settings_of(request: Request, published: Mapping[str, Any]) -> list[Setting]
         require_groups_together(
             request.level,
             request.neighbours,
-            setting.level,
-            setting.neighbours,
+            setting,
+            groups=len(made),
             public=request.groups.public,
             per_person=request.groups.per_person,
         )
     return made
+
+
+def __getattr__(name: str) -> object:
+    """The name of version 0.2, for one version."""
+    if name == "Reexamined":
+        warnings.warn("Reexamined is called ReleaseVerdict now.", DeprecationWarning, stacklevel=2)
+        return ReleaseVerdict
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

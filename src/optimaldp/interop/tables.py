@@ -26,7 +26,8 @@ def to_pandas(mechanism: Mechanism, *, exact: bool = False) -> Any:
     except ImportError:
         raise MissingExtraError("pandas", "interop") from None
     cells = _texts(mechanism) if exact else mechanism.to_array()
-    return pd.DataFrame(cells, index=list(mechanism.graph.names), columns=list(mechanism.answers))
+    datasets = pd.Index(list(mechanism.datasets), tupleize_cols=False)  # a node that is a pair is one dataset
+    return pd.DataFrame(cells, index=datasets, columns=list(mechanism.answers))
 
 
 def to_polars(mechanism: Mechanism, *, exact: bool = False) -> Any:

@@ -1,6 +1,5 @@
 """Exact sampling, and the only source of randomness in the project."""
 
-from optimaldp.sampling.batch import draw_listed, draw_many
 from optimaldp.sampling.bits import BitSource, SystemBits, enumerate_bits
 from optimaldp.sampling.exact import bernoulli, choose, choose_by_ends, choose_enclosed, uniform_below
 
@@ -11,8 +10,6 @@ __all__ = [
     "choose",
     "choose_by_ends",
     "choose_enclosed",
-    "draw_listed",
-    "draw_many",
     "enumerate_bits",
     "uniform_below",
 ]

@@ -1,0 +1,538 @@
+"""Wrong twins between what was asked and what is drawn, paid and written: each is one plausible mistake, and each is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import optimaldp as odp
+from optimaldp.asking import corridor, releasing
+from optimaldp.asking import request as requests
+from optimaldp.asking.ask import Ask
+from optimaldp.asking.request import Groups, Request
+from optimaldp.errors import OptimalDPError
+from optimaldp.histograms import release as of_counts
+from optimaldp.laws.law import Table
+from optimaldp.privacy import Neighbours, approximate
+from optimaldp.privacy.balls import Ball
+from optimaldp.privacy.epsilon import ZERO, Epsilon
+from optimaldp.privacy.levels import GroupLevel
+from optimaldp.questions.mechanism import AtDistance
+from optimaldp.sanitising import drawing, planning
+from optimaldp.sanitising import releasing as sanitising
+
+Patch = pytest.MonkeyPatch
+PutIn = Callable[[Patch], None]
+PEOPLE = pa.table(
+    {
+        "id": list(range(100)),
+        "smokes": ["yes"] * 33 + ["no"] * 67,
+        "vote": ["a", "b", "b", "c"] * 25,
+        "ward": ["n", "s"] * 50,
+        "trust": ["0.2"] * 50 + ["0.5"] * 50,
+        "age": [20, 35, 50, 65, 80] * 20,
+    }
+)
+SHARE, WINNER, MEDIAN = (
+    "share(smokes = 'yes') >= 0.3",
+    "winner(vote, ['a', 'b', 'c'])",
+    "median(age, bins=[0, 30, 60, 99])",
+)
+COUNT, HISTOGRAM, MEAN = "count(smokes = 'yes')", "histogram(vote, ['a', 'b'])", "mean(age, range=[0, 100]) >= 40"
+BY, LEVELS = {"by": "ward", "groups": ["n", "s"]}, {"levels": "trust"}
+
+
+def answered(question: str, **options: Any) -> Callable[[Path], Any]:
+    return lambda folder: odp.release(PEOPLE, question, **({"epsilon": "0.4"} | options))
+
+
+def paid(question: str, **options: Any) -> Callable[[Path], Any]:
+    """Asked of a ledger; where people have levels, those of the strict level have nothing left."""
+
+    def ask(folder: Path) -> Any:
+        budget, groups = odp.Budget(epsilon=9, delta="0.1"), {"trust": {"0.2": odp.Budget(epsilon="0.1")}}
+        own = groups if "levels" in options else None
+        with odp.open(PEOPLE, ledger=folder / "l", budget=budget, groups=own) as table:
+            return table.ask(question, **({"epsilon": "0.4"} | options))
+
+    return ask
+
+
+def table(**options: Any) -> Callable[[Path], Any]:
+    columns = {"vote": ["a", "b"], "ward": ["n", "s"]}
+    return lambda folder: odp.sanitise(PEOPLE, columns, **({"epsilon": "0.4"} | options))
+
+
+TWINS: dict[str, tuple[PutIn, Callable[[Path], Any]]] = {}
+
+
+def twin(name: str, *asks: Callable[[Path], Any]) -> Callable[[PutIn], PutIn]:
+    def keep(put_in: PutIn) -> PutIn:
+        for place, ask in enumerate(asks):
+            TWINS[name if len(asks) == 1 else f"{name} ({place + 1})"] = put_in, ask
+        return put_in
+
+    return keep
+
+
+def requested(change: Callable[[Request], Request]) -> PutIn:
+    """The ask is read as something else: from here on everything agrees with itself."""
+    true = Ask.request
+    return lambda patch: patch.setattr(Ask, "request", lambda self: change(true(self)))
+
+
+def doubled(level: Any) -> Any:
+    return approximate(level.epsilon + level.epsilon, level.delta)
+
+
+def other(neighbours: Neighbours) -> Neighbours:
+    return Neighbours.SUBSTITUTION if neighbours is Neighbours.ADD_REMOVE else Neighbours.ADD_REMOVE
+
+
+# What was asked.
+
+twin("an ask is read at twice epsilon", answered(SHARE), answered(COUNT), answered(HISTOGRAM), answered(SHARE, **BY))(
+    requested(lambda r: replace(r, level=doubled(r.level)))
+)
+twin("an ask is read with a delta", answered(MEDIAN))(
+    requested(lambda r: replace(r, level=approximate(r.level.epsilon, Fraction(1, 50))))
+)
+twin("an ask is read for other neighbours", answered(SHARE), answered(WINNER, neighbours="add-remove"))(
+    requested(lambda r: replace(r, neighbours=other(r.neighbours)))
+)
+twin("an ask is read without its levels", answered(SHARE, **LEVELS), answered(MEDIAN, **LEVELS))(
+    requested(lambda r: replace(r, people=replace(r.people, levels=None)))
+)
+twin("groups are taken as public", answered(SHARE, **BY))(
+    requested(lambda r: replace(r, public_groups=True, groups=replace(r.groups, public=True)))  # type: ignore[type-var]
+)
+twin("an ask is read without its condition on rows", answered("count(smokes = 'yes') >= 20", where="age > 30"))(
+    requested(lambda r: replace(r, people=replace(r.people, where=None)))
+)
+twin("an ask is read without its unit", answered(COUNT, unit="id", reduce="any"))(
+    requested(lambda r: replace(r, people=replace(r.people, unit=None, reduce=None)))
+)
+twin("another question is read", answered(SHARE))(
+    requested(lambda r: replace(r, question=odp.questions.parse("share(smokes = 'yes') >= 0.9")))
+)
+
+
+@twin(
+    "a person in two groups is taken for one in one", answered("count(*) >= 30", unit="id", groups_per_person=2, **BY)
+)
+def _(patch: Patch) -> None:
+    patch.setattr(Groups, "per_person", property(lambda self: 1))
+
+
+@twin("each private group has the whole level", answered(SHARE, **BY), answered(MEDIAN, **BY))
+def _(patch: Patch) -> None:
+    whole = lambda epsilon, delta, *_, **__: GroupLevel(epsilon, delta, Neighbours.ADD_REMOVE)  # noqa: E731
+    patch.setattr(requests, "level_of_each_group", whole)
+
+
+@twin("strict people lose what loose people lose", answered(SHARE, **LEVELS), answered(WINNER, **LEVELS))
+def _(patch: Patch) -> None:
+    patch.setattr(releasing, "losses_of", lambda own, most, weightless: tuple(zip(own, reversed(own))))
+
+
+@twin("people whose budget is used up are asked", paid(SHARE, **LEVELS), paid(MEDIAN, **LEVELS))
+def _(patch: Patch) -> None:
+    true = releasing.losses_of
+    patch.setattr(releasing, "losses_of", lambda own, most, weightless: true(own, most, frozenset()))
+
+
+@twin("one person fewer is public", answered(SHARE))
+def _(patch: Patch) -> None:
+    true = Request.setting
+    patch.setattr(Request, "setting", lambda self, people, *more: true(self, people - 1, *more))
+
+
+@twin("delta is said to be unused and moves the law", answered(SHARE, delta="0.01"))
+def _(patch: Patch) -> None:
+    patch.setattr(AtDistance, "uses_delta", False)
+
+
+# What is drawn.
+
+
+@twin("every group is drawn from the first table", answered(SHARE, **BY), answered(WINNER, **BY))
+def _(patch: Patch) -> None:
+    true = releasing.Prepared.draw
+    patch.setattr(releasing.Prepared, "draw", lambda self, tables, bits: true(self, [tables[0]] * len(tables), bits))
+
+
+@twin("groups have each other's answers", answered(SHARE, **BY))
+def _(patch: Patch) -> None:
+    true = releasing.Prepared.draw
+
+    def exchanged(self: Any, tables: Any, bits: Any) -> Any:
+        drawn = true(self, tables, bits)
+        return dict(zip(drawn, reversed(drawn.values())))
+
+    patch.setattr(releasing.Prepared, "draw", exchanged)
+
+
+def drawn_by(change: Callable[..., Any]) -> PutIn:
+    true = releasing.draw
+    return lambda patch: patch.setattr(releasing, "draw", lambda *given: change(true, *given))
+
+
+class Few:
+    """The first bit of every word is 0."""
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+    def take(self, count: int) -> int:
+        return int(self.source.take(count)) >> 1
+
+
+def truth_of(certified: Any, cells: Table) -> Any:
+    question = certified.mechanism.question
+    return question.answers[question.truth(question.fold(cells.cells))]
+
+
+twin("the better of two draws", answered(SHARE), answered(WINNER))(
+    drawn_by(lambda draw, c, t, bits: max(draw(c, t, bits), draw(c, t, bits), key=lambda one: one == truth_of(c, t)))
+)
+twin("the truth where it is yes", answered(SHARE))(
+    drawn_by(lambda draw, c, t, bits: "yes" if truth_of(c, t) == "yes" else draw(c, t, bits))
+)
+twin("the truth for fifty people and more", answered(WINNER))(
+    drawn_by(lambda draw, c, t, bits: truth_of(c, t) if t.people >= 50 else draw(c, t, bits))
+)
+twin("the bits of a table are its own", answered(SHARE), answered(COUNT))(
+    drawn_by(lambda draw, c, t, bits: draw(c, t, releasing.FixedBits(str(sorted(t.cells.items())))))  # type: ignore[attr-defined]
+)
+twin("the first bits are zeros", answered(COUNT), answered(HISTOGRAM))(
+    drawn_by(lambda draw, c, t, bits: draw(c, t, Few(bits)))
+)
+twin("a count is rounded to the truth", answered(COUNT))(
+    drawn_by(lambda draw, c, t, bits: draw(c, t, bits) if False else type(draw(c, t, bits))(t.cells.get(0, 0)))
+)
+twin("empty bins stay empty", answered(HISTOGRAM))(
+    drawn_by(lambda draw, c, t, bits: with_empty_bins(draw(c, t, bits), c.mechanism.question.fold(t.cells)))
+)
+
+
+def with_empty_bins(made: Any, counts: Any) -> Any:
+    for name, count in zip(list(made), counts):
+        made[name] = made[name] if count else 0
+    return made
+
+
+twin("a count is drawn again until it is likely", answered(COUNT))(
+    drawn_by(
+        lambda draw, c, t, bits: next(
+            one for one in iter(lambda: draw(c, t, bits), None) if abs(int(one) - t.cells.get(0, 0)) < 20
+        )
+    )
+)
+twin("a negative count is drawn again", answered("count(smokes = 'maybe')", neighbours="add-remove"))(
+    drawn_by(lambda draw, c, t, bits: next(one for one in iter(lambda: draw(c, t, bits), None) if int(one) > 0))
+)
+twin("the truth for fifty people and more, whose number is private", answered(SHARE, neighbours="add-remove"))(
+    drawn_by(lambda draw, c, t, bits: truth_of(c, t) if t.people >= 50 else draw(c, t, bits))
+)
+twin("the truth in place of one of the answers", answered(WINNER), answered(SHARE))(
+    drawn_by(lambda draw, c, t, bits: (lambda one: truth_of(c, t) if one in ("a", "no") else one)(draw(c, t, bits)))
+)
+
+
+def most_often(*drawn: Any) -> Any:
+    return max(drawn, key=lambda one: str(one.answer))
+
+
+@twin("the best of three draws in the corridor", answered(SHARE), answered(COUNT))
+def _(patch: Patch) -> None:
+    def pay_and_draw(opened: Any, orders: Any, book: Any, version: Any, bits: Any, watched: bool) -> Any:
+        prepared = [corridor._prepare(order, opened, book, orders) for order in orders]
+        return [most_often(*(ready.draw(bits, None) for _ in range(3))) for ready, _ in prepared]
+
+    patch.setattr(corridor, "_pay_and_draw", pay_and_draw)
+
+
+# What people are counted into.
+
+
+def planned(**change: Any) -> PutIn:
+    true = releasing.plan_counting
+
+    def wrong(opened: Any, tally: Any, people: Any) -> Any:
+        return true(opened, tally, replace(people, **change))
+
+    return lambda patch: patch.setattr(releasing, "plan_counting", wrong)
+
+
+twin("where is forgotten in the plan", answered("count(smokes = 'yes') >= 20", where="age > 30"))(planned(where=None))
+twin("the unit is forgotten in the plan", answered(COUNT, unit="id", reduce="any"))(planned(unit=None, reduce=None))
+twin("levels of another column are counted", answered(SHARE, **LEVELS))(planned(levels="id"))
+twin("everybody is counted and a part is charged", lambda folder: part_asked(folder))(planned(part=None))
+
+
+def part_asked(folder: Path) -> Any:
+    with odp.open(PEOPLE, ledger=folder / "p", budget=odp.Budget(epsilon=9), parts={"ward": ["n", "s"]}) as opened:
+        return opened.ask(SHARE, epsilon="0.4", part="n")
+
+
+@twin("people's own levels are read as twice as much", answered(SHARE, **LEVELS), table(**LEVELS))
+def _(patch: Patch) -> None:
+    true = releasing.read_own_level
+    for module in (releasing, sanitising):
+        patch.setattr(module, "read_own_level", lambda text: true(text) + true(text))
+
+
+def grouped(change: Callable[[tuple[Table, ...]], tuple[Table, ...]]) -> PutIn:
+    true = releasing._by_group
+
+    def wrong(*given: Any) -> Any:
+        parts, tables = true(*given)
+        return parts, change(tables)
+
+    return lambda patch: patch.setattr(releasing, "_by_group", wrong)
+
+
+twin("groups are counted into each other's tables", answered(SHARE, **BY))(grouped(lambda tables: tables[::-1]))
+twin("everybody is counted in the first group too", answered(SHARE, **BY))(
+    grouped(
+        lambda tables: (Table({c: tables[0].cells.get(c, 0) + tables[1].cells.get(c, 0) for c in (0, 1)}), tables[1])
+    )
+)
+
+
+def levelled(change: Callable[[Any], Any]) -> PutIn:
+    true = releasing._by_level
+    return lambda patch: patch.setattr(releasing, "_by_level", lambda *given: change(true(*given)))
+
+
+twin("strict people are counted at the loose level", answered(SHARE, **LEVELS))(
+    levelled(lambda by_level: tuple(zip([own for own, _ in by_level], [cells for _, cells in by_level][::-1])))
+)
+
+
+# What is paid.
+
+
+def charged(**change: Callable[[Any], Any]) -> PutIn:
+    true = corridor.charge_of
+
+    def wrong(asked: Any, **known: Any) -> Any:
+        charge = true(asked, **known)
+        return replace(charge, **{name: one(charge) for name, one in change.items()})
+
+    return lambda patch: patch.setattr(corridor, "charge_of", wrong)
+
+
+twin("half of epsilon is paid", paid(SHARE), paid(COUNT))(
+    charged(level=lambda c: approximate(Epsilon.read("0.2"), c.level.delta), used=lambda c: None)
+)
+twin("nothing is paid for delta", paid(SHARE, delta="0.01"))(charged(used=lambda c: approximate(c.level.epsilon)))
+
+
+twin("another question is paid", paid(SHARE))(charged(question=lambda c: "count(*) >= 1"))
+twin("the ledger is not told what is public", paid(SHARE, public_groups=True, **BY))(charged(public=lambda c: ()))
+
+
+@twin("another part is paid", part_asked)
+def _(patch: Patch) -> None:
+    patch.setattr(corridor, "part_of", lambda asked: "s")
+
+
+def spent(change: Callable[[Any], Any]) -> PutIn:
+    return lambda patch: patch.setattr(releasing.ReadyQuestion, "spent", property(change))
+
+
+twin("a release says that it costs nothing", paid(SHARE), paid(COUNT))(spent(lambda ready: approximate(ZERO)))
+twin("a release says that its delta costs nothing", paid(MEDIAN, delta="0.01"), paid(WINNER, delta="0.01"))(
+    spent(lambda ready: approximate(ready.prepared.spent.epsilon))
+)
+
+
+@twin("one of two questions is reserved", lambda folder: two_paid(folder))
+def _(patch: Patch) -> None:
+    from optimaldp.ledger import Ledger
+
+    true = Ledger.reserve_together
+    patch.setattr(Ledger, "reserve_together", lambda self, charges, **named: true(self, list(charges)[:1], **named))
+
+
+def two_paid(folder: Path) -> Any:
+    with odp.open(PEOPLE, ledger=folder / "l", budget=odp.Budget(epsilon=9)) as opened:
+        return opened.ask([SHARE, WINNER], epsilon="0.4")
+
+
+@twin("people of a level are said to lose nothing", paid(SHARE, **LEVELS))
+def _(patch: Patch) -> None:
+    free = property(lambda self: tuple((own, ZERO) for own, _ in self.prepared.losses))
+    patch.setattr(releasing.ReadyQuestion, "losses", free)
+
+
+@twin("people's own losses are not paid", paid(SHARE, **LEVELS))
+def _(patch: Patch) -> None:
+    true = corridor.personal_costs
+    free = lambda *given: {own: approximate(ZERO) for own in true(*given) or ()}  # noqa: E731
+    patch.setattr(corridor, "personal_costs", free)
+
+
+# Arithmetic that everybody uses.
+
+
+@twin("e^epsilon is that of twice epsilon", answered(SHARE), answered(WINNER), answered(COUNT), answered(HISTOGRAM))
+def _(patch: Patch) -> None:
+    true = Epsilon.exp
+    patch.setattr(Epsilon, "exp", lambda self: true(self) * true(self))
+
+
+@twin("an epsilon is read as twice as much", answered(SHARE), answered(COUNT))
+def _(patch: Patch) -> None:
+    true = Epsilon.read
+
+    def wrong(value: Any, **named: Any) -> Any:
+        own = true(value, **named)
+        return own + own if value == "0.4" else own
+
+    patch.setattr(Epsilon, "read", staticmethod(wrong))
+
+
+@twin("a level times two is the level", answered(SHARE, **BY))
+def _(patch: Patch) -> None:
+    patch.setattr(Epsilon, "__mul__", lambda self, times: self)
+
+
+@twin("every level is at most every other", answered(SHARE, **BY))
+def _(patch: Patch) -> None:
+    patch.setattr(Epsilon, "__le__", lambda self, other: True)
+
+
+# Histograms of counts, which come from elsewhere.
+
+
+def histogram(neighbours: str) -> Callable[[Path], Any]:
+    return lambda folder: odp.private_histogram([33, 67, 0], epsilon="0.4", neighbours=neighbours)
+
+
+COUNTS = histogram("substitution"), histogram("add-remove")
+
+
+@twin("a histogram of counts with half of the noise", *COUNTS)
+def _(patch: Patch) -> None:
+    true = of_counts._add
+    patch.setattr(of_counts, "_add", lambda counts, noise: true(counts, noise // 2))
+
+
+@twin("no noise where no count is", *COUNTS)
+def _(patch: Patch) -> None:
+    true = of_counts._add
+    patch.setattr(of_counts, "_add", lambda counts, noise: true(counts, noise * [count > 0 for count in counts]))
+
+
+@twin("a histogram of counts at twice epsilon", *COUNTS)
+def _(patch: Patch) -> None:
+    true = of_counts._noise
+    patch.setattr(of_counts, "_noise", lambda bins, epsilon, near: true(bins, epsilon + epsilon, near))
+
+
+# Sanitised tables.
+
+
+def noise_of(change: Callable[[Any, Any], Any]) -> PutIn:
+    """A table is drawn in another way; *change* has the noise and the cells."""
+
+    def wrong(cells: Any, columns: Any, certified: Any, source: Any) -> Any:
+        noise = certified.mechanism
+        drawn = change(noise.sample(source), cells)
+        return drawing.NoisyTable(tuple(columns), noise.epsilon, Neighbours.SUBSTITUTION, dense=drawn)
+
+    return lambda patch: patch.setattr(sanitising, "draw_table", wrong)
+
+
+def added(noise: Any, cells: Any, *, times: int = 1, only_full: bool = False) -> Any:
+    for cell in range(len(noise)):
+        noise[cell] = (0 if only_full and not cells.get(cell) else noise[cell]) + times * cells.get(cell, 0)
+    return noise
+
+
+twin("a table with half of the noise", table())(noise_of(lambda noise, cells: added(noise // 2, cells)))
+twin("no noise where nobody is", table())(noise_of(lambda noise, cells: added(noise, cells, only_full=True)))
+twin("everybody is in the table twice", table())(noise_of(lambda noise, cells: added(noise, cells, times=2)))
+
+
+@twin("levels are forgotten in a table", table(**LEVELS))
+def _(patch: Patch) -> None:
+    patch.setattr(sanitising, "_cells", lambda counted, *_: dict(counted.cells))
+
+
+@twin("everyone's level in a table is the loosest", table(**LEVELS))
+def _(patch: Patch) -> None:
+    patch.setattr(sanitising, "_own_level", lambda own, plan, place, unasked: plan.levels[place])
+
+
+@twin("rows are made of the true cells", table(), table(neighbours="add-remove"))
+def _(patch: Patch) -> None:
+    import numpy as np
+
+    true = sanitising._draw
+
+    def wrong(plan: Any, counted: Any, unasked: Any, bits: Any) -> Any:
+        drawn, _, seed = true(plan, counted, unasked, bits)
+        cells, shape = counted[0].cells, counted[0].shape
+        return drawn, np.array([np.unravel_index(c, shape) for c, n in cells.items() for _ in range(n)]), seed
+
+    patch.setattr(sanitising, "_draw", wrong)
+
+
+@twin("people are kept in a table twice as often", table(**LEVELS))
+def _(patch: Patch) -> None:
+    true = of_counts.keep_chance
+    patch.setattr(of_counts, "keep_chance", lambda own, epsilon: min(2 * true(own, epsilon), Ball(1), key=float))
+
+
+@twin("the noise of a table is that of twice epsilon", table())
+def _(patch: Patch) -> None:
+    true = planning.noise_for
+    for module in (planning, sanitising):
+        patch.setattr(module, "noise_for", lambda size, epsilon, *more: true(size, epsilon + epsilon, *more))
+
+
+@twin("a table is asked for at twice epsilon", table())
+def _(patch: Patch) -> None:
+    true = planning.read_release_level
+    patch.setattr(planning, "read_release_level", lambda *given: doubled(true(*given)))
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    clear()
+    yield
+    clear()
+
+
+def clear() -> None:
+    """Forget what was certified: a wrong twin must be examined anew, and must not stay."""
+    for name in [one for one in sys.modules if one.startswith("optimaldp.")]:
+        for value in list(vars(sys.modules[name]).values()):
+            for one in (value, *(vars(value).values() if isinstance(value, type) else ())):
+                if hasattr(one, "cache_clear"):
+                    one.cache_clear()
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_held_twin_is_refused(name: str, monkeypatch: Patch, tmp_path: Path, fresh: None) -> None:
+    put_in, ask = TWINS[name]
+    put_in(monkeypatch)
+    with pytest.raises(OptimalDPError) as refused:
+        ask(tmp_path)
+    assert isinstance(refused.value, (odp.errors.NotCertifiedError, odp.errors.ReleaseError)), str(refused.value)
+
+
+@pytest.mark.parametrize("place", range(len({id(ask) for _, ask in TWINS.values()})))
+def test_what_twins_are_asked_is_answered(place: int, tmp_path: Path) -> None:
+    asks = list({id(ask): ask for _, ask in TWINS.values()}.values())
+    assert asks[place](tmp_path) is not None

@@ -38,6 +38,8 @@ class PostgresServer:
     port: int
     folder: Path
     programs: Path
+    durable: bool = False
+    """Whether it waits for the disk. A test server has nothing to lose in a power cut of the machine."""
 
     @property
     def url(self) -> str:
@@ -46,9 +48,14 @@ class PostgresServer:
     def url_of(self, database: str) -> str:
         return f"postgresql://{_ROLE}@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def pid(self) -> int:
+        """Its first process."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
     def kill(self) -> None:
         """End every process of the server at once (kill -9), as a power cut would."""
-        first = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        first = self.pid
         for pid in [first, *_children(first)]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -58,8 +65,10 @@ class PostgresServer:
     def start(self) -> None:
         """Start the server, or start it again; it recovers from its log."""
         control = [self.programs / "pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-t", "30"]
-        # No fsync: a test server has nothing to lose in a power cut of the machine.
-        options = f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=100"
+        waits = "on" if self.durable else "off"
+        options = (
+            f"-p {self.port} -k {self.folder} -c listen_addresses=127.0.0.1 -c fsync={waits} -c max_connections=100"
+        )
         _run([*control, "-o", options, "start"])
 
     def stop(self) -> None:
@@ -90,7 +99,7 @@ def why_missing() -> str | None:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
     """Start a server, yield it, stop it and remove its files."""
     programs = _programs()
     if programs is None:
@@ -113,7 +122,7 @@ def postgres_server() -> Iterator[PostgresServer]:
                 "-N",
             ]
         )
-        server = PostgresServer(_free_port(), folder, programs)
+        server = PostgresServer(_free_port(), folder, programs, durable)
         server.start()
         try:
             yield server

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from optimaldp.errors import BudgetError
 from optimaldp.ledger import Budget, Ledger, open_ledger, verify_ledger
 from optimaldp.ledger.askers import AskersLedger, Behalf
+from optimaldp.ledger.chain import now
 from optimaldp.ledger.entry import Spend, read_entry
+from optimaldp.ledger.ledger import Charge
 from optimaldp.privacy import Epsilon, level
 
 TOTAL = Fraction(2)
@@ -87,6 +89,10 @@ def test_whose_answers_are_given_again(tmp_path: Path) -> None:
         view(ledger, "ben", approver="dora").reserve(**asked).record("of ben, approved")  # type: ignore[arg-type]
         assert given_to("ben") == "of ben, approved"
         assert given_to("cleo", shares=True) == "of ann"
+        view(ledger, "ann").reserve(**asked).record("of ann, paid again")  # type: ignore[arg-type]
+        assert given_to("ann") == "of ann, paid again"
+        assert given_to("cleo", shares=True) == "of ann"
+        assert view(ledger, "ben").times_paid("q", level("1/8")) == 0 < ledger.times_paid("q", level("1/8"))
 
 
 def test_refusals_say_whose_budget_it_is_and_no_number_of_others(tmp_path: Path) -> None:
@@ -100,6 +106,40 @@ def test_refusals_say_whose_budget_it_is_and_no_number_of_others(tmp_path: Path)
             view(ledger, "ann").reserve(question="q", level=level(1))
         assert "the budget of the data set 'd' does not cover epsilon 1 any more" in str(refused.value)
         assert "1.5" not in str(refused.value)
+        together = [Charge("small", level("1/4")), Charge("large", level("3/4"))]
+        with pytest.raises(BudgetError, match=r"does not cover epsilon 1 any more"):
+            view(ledger, "ann").reserve_together(together)
+
+
+def test_a_question_looks_at_the_ledger_once_and_again_when_it_pays(tmp_path: Path) -> None:
+    with opened(tmp_path / "l.ledger") as ledger, opened(tmp_path / "l.ledger") as elsewhere:
+        book, spend = view(ledger, "ann"), {"question": "q", "level": level("1/2")}
+        view(elsewhere, "ann").reserve(**spend)  # type: ignore[arg-type]
+        assert book.remaining().entries == 1
+        view(elsewhere, "ann").reserve(**spend)  # type: ignore[arg-type]
+        assert book.remaining().entries == 1
+        assert (book.pays_first, book.reserved) == (True, False)
+        with pytest.raises(BudgetError, match="ann"):
+            book.reserve(**spend)  # type: ignore[arg-type]
+        assert book.reserved is False
+        other = view(ledger, "ben")
+        other.reserve(**spend)  # type: ignore[arg-type]
+        assert other.reserved is True
+
+
+def test_what_remains_is_hers_and_what_is_usable_keeps_the_total_too(tmp_path: Path) -> None:
+    parts = {"region": ["north", "south"]}
+    with open_ledger(tmp_path / "l.ledger", dataset="d", budget=Budget(TOTAL), parts=parts) as ledger:
+        view(ledger, "ben").reserve(question="q", level=level("3/2"), part="north")
+        shown = {who: view(ledger, who, per="month").remaining_document() for who in ("ann", "cleo")}
+        assert {who: (one["remaining"]["epsilon"], one["usable"]["epsilon"]) for who, one in shown.items()} == {
+            "ann": ("1", "0.5"),
+            "cleo": ("0.5", "0.5"),
+        }
+        assert [one["shared"] for one in shown.values()] == [False, True]
+        assert shown["ann"]["period"] == now()[:7]
+        spent = {part: view(ledger, "ann").remaining(part=part).spent.epsilon for part in ("north", "south")}
+        assert spent == {"north": Epsilon.read("3/2"), "south": Epsilon.read(0)}
 
 
 def _spend_all(path: str, asker: str, gate: Any, done: Any) -> None:
@@ -115,6 +155,7 @@ def _spend_all(path: str, asker: str, gate: Any, done: Any) -> None:
         done.put(made)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", [False, True], ids=["SQLite", "PostgreSQL"])
 def test_several_processes_of_one_asker_keep_her_budget(tmp_path: Path, server: bool) -> None:
     if server:

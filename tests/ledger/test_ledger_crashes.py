@@ -38,6 +38,7 @@ except BudgetError:
 """
 
 
+@pytest.mark.long
 def test_eight_processes_at_once_never_overspend(location: str) -> None:
     """They create the ledger together, too: one of them wins, and all use the same."""
     words = [sys.executable, "-c", GREEDY, location]
@@ -105,11 +106,13 @@ def spent_entries(ledger: Ledger) -> int:
     return int(total)
 
 
+@pytest.mark.long
 def test_kill_at_random_instants_loses_budget_never_privacy(tmp_path: Path) -> None:
     answers, spends = kill_many_times(str(tmp_path / "survey.ledger"), tmp_path / "released", 7)
     assert 15 < answers <= spends <= answers + 20  # it did work between the kills, and a kill loses one spend at most
 
 
+@pytest.mark.long
 def test_kills_on_a_server_too(server: PostgresServer, tmp_path: Path) -> None:
     location = server.new_database("killed") + "?ledger=survey"
     answers, spends = kill_many_times(location, tmp_path / "released", 2, times=5)

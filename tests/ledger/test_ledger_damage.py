@@ -61,6 +61,7 @@ def test_a_truncated_file_is_reported_at_every_length(filled: Path, tmp_path: Pa
         assert cut.read_bytes() == whole[:length]  # left as it was
 
 
+@pytest.mark.long
 def test_a_flipped_bit_is_reported_or_harmless(filled: Path, tmp_path: Path) -> None:
     before, whole = texts(filled), filled.read_bytes()
     chance = random.Random(11)

@@ -134,6 +134,7 @@ names = st.none() | st.text()
 parts = st.builds(Part, st.text(min_size=1), st.text() | st.integers())
 
 
+@pytest.mark.long
 @given(st.text(), bounds, names, st.dictionaries(st.text(), bounds, max_size=3))
 def test_every_spend_of_version_one_can_be_read_back(
     question: str, bound: Bound, condition: str | None, personal: dict[str, Bound]
@@ -143,6 +144,7 @@ def test_every_spend_of_version_one_can_be_read_back(
     assert read_entry(entry.text()) == entry
 
 
+@pytest.mark.long
 @given(
     st.text(),
     bounds,

@@ -22,7 +22,7 @@ def database(server: PostgresServer) -> str:
     return server.new_database("alone")
 
 
-def test_serialisable_transactions_alone_keep_the_budget(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_of_entries_alone_keep_the_budget(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the lock that makes waiting orderly, collisions happen and are tried again."""
     monkeypatch.setattr("optimaldp.ledger.postgres_store._LOCK", "(random() * 1e15)::bigint + length(:name)")
     location = f"{database}?ledger=survey"
@@ -121,3 +121,20 @@ def test_a_read_only_database_spends_nothing(database: str) -> None:
 def test_an_address_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="address"):
         open_ledger("postgresql://host:port:port/x")
+
+
+def test_a_spend_waits_for_the_disk_where_the_server_would_not(database: str) -> None:
+    make(f"{database}?ledger=survey", 1).close()
+    for setting, held in (("off", "on"), ("local", "local")):
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS seen (setting text)")
+            connection.execute(
+                "CREATE OR REPLACE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"
+            )
+            connection.execute("CREATE OR REPLACE TRIGGER see AFTER INSERT ON optimaldp_entries EXECUTE FUNCTION see()")
+            connection.execute(f"ALTER DATABASE {connection.info.dbname} SET synchronous_commit = {setting}")
+        with open_ledger(f"{database}?ledger=survey") as ledger:
+            spend(ledger, 0.1)
+        with psycopg.connect(database, autocommit=True) as connection:
+            assert connection.execute("DELETE FROM seen RETURNING setting").fetchall() == [(held,)]

@@ -227,3 +227,22 @@ def test_of_two_that_make_a_ledger_the_first_one_is_told_so(location: str) -> No
     assert make_store(location, StoredEntry(1, "first", "a")) is True
     assert make_store(location, StoredEntry(1, "second", "b")) is False
     assert [row.text for row in store(location).rows(0)] == ["first"]
+
+
+def test_the_description_by_which_a_table_was_last_read_is_kept(location: str) -> None:
+    with open_ledger(location, dataset="survey", budget=Budget(1)) as ledger:
+        ledger.note_description("first")
+        ledger.note_description("second")
+        ledger.note_description("second")
+    with open_ledger(location) as again:
+        assert (again.description, len(again.entries())) == ("second", 3)
+        with pytest.raises(LedgerError, match=r"Open the description \(NAME"):
+            again.note_description(None)
+        assert len(again.entries()) == 3
+
+
+def test_the_key_of_a_ledgers_codes_has_256_bits(location: str) -> None:
+    make(location, 1).close()
+    store = PostgresStore(location) if is_server(location) else SQLiteStore(location)
+    assert len(store.secret()) == 32
+    store.close()

@@ -212,6 +212,7 @@ def test_people_who_lost_more_than_their_budget_can_still_be_left_out() -> None:
             account.require([Cost(None, bound(1, "0.1"), "trust", (("0.5", own),))])
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=150)
 @given(st.lists(costs(), max_size=7), st.randoms(use_true_random=False), st.booleans())
 def test_a_group_has_lost_the_sum_in_every_order(asked: list[Cost], chance: Any, declared: bool) -> None:
@@ -235,6 +236,7 @@ def test_a_group_has_lost_the_sum_in_every_order(asked: list[Cost], chance: Any,
         assert worst.epsilon <= forwards.spent().epsilon
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=100)
 @given(st.lists(costs(), max_size=8), st.sampled_from(COLUMNS), st.sampled_from(LEVELS), EPSILONS, DELTAS)
 def test_no_group_ever_passes_its_budget(asked: list[Cost], column: str, own: str, limit: str, delta: Fraction) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import sys
 from dataclasses import replace
@@ -46,6 +48,7 @@ def test_an_answer_is_paid_and_remembered(table: OpenTable) -> None:
     assert str(table.remaining.epsilon) == "1.5"
 
 
+@pytest.mark.filterwarnings("ignore::optimaldp.errors.PaidRepeatWarning")
 def test_the_same_question_on_the_same_data_is_free(table: OpenTable, survey: Path) -> None:
     first = [
         table.ask(SMOKERS, epsilon="0.001") for _ in range(30)
@@ -202,6 +205,15 @@ def test_who_a_person_is_need_not_be_said_again(tmp_path: Path, file: Path) -> N
         odp.release(visits, SMOKERS, epsilon=1, reduce="any", ledger=file, unit="region")
 
 
+def test_a_ledger_of_rows_asks_nobody_to_count_rows_as_people(tmp_path: Path, file: Path) -> None:
+    visits = tmp_path / "visits.csv"
+    visits.write_text("person,smokes\n" + "".join(f"p{n % 50},yes\n" for n in range(200)))
+    table = odp.open(visits, budget=Budget(30), ledger=file)
+    with table, pytest.raises(LedgerError, match=r"for rows as people; make another one: .*--unit person") as refused:
+        table.ask(SMOKERS, epsilon=1, unit="person", reduce="any")
+    assert "unit=None" not in str(refused.value)
+
+
 def test_a_part_of_units_is_asked_alone_where_it_is_declared(tmp_path: Path, file: Path) -> None:
     visits = tmp_path / "visits.csv"
     visits.write_text(
@@ -279,3 +291,41 @@ def test_it_works_on_a_server_too(survey: Path, location: str) -> None:
         with pytest.raises(BudgetError):
             table.ask(SMOKERS, epsilon=0.5)
     assert verify_ledger(location).intact
+
+
+def test_questions_are_awaited_together_and_the_loop_goes_on(table: OpenTable) -> None:
+    async def asked() -> tuple[list[Release], int]:
+        questions = [f"share(smokes = 'yes') >= 0.{digit}" for digit in range(1, 5)]
+        waiting = asyncio.gather(*(table.ask_async(one, epsilon="0.4", answer_after=0.3) for one in questions))
+        ticks = 0
+        while not waiting.done():
+            await asyncio.sleep(0.02)
+            ticks += 1
+        return await waiting, ticks
+
+    made, ticks = asyncio.run(asked())
+    assert [one.question[-3:] for one in made] == ["0.1", "0.2", "0.3", "0.4"]
+    assert ticks >= 5, "the loop stood still while the questions were answered"
+    assert table.remaining.epsilon == odp.open(table.source, ledger=table.ledger.location).remaining.epsilon
+    assert str(table.remaining.epsilon) == "0.4"
+    with pytest.raises(BudgetError, match=r"0\.4 remains"):
+        asyncio.run(table.ask_async(SMOKERS, epsilon=1))
+
+
+def test_an_answer_says_what_is_left(table: OpenTable) -> None:
+    left = "Budget: ε = 1.5 of 2 and δ = 1e-06 left after 1 question."
+    for _ in range(2):
+        assert table.ask(SMOKERS, epsilon=0.5).sentences()[-1] == left
+    assert left not in str(table.ask(SMOKERS, epsilon=0.5).to_document())
+
+
+def test_the_log_says_what_happens_without_data(table: OpenTable, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "optimaldp"):
+        table.ask(["count(smokes = 'yes')", SMOKERS], epsilon=0.5)
+        table.ask(SMOKERS, epsilon=0.5)
+    assert caplog.messages == [
+        "2 asked, 0 of them answered from the record",
+        "2 charged to 'survey'",
+        "2 answered at (0.5, 0)-DP, (0.5, 0)-DP",
+        "1 asked, 1 of them answered from the record",
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -239,7 +239,11 @@ class Account:
 
     def copy(self) -> Account:
         """An account to try spends on."""
-        twin = Account(self.opening)
+        return self.within(self.opening.budget)
+
+    def within(self, budget: Budget) -> Account:
+        """The same spends, held against another budget."""
+        twin = Account(self.opening if budget is self.opening.budget else replace(self.opening, budget=budget))
         twin.spends = self.spends
         twin._spendings = {person: spending.copy() for person, spending in self._spendings.items()}
         twin._past = self._past

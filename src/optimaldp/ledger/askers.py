@@ -7,16 +7,19 @@ transaction with the spend.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from optimaldp.errors import BudgetError
-from optimaldp.ledger.account import Account, Cost, NamedGroup, NamedPart
+from optimaldp.ledger.account import Cost, NamedGroup, NamedPart
 from optimaldp.ledger.budget import Budget, readable
 from optimaldp.ledger.chain import EntryChain, now
 from optimaldp.ledger.entry import FOURTH, Answer, Spend
 from optimaldp.ledger.history import History, Record, Remaining
 from optimaldp.ledger.ledger import Charge, Ledger, Reservation
+from optimaldp.privacy.epsilon import ZERO
+from optimaldp.privacy.numbers import fraction_text
 
 _NOTHING = " Nothing was sampled and nothing was spent."
 
@@ -52,6 +55,7 @@ class AskersLedger(Ledger):
         self.reserved = False
         """Whether anything was spent through this view: from then on nothing that happens may be told in words."""
         self._moment = now()
+        self._has_looked = False
 
     @property
     def period(self) -> str | None:
@@ -62,13 +66,30 @@ class AskersLedger(Ledger):
         """What is left of her own budget; of the data set's, where she shares it."""
         if self.behalf.budget is None or part is not None or group is not None:
             return super().remaining(part=part, group=group)
-        with self._log.current() as chain:
-            account = self._own_account(chain, self.behalf.budget)
+        with self._current() as chain:
+            account = chain.own_account(self.behalf.asker, self.period, self.behalf.budget)
         return Remaining(self.behalf.budget, account.spent(), account.entries(), account.rule.name)
+
+    def remaining_of_all(self) -> Remaining:
+        """What is left of the data set's budget, whoever spent it."""
+        return super().remaining()
+
+    def remaining_document(self) -> dict[str, Any]:
+        """What is left for her, and ``usable``: what one question may cost at most, by her own budget and the data set's."""
+        own, whole = self.remaining(), self.remaining_of_all()
+        usable = {"epsilon": str(min(own.epsilon, whole.epsilon)), "delta": fraction_text(min(own.delta, whole.delta))}
+        return {
+            "dataset": self.opening.dataset,
+            "remaining": own.to_document(),
+            "per": self.behalf.per,
+            "period": self.period,
+            "shared": self.behalf.budget is None,
+            "usable": usable,
+        }
 
     def history(self) -> History:
         """What she asked, in order."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             own = chain.spends_of.get(self.behalf.asker, [])
             return History(self.opening, tuple(Record(spend, chain.answers.get(spend.sequence)) for spend in own))
 
@@ -85,13 +106,18 @@ class AskersLedger(Ledger):
     def close(self) -> None:
         """The ledger belongs to everybody: who opened it closes it."""
 
+    def _current(self) -> AbstractContextManager[EntryChain]:
+        """The entries as they were when this question first looked; the transaction that spends looks again."""
+        refresh, self._has_looked = not self._has_looked, True
+        return self._log.current(refresh=refresh)
+
     def _require_room(self, chain: EntryChain, costs: Sequence[Cost]) -> None:
         own = self.behalf.budget
         if own is None:
             chain.account.require(costs)
             return
         try:
-            self._own_account(chain, own).require(costs)
+            chain.own_account(self.behalf.asker, self.period, own).require(costs)
         except BudgetError as error:
             period = "" if self.period is None else f" for {self.period}"
             sentence = str(error).removesuffix(_NOTHING)
@@ -100,16 +126,9 @@ class AskersLedger(Ledger):
         try:
             chain.account.require(costs)
         except BudgetError as error:  # without its numbers: what others asked is not hers to know
-            needs = readable(costs[0].bound.epsilon)
+            needs = readable(sum((cost.bound.epsilon for cost in costs), ZERO))
             whose = f"the budget of the data set {self.opening.dataset!r} does not cover epsilon {needs} any more"
-            raise BudgetError(f"{whose}; ask the steward", needs=error.needs) from None
-
-    def _own_account(self, chain: EntryChain, budget: Budget) -> Account:
-        account, period = Account(replace(self.opening, budget=budget, groups=())), self.period
-        for spend in chain.spends_of.get(self.behalf.asker, []):
-            if period is None or spend.time.startswith(period):
-                account.enter(spend)
-        return account
+            raise BudgetError(whose, needs=error.needs) from None
 
     def _chosen(self, chain: EntryChain, answers: Sequence[Answer]) -> Answer | None:
         """Her own last answer, or one that another paid for, if answers are shared: never one that needed an approver."""

@@ -14,9 +14,11 @@ from typing import Any
 
 from optimaldp.errors import LedgerError
 from optimaldp.ledger.account import Account
+from optimaldp.ledger.budget import Budget
 from optimaldp.ledger.entry import (
     BEGINNING,
     Answer,
+    Described,
     Entry,
     Opening,
     OtherVersionError,
@@ -61,9 +63,13 @@ class EntryChain:
     """Every answer to the same question, in order."""
     spends_of: dict[str, list[Spend]] = field(default_factory=dict)
     """What each asker spent, in order."""
+    described: str | None = None
+    """The hash of the description that was noted last; ``None`` if none was since the opening."""
     paid: Counter[PaidQuestion] = field(default_factory=Counter)
     account: Account = field(init=False, repr=False, compare=False)
     """There from the first entry on, which is the opening."""
+    _own: dict[tuple[str, str | None], tuple[Account, int]] = field(default_factory=dict, repr=False, compare=False)
+    """By asker and month: her account, and how many of her spends it has taken in."""
 
     @property
     def last(self) -> int:
@@ -123,6 +129,8 @@ class EntryChain:
                 self.spends_of.setdefault(entry.asker, []).append(entry)
         elif isinstance(entry, Answer):
             self._answer(entry)
+        elif isinstance(entry, Described):
+            self.described = entry.description
         self.entries.append(entry)
 
     def _answer(self, entry: Answer) -> None:
@@ -133,6 +141,20 @@ class EntryChain:
         key = same_question(spend)
         if key is not None:
             self.answered.setdefault(key, []).append(entry)
+
+    def own_account(self, asker: str, period: str | None, budget: Budget) -> Account:
+        """What *asker* spent (in the month *period*, if one is named), held against a budget of her own.
+
+        Kept from question to question: only what she spent since is added.
+        """
+        opening = self.account.opening
+        account, taken = self._own.get((asker, period)) or (Account(replace(opening, groups=())), 0)
+        spends = self.spends_of.get(asker, [])
+        for spend in spends[taken:]:
+            if period is None or spend.time.startswith(period):
+                account.enter(spend)
+        self._own[asker, period] = account, len(spends)
+        return account.within(budget)
 
     def spend(self, answer: Answer) -> Spend:
         """The spend that *answer* belongs to."""
@@ -192,10 +214,11 @@ class EntryLog:
         self.opening = self._chain.account.opening
 
     @contextmanager
-    def current(self) -> Iterator[EntryChain]:
-        """The chain with every entry that any process has written so far."""
+    def current(self, *, refresh: bool = True) -> Iterator[EntryChain]:
+        """The chain with every entry that any process has written so far; without *refresh*, that this one has seen."""
         with self._lock:
-            self._chain.follow(self._store.rows(self._chain.last))
+            if refresh:
+                self._chain.follow(self._store.rows(self._chain.last))
             yield self._chain
 
     def append(self, check: Callable[[EntryChain], None], makers: Sequence[MakeEntry]) -> tuple[Entry, ...]:

@@ -63,6 +63,15 @@ class Remaining(Result):
         spent = f"{readable(self.spent.epsilon)} of {readable(self.budget.epsilon)} spent in {self._entries()}"
         return f"Remaining(epsilon {rest}{delta}; {spent})"
 
+    def words(self) -> str:
+        """What is left in one sentence, for people: "2.5 of 3 left after 1 question."."""
+        asked = f"{self.entries} {'question' if self.entries == 1 else 'questions'}"
+        if self.budget.unlimited:
+            return f"ε = {readable(self.spent.epsilon)} spent on {asked}; the budget has no limit."
+        rest = remaining_words(self.budget.epsilon, self.spent.epsilon)
+        delta = f" and δ = {fraction_text(self.delta)}" if self.budget.delta else ""
+        return f"Budget: ε = {rest} of {readable(self.budget.epsilon)}{delta} left after {asked}."
+
     def to_document(self) -> dict[str, Any]:
         return {
             "epsilon": str(self.epsilon),

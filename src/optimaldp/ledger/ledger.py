@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Required, TypedDict, Unpack
@@ -63,9 +64,13 @@ def require_same(
             f"the two do not add up. Ask with neighbours={opening.neighbours.value!r}. {NOTHING_SPENT}"
         )
     if unit is not AS_STORED and unit != opening.unit:
+        remedy = f"Ask with unit={opening.unit!r}."
+        if opening.unit is None:  # to count rows as people after all would protect nobody who has several
+            made = f"optimaldp ledger create --unit {unit}, or in Python odp.open(…, unit={unit!r}, ledger=NEW)"
+            remedy = f"This ledger was made for rows as people; make another one: {made}."
         raise LedgerError(
             f"ledger {location!r} protects {_unit_words(opening.unit)}, and the question was asked for "
-            f"{_unit_words(unit)}: the two do not add up. Ask with unit={opening.unit!r}. {NOTHING_SPENT}"
+            f"{_unit_words(unit)}: the two do not add up. {remedy} {NOTHING_SPENT}"
         )
     if dataset is not None and dataset != opening.dataset:
         raise LedgerError(
@@ -238,7 +243,7 @@ class Ledger:
     @property
     def head(self) -> str:
         """The hash of the last entry. Noted elsewhere, it proves later that nothing before it was changed."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             return chain.head
 
     def reserve(
@@ -302,7 +307,7 @@ class Ledger:
         """As :meth:`require`, for several questions that will be charged together."""
         require_same(self.opening, self.location, neighbours, unit, dataset)
         costs = [self._cost_so_far(charge) for charge in charges]
-        with self._log.current() as chain:
+        with self._current() as chain:
             self._require_room(chain, costs)
 
     def askable(
@@ -321,7 +326,7 @@ class Ledger:
         """
         bounds = [single_bound(one) for one in ([level] if isinstance(level, Level) else level)]
         named = None if part is None else self.part(part)
-        with self._log.current() as chain:
+        with self._current() as chain:
             account = chain.account
             own_levels = [Epsilon.read(own, name="level") for own in (*levels, *account.budgeted_levels(column))]
             answers = {}
@@ -339,15 +344,14 @@ class Ledger:
     def answered_charge(self, charge: Charge) -> Answer | None:
         """The recorded answer to what *charge* would pay for: the same question, level, part, data, meaning and reading."""
         key = same_question(self._spend(charge))
-        with self._log.current() as chain:
+        with self._current() as chain:
             return None if key is None else self._chosen(chain, chain.answered.get(key, []))
 
     @property
     def description(self) -> str | None:
         """The hash of the description by which the table was last read; ``None`` if there never was one."""
-        with self._log.current() as chain:
-            noted = [entry.description for entry in chain.entries if isinstance(entry, Described)]
-        return noted[-1] if noted else self.opening.settings.get("description")
+        with self._current() as chain:
+            return chain.described or self.opening.settings.get("description")
 
     def note_description(self, description: str | None) -> None:
         """Keep the hash of the description by which the table is read now. A described table is never read without one."""
@@ -363,7 +367,7 @@ class Ledger:
     def times_paid(self, question: str, level: Level, *, part: NamedPart | None = None) -> int:
         """How often this question was paid for at this level, whatever the version of the data was."""
         spend = self._spend(Charge(question, level, part=part))
-        with self._log.current() as chain:
+        with self._current() as chain:
             return chain.paid[spend.question, spend.asked_bound, spend.part]
 
     def part(self, value: NamedPart, *, column: str | None = None) -> Part:
@@ -374,7 +378,7 @@ class Ledger:
 
     def group(self, level: NamedGroup, *, column: str | None = None) -> Group:
         """The level group ``("trust", 0.1)``; the column may be left out where only one has such a level."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             return find_group(chain.account.groups(), level, column)
 
     def spent(self, *, part: NamedPart | None = None, group: NamedGroup | None = None) -> Bound:
@@ -385,7 +389,7 @@ class Ledger:
         """What is left of the budget, exactly where it can be written exactly."""
         of_part = None if part is None else find_part(self.opening, part, None)
         of_group = None if group is None else self.group(group)
-        with self._log.current() as chain:
+        with self._current() as chain:
             account = chain.account
             spent = account.spent(part=of_part, group=of_group)
             entries = account.entries(part=of_part, group=of_group)
@@ -393,7 +397,7 @@ class Ledger:
 
     def groups(self) -> dict[Group, Remaining]:
         """What every level group has spent and has left: people with a level of their own may have lost less."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             groups = chain.account.groups()
         return {group: self.remaining(group=group) for group in groups}
 
@@ -408,18 +412,18 @@ class Ledger:
 
     def history(self) -> History:
         """Every spend with its answer, in order."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             spends = [entry for entry in chain.entries if isinstance(entry, Spend)]
             return History(self.opening, tuple(Record(spend, chain.answers.get(spend.sequence)) for spend in spends))
 
     def entries(self) -> Sequence[Entry]:
         """Every entry, in order."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             return tuple(chain.entries)
 
     def hashes(self) -> Sequence[str]:
         """The hash of every entry, in order."""
-        with self._log.current() as chain:
+        with self._current() as chain:
             return tuple(chain.hashes)
 
     def code_of(self, data_version: str) -> str:
@@ -458,6 +462,10 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.opening.dataset!r}, {self.remaining().summary()}, {self.opening.neighbours})"
 
+    def _current(self) -> AbstractContextManager[EntryChain]:
+        """The entries as they are now."""
+        return self._log.current()
+
     def _require_room(self, chain: EntryChain, costs: Sequence[Cost]) -> None:
         """Raise :class:`BudgetError` if *costs* do not all fit after what *chain* holds."""
         chain.account.require(costs)
@@ -493,7 +501,7 @@ class Ledger:
         cost = cost_as_written(self._spend(charge))
         if charge.levels is None or charge.personal is not None:
             return cost
-        with self._log.current() as chain:
+        with self._current() as chain:
             unknown = chain.account.budgeted_levels(charge.levels)
         return replace(cost, personal=tuple((own, NOTHING) for own in unknown))
 

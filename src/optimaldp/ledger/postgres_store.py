@@ -1,4 +1,4 @@
-"""The shared store: a PostgreSQL database, with serialisable transactions that are tried again when they collide.
+"""The shared store: a PostgreSQL database. Two spends never take the same number: whoever comes second is tried again.
 
 The URL is ``postgresql://user@host/database?ledger=name``; one database may hold many ledgers.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import selectors
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from optimaldp.errors import LedgerError
@@ -32,6 +34,10 @@ _SCHEMA = (
     "FOR EACH STATEMENT EXECUTE FUNCTION optimaldp_entries_stay()",
 )
 _LOCK = "hashtextextended('optimaldp:' || :name, 0)"
+# A server may be set to answer before the disk has: a spend must not be forgotten, so its transaction waits.
+_DURABLE = (
+    "set_config('synchronous_commit', coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), true)"
+)
 _ROWS = (
     "SELECT sequence, text, hash FROM optimaldp_entries WHERE ledger = :name AND sequence > :after ORDER BY sequence"
 )
@@ -87,35 +93,32 @@ class PostgresStore(Store):
         )
 
     def _try_append(self, after: int, decide: Decide) -> Sequence[StoredEntry] | None:
-        """One serialisable transaction; ``None`` if it collided.
+        """One transaction; ``None`` if it collided, or lost its connection before anything could be written.
 
-        The lock around it only makes waiting orderly. It is taken *before* the transaction, because the snapshot of a
-        serialisable transaction is as old as its first statement. What keeps two spends apart is the transaction.
+        The lock only makes waiting orderly. What keeps two spends apart is the primary key: an entry is decided on after
+        every entry before it was read, and of two that were decided on after the same one, only one is stored.
         """
         from sqlalchemy.exc import DBAPIError
 
+        committing = False
         with self._connected().connect() as connection:
-            connection.execute(_sql(f"SELECT pg_advisory_lock({_LOCK})"), {"name": self._name})
-            connection.commit()
             try:
+                connection.execute(_sql(f"SELECT pg_advisory_xact_lock({_LOCK}), {_DURABLE}"), {"name": self._name})
                 rows = decide(_read(connection, self._name, after))
                 connection.execute(_sql(_INSERT), [_values(self._name, row) for row in rows])
+                committing = True
                 connection.commit()
                 return rows
             except DBAPIError as error:
-                connection.rollback()
-                if getattr(error.orig, "sqlstate", None) in _COLLISIONS:
+                lost = error.connection_invalidated and not committing
+                if lost or getattr(error.orig, "sqlstate", None) in _COLLISIONS:
                     return None
                 raise
-            finally:
-                if not connection.invalidated:
-                    connection.rollback()
-                    connection.execute(_sql(f"SELECT pg_advisory_unlock({_LOCK})"), {"name": self._name})
-                    connection.commit()
 
     def rows(self, after: int) -> Sequence[StoredEntry]:
         with self._explained(), self._connected().connect() as connection:
-            return _read(connection, self._name, after)
+            # One statement sees one state: a transaction around it would be two more ways to the server.
+            return _read(connection.execution_options(isolation_level="AUTOCOMMIT"), self._name, after)
 
     def secret(self) -> bytes:
         with self._explained(), self._connected().connect() as connection:
@@ -128,10 +131,8 @@ class PostgresStore(Store):
         self._engine.dispose(close=self._process == os.getpid())
 
     def _start(self) -> None:
-        from sqlalchemy import create_engine
-
         self._process = os.getpid()
-        self._engine = create_engine(self._url, isolation_level="SERIALIZABLE", pool_pre_ping=True, pool_size=2)
+        self._engine = server_engine(self._url, isolation_level="READ COMMITTED", pool_size=2)
 
     def _connected(self) -> Any:
         # A connection must not cross a fork: the child makes its own and leaves the parent's alone.
@@ -163,6 +164,28 @@ class PostgresStore(Store):
         return _explain(self.location)
 
 
+def server_engine(url: Any, **options: int | str) -> Any:
+    """A pool of connections to PostgreSQL; one that the server has ended while nobody used it is replaced.
+
+    The socket tells: nothing arrives on an idle connection but its end. Asking the server instead would cost as much as a
+    query.
+    """
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DisconnectionError
+
+    engine = create_engine(url, **options)
+
+    @event.listens_for(engine, "checkout")
+    def still_there(connection: Any, _record: object, _proxy: object) -> None:
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(connection, selectors.EVENT_READ)
+            if waiting.select(timeout=0):
+                raise DisconnectionError
+
+    return engine
+
+
+@cache
 def _sql(text: str) -> Any:
     from sqlalchemy import text as clause
 
@@ -170,10 +193,6 @@ def _sql(text: str) -> Any:
 
 
 def _read(connection: Any, name: str, after: int) -> list[StoredEntry]:
-    # A server may be set to answer before the disk has: a spend must not be forgotten, so this transaction waits.
-    connection.execute(
-        _sql("SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'")
-    )
     return [StoredEntry(*values) for values in connection.execute(_sql(_ROWS), {"name": name, "after": after})]
 
 

@@ -42,6 +42,7 @@ def test_a_closed_output_is_refused_before_anything_is_asked() -> None:
     assert "standard output is closed" in last_line(closed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("content", "said"), [("x=" + "[" * 5000 + "]" * 5000, "nested too deeply"), ("x=" + "1" * 5000, "too many digits")]
 )

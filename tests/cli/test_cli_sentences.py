@@ -34,7 +34,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (("--question", "percentage(smokes = 'yes') >= 0.3"), "did you mean share? Write for example share("),
         (("--question", "average(age) >= 30"), "did you mean mean? Write for example mean("),
         (("--question", "share(smokes = 'yes') >= 30%"), "write a percentage as a part of 1: 0.3.\n"),
-        (("--question", "median(age)"), "bins: 'bins' are missing; write bins=[0, 18, 65, 100]"),
+        (
+            ("--question", "median(age)"),
+            "'median(age)' does not name the public range of its values; write for example median(age, bins=[18, 30, 45, 100])",
+        ),
         (("--question", ASKED, "--data", "latin.csv"), "for example --encoding latin-1"),
         (("--question", "share(age >= 45) >= 0.3", "--data", "text.parquet"), "--type age=number"),
         (("--question", ASKED, "--by", "smokes"), "--by ward --groups a,b"),

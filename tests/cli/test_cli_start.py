@@ -30,6 +30,7 @@ def test_a_module_refuses_as_the_command_does() -> None:
     assert "nowhere.csv" in ran.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_release_from_a_small_csv_starts_nothing_heavy(question: str, tmp_path: Path) -> None:
     table = tmp_path / "people.csv"

@@ -19,28 +19,28 @@ from optimaldp import __version__
 from optimaldp.errors import OptimalDPError, PaidRepeatWarning, ReadingWarning
 
 COMMANDS = (
-    "audit",
-    "channel",
-    "describe",
-    "design",
-    "histogram",
-    "leakage",
-    "ledger",
-    "mcp",
-    "papers",
-    "preview",
     "release",
+    "preview",
     "report",
-    "sanitise",
-    "serve",
     "studio",
+    "describe",
+    "sanitise",
+    "histogram",
     "verify",
+    "mcp",
+    "ledger",
+    "serve",
+    "design",
+    "leakage",
+    "audit",
+    "papers",
+    "channel",
 )
-"""Every command; the module of that name registers it."""
+"""Every command, in the order in which people need them; the module of that name registers it."""
 
 app = typer.Typer(
     name="optimaldp",
-    help="Private answers to bounded questions about a table, each by the best mechanism that is known or proven for it.",
+    help="Private answers to questions about a table of people, each by the best mechanism known for it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,

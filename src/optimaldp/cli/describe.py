@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import typer
 
 from optimaldp.cli import app
+from optimaldp.errors import printable
 
 
 @app.command()
@@ -56,30 +59,78 @@ def _say_unread(found: list[Any]) -> None:
         return
     typer.echo("Not for publication: this was computed from the data.", err=True)
     for one in found:
-        typer.echo(f"  {one}", err=True)
+        typer.echo(f"  {printable(str(one))}", err=True)
+    typer.echo("These cells count as missing. A word such as NA that means so belongs into missingValues.", err=True)
 
 
 def _ask(proposal: Any) -> None:
     """Who is a person, and what may be public: only what is typed here goes into the file."""
-    columns = [field["name"] for field in proposal.document["resources"][0]["schema"]["fields"]]
-    own = proposal.document["optimaldp"]
-    person = typer.prompt("Which column names a person? (empty: each row is a person)", default="", show_default=False)
-    if person and person not in columns:
-        raise typer.BadParameter(f"{person} is not a column; the columns are {', '.join(columns)}")
-    own["person"] = person or None
+    schema, own = proposal.document["resources"][0]["schema"], proposal.document["optimaldp"]
+    person = _person(own, [field["name"] for field in schema["fields"]])
     typer.echo("What you type from here on becomes public. Leave it empty to say nothing.")
-    for field in proposal.document["resources"][0]["schema"]["fields"]:
-        constraints: dict[str, Any] = {}
-        if field["type"] in ("integer", "number"):
-            for word in ("minimum", "maximum"):
-                typed = typer.prompt(f"{field['name']}: {word}", default="", show_default=False)
-                if typed:
-                    constraints[word] = json.loads(typed)
-        elif field["type"] == "string" and field["name"] != person:
-            typed = typer.prompt(
-                f"{field['name']}: its values, with commas between them", default="", show_default=False
-            )
-            if typed:
-                constraints["enum"] = [value.strip() for value in typed.split(",")]
+    schema["missingValues"] += _words("Words that mean no value, such as NA, with commas between them")
+    rules: dict[str, str] = {}
+    for field in schema["fields"]:
+        name, kind = field["name"], field["type"]
+        if name == person:
+            continue
+        if kind in ("integer", "number"):
+            limits = {word: _typed(f"{name}: {word}", partial(_number, name, word)) for word in ("minimum", "maximum")}
+        else:
+            values = _words(f"{name}: its values, with commas between them") if kind == "string" else []
+            limits = {"enum": values or None}
+        constraints = {word: limit for word, limit in limits.items() if limit is not None}
         if constraints:
             field["constraints"] = constraints
+        if own.get("reduce") is not None and (fitting := _RULES.get(kind)):
+            rule = _typed(f"{name} of a person with several rows ({', '.join(fitting)})", partial(_rule, fitting))
+            rules |= {name: rule} if rule else {}
+    if "reduce" in own:
+        own["reduce"] = rules
+
+
+# First and last need an order of rows, which is written into the file by hand.
+_RULES = {
+    **dict.fromkeys(("integer", "number"), ("sum", "mean", "median", "min", "max", "count")),
+    **dict.fromkeys(("date", "datetime"), ("median", "min", "max", "count")),
+}
+
+
+def _person(own: dict[str, Any], columns: list[str]) -> str | None:
+    """Who is a person, and whether a person can have several rows."""
+
+    def read(typed: str) -> str:
+        if typed and typed not in columns:
+            raise typer.BadParameter(printable(f"{typed} is not a column; the columns are {', '.join(columns)}"))
+        return typed
+
+    person: str | None = _typed("Which column names a person? (empty: each row is a person)", read) or None
+    own["person"] = person
+    if person and typer.confirm("Can a person have several rows?", default=True):
+        own["reduce"] = {}
+    return person
+
+
+def _typed(asked: str, read: Callable[[str], Any]) -> Any:
+    """What is typed, read; None for nothing. Asked again where it cannot be read."""
+    return typer.prompt(
+        printable(asked), default="", show_default=False, value_proc=lambda text: read(text) if text else None
+    )
+
+
+def _words(asked: str) -> list[str]:
+    return _typed(asked, lambda text: [word.strip() for word in text.split(",") if word.strip()]) or []
+
+
+def _rule(fitting: tuple[str, ...], typed: str) -> str:
+    if typed not in fitting:
+        raise typer.BadParameter(printable(f"{typed} is not a rule here; the rules are {', '.join(fitting)}"))
+    return typed
+
+
+def _number(column: str, word: str, typed: str) -> int | float:
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(typed)
+    said = f"{typed} is not a number; write the {word} of {column} like 1234.5"
+    raise typer.BadParameter(printable(said))

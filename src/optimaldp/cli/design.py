@@ -75,7 +75,7 @@ def _show(designed: Design) -> None:
         return
     most = 24
     table = Table("dataset", *designed.problem.answers)
-    for name in list(designed.mechanism.datasets[:most]):
+    for name in list(designed.mechanism.graph.names[:most]):
         row = designed.mechanism[name]
         table.add_row(name, *(f"{float(row[answer]):.6g}" for answer in designed.problem.answers))
     console.print(table)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optimaldp.asking.ask import Ask
 from optimaldp.cli import app, note
 from optimaldp.cli.options import OF_QUESTION, AsJson, Asked, LedgerFile, MaybeEpsilon, PlanFile, asking, needed
 from optimaldp.errors import InputError, QuestionError
@@ -68,7 +69,7 @@ def preview_command(
         for one in needed(question, "question")
     ]
     if data is not None:
-        _print_cautions(requests, data, n)
+        _print_cautions(requests, Ask("", 0, **asked), data, n)
     made = [preview_of(request, n=n, level_sizes=_sizes(level_sizes)) for request in requests]
     if plot is not None:
         from optimaldp.plots.style import save
@@ -84,12 +85,13 @@ def preview_command(
         Console().print(one)
 
 
-def _print_cautions(requests: list[Any], data: str, n: int | None) -> None:
+def _print_cautions(requests: list[Any], said: Ask, data: str, n: int | None) -> None:
     """What a careful colleague would say before this is asked: from names, types and public numbers alone."""
     from optimaldp.asking.releasing import open_asked
     from optimaldp.asking.statements import cautions
 
-    schema = open_asked(data, [request.ask for request in requests]).schema
+    # As it was said: what a description adds to a request cannot be said beside the description.
+    schema = open_asked(data, [said]).schema
     for text in dict.fromkeys(text for request in requests for text in cautions(request, schema, n)):
         note(text)
 

@@ -160,15 +160,15 @@ def _print(made: list[Release], *, as_json: bool, as_csv: bool, proof: bool, sev
 
 
 def show(made: Release, *, proof: bool) -> None:
-    """The four things to know; with *proof* everything behind them."""
+    """What to know; with *proof* everything behind it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    console.print(Text(made.question, style="dim"))
+    console.print(Text(made.words()), Text(made.question, style="dim"), sep="\n")
     if isinstance(made.answer, dict):
-        console.print(answer_table(made.answer))
+        console.print(answer_table(made, made.answer))
     else:
         console.print(Text(made.said(), style="bold"))
     for sentence in made.sentences()[1:]:
@@ -182,16 +182,21 @@ def show(made: Release, *, proof: bool) -> None:
         console.print(table)
 
 
-def answer_table(answer: dict[str, Any]) -> Any:
-    """Answers by group or counts by option; counts with bars."""
+def answer_table(made: Release, answer: Mapping[str, object]) -> Any:
+    """Answers by group or counts by option, numbers with their intervals; counts with bars."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    intervals = made.intervals()
     numbers = [value for value in answer.values() if isinstance(value, int)]
     most = max(numbers, default=0) or 1
-    taken = max(map(len, answer), default=0) + len(str(most)) + 8  # names, counts and the space between them
+    taken = (
+        max(map(len, answer), default=0) + 3 * len(str(most)) + 14
+    )  # names, counts, intervals and space between them
     room = min(40, max(4, shutil.get_terminal_size().columns - taken))
     for name, value in answer.items():
         bar = "█" * round(room * value / most) if isinstance(value, int) else ""
-        table.add_row(str(name), plain(value) if isinstance(value, str) else str(value), bar)
+        ends = intervals[name]
+        about = "" if ends is None else f"{ends[0]:g} to {ends[1]:g}"
+        table.add_row(str(name), plain(value) if isinstance(value, str) else str(value), about, bar)
     return table

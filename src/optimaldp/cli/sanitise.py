@@ -23,7 +23,9 @@ ColumnTexts = Annotated[
 Output = Annotated[str | None, typer.Option("--output", help="Where the rows go: clean.csv or clean.parquet.")]
 Marginals = Annotated[
     str | None,
-    typer.Option("--marginals", help='Measure these tables instead of the joint one: "sex,age; age,smokes".'),
+    typer.Option(
+        "--marginals", help='Measure these tables instead of the joint one: "sex,age; age,smokes"; or "choose".'
+    ),
 ]
 MarginTables = Annotated[
     str | None,
@@ -125,12 +127,9 @@ def sanitise_command(
 
 
 def _estimate(columns: list[str], epsilon: str, neighbours: str | None, marginals: str | None, n: str | None) -> None:
-    from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate
-    from optimaldp.sanitising.planning import read_marginals
 
-    tables = None if marginals is None else read_marginals(marginals, read_columns(columns))
-    made = estimate(columns, epsilon=epsilon, n=_whole(n), neighbours=neighbours or "substitution", marginals=tables)
+    made = estimate(columns, epsilon=epsilon, n=_whole(n), neighbours=neighbours or "substitution", marginals=marginals)
     typer.echo(json.dumps(made.to_document(), indent=2, ensure_ascii=False))
 
 

@@ -34,31 +34,36 @@ def verify_command(
     Exit code 0: private, or proven impossible. 1: not, or the file claims more of a private mechanism than is true.
     """
     from optimaldp.asking.verifying import verify_document as verify_release
-    from optimaldp.certify.graphs.verdict import IMPOSSIBLE, verify_document, verify_status
-    from optimaldp.designing.solving import confirmed
+    from optimaldp.certify.graphs.verdict import IMPOSSIBLE, verify_document
+    from optimaldp.designing.solving import confirmed, examined
 
     document = read_json(mechanism)
     if isinstance(document, list) or (isinstance(document, dict) and "edges" not in document):
         _verify_releases(document if isinstance(document, list) else [document], verify_release, source=mechanism)
     if isinstance(document, dict) and document.get("status") in IMPOSSIBLE:
-        finding = verify_status(document)
+        finding = examined(document)
         typer.echo(json.dumps(finding.to_document(), ensure_ascii=False))
         raise typer.Exit(0 if finding else 1)
-    verdict, examined = verify_document(document)
+    verdict, checked = verify_document(document)
     verdict = confirmed(document, verdict)
     if as_json or not sys.stdout.isatty():
         typer.echo(json.dumps(verdict.to_document(), ensure_ascii=False))
     else:
-        _show(verdict, examined)
+        _show(verdict, checked)
     raise typer.Exit(0 if verdict else 1)
 
 
 def _verify_releases(documents: list[Any], verify_document: Any, *, source: str) -> NoReturn:
     """Releases, one object or a list of them: re-examined from their documents alone."""
+    from optimaldp.asking.verifying import SANITISED
+
     for document in documents or [None]:
-        if not isinstance(document, dict) or not {"question", "answer"} <= set(document):
-            rule = "is neither a mechanism (with edges) nor a release (with question and answer)"
-            raise InputError("file", source, rule, "give what design --output or release --json wrote")
+        known = isinstance(document, dict) and (
+            document.get("kind") == SANITISED or {"question", "answer"} <= set(document)
+        )
+        if not known:
+            rule = "is neither a mechanism (with edges), a release (with question and answer) nor a sanitised table"
+            raise InputError("file", source, rule, "give what design --output, release --json or sanitise wrote")
     reports = [verify_document(document) for document in documents]
     shown = [report.to_document() for report in reports]
     typer.echo(json.dumps(shown if len(shown) > 1 else shown[0], ensure_ascii=False, indent=2))

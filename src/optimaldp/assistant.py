@@ -12,12 +12,14 @@ from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from optimaldp import __version__
-from optimaldp.asking.ask import AIM, FIELDS, LEVEL, LIST, PART, RULES, SWITCH, TEXT, WHOLE, OptionForm, meaning_of
+from optimaldp.asking.ask import FIELDS, meaning_of
+from optimaldp.asking.releasing import open_read
 from optimaldp.asking.result import Release
 from optimaldp.client import Curator, WaitingRequest
 from optimaldp.documents.json_text import json_text
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.extras import requiring
+from optimaldp.tables.description import public_schema
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -26,17 +28,6 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-_TEXTS: Document = {"type": "object", "additionalProperties": {"type": "string"}}
-_SCHEMAS: dict[OptionForm, Document] = {
-    TEXT: {"type": "string"},
-    LEVEL: {"type": ["string", "number"]},
-    SWITCH: {"type": "boolean"},
-    WHOLE: {"type": "integer"},
-    LIST: {"type": "array", "items": {"type": ["string", "integer"]}},
-    RULES: {"anyOf": [{"type": "string"}, _TEXTS]},
-    AIM: {"type": ["string", "object"]},
-    PART: {"type": ["string", "integer", "object"]},
-}
 OPTIONS = tuple(name for name in FIELDS if not meaning_of(name).of_table)
 """What an assistant says with a question: everything that is not said once for the table."""
 _INSTRUCTIONS = (
@@ -76,9 +67,6 @@ class OwnTable(AssistantDesk):
     table: OpenTable
 
     def schema(self) -> Document:
-        from optimaldp.asking.releasing import open_read
-        from optimaldp.tables.description import public_schema
-
         opened = open_read(self.table.source, **dict(self.table.reading))
         return {"dataset": self.table.ledger.opening.dataset, **public_schema(opened)}
 
@@ -219,7 +207,7 @@ def tools_of(desk: AssistantDesk) -> list[Tool]:
 
 
 def _option(name: str) -> Document:
-    return {**_SCHEMAS[meaning_of(name).form], "description": meaning_of(name).words}
+    return {**meaning_of(name).form.schema, "description": meaning_of(name).words}
 
 
 def _checked(said: Document) -> Document:

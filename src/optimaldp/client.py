@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack, overload
 from urllib.parse import quote, urlsplit
 
@@ -34,6 +35,8 @@ from optimaldp.ledger import History, Remaining
 from optimaldp.questions.base import Question
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx
 
 Value = TypeVar("Value")
@@ -440,6 +443,15 @@ class AsyncRemoteTable:
         return History.from_document(await self.curator.send(_history(self.name)), await self.remaining)
 
 
+@cache
+def _authorities() -> SSLContext:
+    """Whose certificates are believed. Reading the list takes longer than a call, so all connections share it."""
+    with requiring("httpx"):
+        import httpx
+
+    return httpx.create_ssl_context()
+
+
 class _Connection:
     """Where the service is, and how httpx is made for it. The key is in no repr."""
 
@@ -455,6 +467,7 @@ class _Connection:
             "timeout": httpx.Timeout(timeout, connect=10),
             "follow_redirects": False,
             "trust_env": urlsplit(url).hostname not in _LOOPBACK,
+            "verify": _authorities(),
         }
         self._failures = httpx.TransportError
 

@@ -63,6 +63,7 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     )
 
 
+@pytest.mark.long
 def test_the_tools_say_what_they_take(heard: list[Any]) -> None:
     tools = {tool.name: tool for tool in heard[0]}
     assert set(tools) == {"schema", "preview", "ask", "remaining"}
@@ -76,6 +77,7 @@ def test_the_tools_say_what_they_take(heard: list[Any]) -> None:
     assert tools["preview"].annotations.read_only_hint
 
 
+@pytest.mark.long
 def test_the_schema_is_the_description_and_no_data(heard: list[Any]) -> None:
     failed, text = heard[1]
     assert not failed
@@ -113,6 +115,7 @@ def test_refusals_are_told_in_words(heard: list[Any]) -> None:
     assert json.loads(remaining[1])["epsilon"] == "0.3"  # nothing was spent on any of them
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -212,6 +212,7 @@ def test_a_question_that_is_sent_again_carries_the_same_ticket() -> None:
     assert tickets[0] == tickets[1] == tickets[2] != tickets[3]  # another question has a ticket of its own
 
 
+@pytest.mark.long
 def test_a_decision_is_not_sent_again() -> None:
     with dropping(1) as (url, tickets), odp.connect(url, "key") as connection:
         with pytest.raises(ServiceError, match="cannot be reached"):
@@ -219,6 +220,7 @@ def test_a_decision_is_not_sent_again() -> None:
         assert tickets == [None]
 
 
+@pytest.mark.long
 def test_importing_optimaldp_does_not_import_httpx() -> None:
     program = "import optimaldp, sys; optimaldp.connect; print('httpx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn", reason="the service extra is not installed")
 from browser_views import VIEWS, focused, needs_chromium, picture, too_wide
 from served import Served
 
-pytestmark = [needs_chromium, pytest.mark.slow]  # answers come at their fixed time
+pytestmark = [needs_chromium, pytest.mark.long]
 
 
 @contextmanager
@@ -72,6 +72,7 @@ def test_the_page_can_run_no_script_but_its_own(curator: Served) -> None:
     assert "style=" not in text
 
 
+@pytest.mark.long
 def test_a_wrong_key_is_told_and_none_is_kept(browser: Any, curator: Served) -> None:
     with opened(browser) as page:
         page.goto(curator.url)
@@ -85,6 +86,7 @@ def test_a_wrong_key_is_told_and_none_is_kept(browser: Any, curator: Served) -> 
         assert page.evaluate("localStorage.length") == 0
 
 
+@pytest.mark.slow  # answers come at their fixed time
 @pytest.mark.parametrize("view", ["wide", "phone"])
 def test_a_question_is_previewed_asked_and_seen(browser: Any, curator: Served, view: str) -> None:
     with opened(browser, view) as page:
@@ -126,6 +128,7 @@ def test_a_question_is_previewed_asked_and_seen(browser: Any, curator: Served, v
         assert page.inner_text("#history tbody") == ""
 
 
+@pytest.mark.slow  # answers come at their fixed time
 @pytest.mark.parametrize("view", ["dark", "phone"])
 def test_an_approver_lets_one_question_through_and_refuses_another(browser: Any, curator: Served, view: str) -> None:
     ages = {"dark": (70, 71), "phone": (72, 73)}[view]
@@ -163,6 +166,7 @@ def test_an_approver_lets_one_question_through_and_refuses_another(browser: Any,
         asker.screenshot(path=picture(f"curator-seen-{view}"), full_page=True)
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_the_keyboard_is_enough(browser: Any, curator: Served) -> None:
     with opened(browser) as page:
         page.goto(curator.url)
@@ -184,6 +188,7 @@ def test_the_keyboard_is_enough(browser: Any, curator: Served) -> None:
         assert page.inner_text("#answer .big") in ("yes", "no")
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_what_others_wrote_is_text_and_never_markup(browser: Any, curator: Served) -> None:
     with opened(browser) as asker, opened(browser) as approver:
         sign_in(asker, curator, "ben")
@@ -196,6 +201,7 @@ def test_what_others_wrote_is_text_and_never_markup(browser: Any, curator: Serve
         assert approver.locator("#requests img").count() == 0
 
 
+@pytest.mark.slow  # answers come at their fixed time
 def test_an_auditor_sees_the_history_and_cannot_ask(browser: Any, curator: Served) -> None:
     with opened(browser) as page:
         sign_in(page, curator, "otto")

@@ -28,6 +28,7 @@ from walking import _FENCE, _environment, _example, commands, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorials" / "curator.md"
+pytestmark = pytest.mark.long
 needs_postgres = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 
 
@@ -147,6 +148,23 @@ def test_compose_and_dockerfile_fit_together() -> None:
     mounted = curator["volumes"][0].split(":")
     assert (ROOT / mounted[0]).is_dir()
     assert (ROOT / mounted[0] / Path(curator["command"][2]).name).is_file()
+
+
+def test_the_first_steps_of_compose_make_passwords_that_the_curator_alone_reads(tmp_path: Path) -> None:
+    """Compose mounts a secret that is a file as it is: owner and mode have to be right before."""
+    text = (ROOT / "compose.yaml").read_text()
+    composed = yaml.safe_load(text)
+    steps = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
+    before = "\n".join(line for line in steps if not line.startswith("docker "))
+    run = ["sh", "-ec", f'umask 022\n{before}\nprintf %s "$CURATOR_UID"']
+    user = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert composed["services"]["curator"]["user"] == "${CURATOR_UID:-1000}"
+    for secret in composed["secrets"].values():
+        made = (tmp_path / secret["file"]).stat()
+        assert (made.st_mode & 0o777, str(made.st_uid)) == (0o600, user)
+    assert composed["services"]["curator"]["secrets"] == ["pgpass"]
+    password = (tmp_path / "database.password").read_text()
+    assert (tmp_path / "database.pgpass").read_text() == f"*:*:*:curator:{password}\n"
 
 
 @pytest.mark.slow

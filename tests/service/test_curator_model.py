@@ -37,6 +37,7 @@ SCENES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCENES)
 def test_no_interleaving_breaks_a_promise(name: str) -> None:
     found = walk(Protocol(SCENES[name]))

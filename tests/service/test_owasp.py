@@ -82,6 +82,7 @@ def test_object_level_authorisation_of_histories(service: Caller) -> None:
     assert [one["asker"] for one in service.get("ann", "/v1/requests").json()["requests"]] == ["ann"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", [one for one in ROUTES if one.roles is not None], ids=lambda one: one.name)
 def test_function_level_authorisation(service: Caller, route: Any) -> None:
     """Each role that a route is not for is refused before its body is looked at; without a key nobody comes in."""
@@ -126,6 +127,7 @@ def test_logs_hold_no_question_no_answer_and_no_count(service: Caller, caplog: p
     assert "north" not in str(lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more",
     [
@@ -187,6 +189,14 @@ def test_replay_of_a_request(service: Caller) -> None:
     assert service.spent() == "0.95"
 
 
+@pytest.mark.parametrize("address", ["/v1/me/", "//v1/me", "/v1/requests/..%2f.."])
+def test_no_address_leads_to_another_host(service: Caller, address: str) -> None:
+    """An address that is not quite right is none: nobody is sent on with her key to the host that a request names."""
+    headers = service.curator.headers("ann") | {"Host": "evil.example"}
+    answer = service.client.get(address, headers=headers, follow_redirects=False)
+    assert (answer.status_code, answer.headers.get("location")) == (404, None)
+
+
 def test_huge_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = curator(tmp_path, service={"most_bytes": 5000})
     with inline(made, monkeypatch) as service:
@@ -237,6 +247,7 @@ async def _sent_slowly(app: Any, authorization: str) -> int:
     return int(sent[0]["status"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "source",
     ["http://127.0.0.1:1/x.csv", "file:///etc/passwd", "../patients.csv", "postgres://h/d?table=t", "/etc/passwd"],
@@ -251,6 +262,7 @@ def test_ssrf_by_a_source(service: Caller, source: str, monkeypatch: pytest.Monk
     assert opened == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", ["read_csv('/etc/passwd')", "read_text('x')", "getenv('HOME')", "(select 1)"])
 def test_ssrf_by_a_question(service: Caller, call: str) -> None:
     for changes in ({"question": f"share({call} = 'x') >= 0.2"}, {"where": f"{call} = 'x'"}):
@@ -258,6 +270,7 @@ def test_ssrf_by_a_question(service: Caller, call: str) -> None:
     assert service.spent() == "0"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", OF_DATASET)
 def test_enumeration_of_names_of_data_sets(service: Caller, path: str) -> None:
     theirs, nobodys = (service.get("cleo", path, params={"dataset": name}) for name in ("hospital", "no-such"))

@@ -75,8 +75,8 @@ def test_a_larger_level_waits_and_is_paid_by_its_asker_when_it_is_approved(servi
 
 
 def test_a_level_of_just_what_is_allowed_does_not_wait(service: Caller) -> None:
-    assert service.ask("ann", epsilon=0.5).status_code == 200
     assert service.ask("ann", epsilon="0.5000000000000000000001").status_code == 202
+    assert service.ask("ann", epsilon=0.5).status_code == 200
 
 
 def test_a_refused_question_says_why_and_costs_nothing(service: Caller) -> None:
@@ -122,6 +122,23 @@ def test_approving_what_the_budget_does_not_cover_leaves_it_waiting(service: Cal
     assert "the budget of ann does not cover it" in refused.json()["error"]["message"]
     assert service.get("ann", f"/v1/requests/{number}").json()["status"] == "waiting"
     assert service.spent() == "0.5"
+
+
+def test_every_refusal_says_the_way_out(service: Caller) -> None:
+    refused = {
+        "the steward makes a new one": service.client.get("/v1/me"),
+        "get /v1/datasets lists yours": service.ask("ann", dataset="other"),
+        "get /v1/requests lists": service.get("ann", "/v1/requests/0"),
+        "get /v1/openapi.json lists all": service.get("ann", "/v1/nothing"),
+        "lists the methods": service.post("ann", "/v1/me"),
+        "needs the role steward or auditor, and your key has asker. use another key": service.get("ann", "/v1/log"),
+        "ask for less (get /v1/remaining says what is left)": service.ask("ben", epsilon="4"),
+        "get /v1/askers lists": service.call("sue", "DELETE", "/v1/askers/zoe"),
+        "get /v1/keys lists": service.call("sue", "DELETE", "/v1/keys/0"),
+    }
+    for way_out, answer in refused.items():
+        assert answer.status_code in (401, 403, 404, 405, 409), way_out
+        assert way_out in answer.json()["error"]["message"].lower()
 
 
 def test_a_sub_budget_holds_within_the_total_and_says_whose_it_is(service: Caller) -> None:

@@ -30,6 +30,7 @@ from optimaldp.errors import InputError, LedgerError, OptimalDPError
 from optimaldp.service.configuration import SANITISE, Configuration
 from optimaldp.service.desk import Begun, CuratorDesk, clerk_settings
 from optimaldp.service.keys import Person, holds_key
+from optimaldp.service.oidc import SignInPages
 from optimaldp.service.refusals import (
     BUSY,
     FAILED,
@@ -46,8 +47,12 @@ from optimaldp.service.workers import BusyError, CutOffError, Workers
 
 PUBLIC_SECONDS = 30.0  # work on public things alone (previews, verify) is stopped after that
 _KEY_NAMES = ("key", "api_key", "apikey", "token", "access_token", "authorization", "bearer")
+_SLOW_BODY = "The body came too slowly. Nothing was done; send it again, or ask the steward to raise body_seconds."
 _TRIES_TO_OPEN = 60  # a second apart
-_TOO_SLOW = f"This takes longer than {PUBLIC_SECONDS:g} seconds and was stopped. Nothing was spent."
+_TOO_SLOW = (
+    f"This takes longer than {PUBLIC_SECONDS:g} seconds and was stopped. Nothing was spent; "
+    "ask for fewer answers or fewer columns."
+)
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -60,6 +65,7 @@ HEADERS = {
 class CheckedCall:
     """One call whose caller is known and may make it."""
 
+    route: ApiRoute
     request: Request
     person: Person
     body: dict[str, Any]
@@ -70,6 +76,14 @@ class CheckedCall:
     def named(self, name: str) -> str:
         return str(self.request.path_params[name])
 
+    def require_fields(self) -> None:
+        """Refuse what the body of this call does not take."""
+        known = [] if self.route.body is None else self.route.body["properties"]
+        for name, value in self.body.items():
+            if name not in known:
+                rule, remedy = "is not a field of this call", f"known are: {', '.join(known) or 'none'}"
+                raise InputError(name[:80], value, rule, remedy)
+
 
 def create_app(config: Configuration, *, pages: Sequence[BaseRoute] = ()) -> Starlette:
     """The service as an ASGI application; *pages* are further routes, which have no key to show.
@@ -79,7 +93,11 @@ def create_app(config: Configuration, *, pages: Sequence[BaseRoute] = ()) -> Sta
     service = Service(config)
     routes = [Route(one.path, service.endpoint(one), methods=[one.method], name=one.name) for one in ROUTES]
     handlers: dict[Any, Any] = {HTTPException: _no_route, Exception: _unforeseen}
+    if config.sign_in is not None:
+        routes += SignInPages(config, config.sign_in, lambda: service.desk.store).routes()
     app = Starlette(routes=[*routes, *pages], exception_handlers=handlers, lifespan=service.lifespan)
+    # An address that is nearly right would be sent on to whatever host the caller names.
+    app.router.redirect_slashes = False
     app.add_middleware(Envelope, counters=service.counters)
     return app
 
@@ -116,7 +134,8 @@ class Service:
 
     def endpoint(self, route: ApiRoute) -> Callable[[Request], Awaitable[Response]]:
         """What answers a route: the caller, her rate, her role, the body, then the call itself."""
-        work: Callable[[CheckedCall], Awaitable[Response]] = getattr(self, f"_{route.name}")
+        work: Callable[[CheckedCall], Awaitable[Response]]
+        work = getattr(self, f"_{route.name}", self._by_the_desk)
 
         async def answer(request: Request) -> Response:
             request.state.route = route.path
@@ -127,9 +146,9 @@ class Service:
                 request.state.who = person.name
                 self._rates.take(person.key.id)
                 if not person.has(*route.roles):
-                    raise Refused(403, f"This is for: {', '.join(route.roles)}.")
+                    raise Refused(403, _other_role(route, person))
                 body = {} if route.body is None else await self._body(request)
-                return await work(CheckedCall(request, person, body))
+                return await work(CheckedCall(route, request, person, body))
             except Refused as error:
                 return JSONResponse(error.document, error.status, headers=error.headers)
             except LedgerError as error:
@@ -148,43 +167,25 @@ class Service:
             async with asyncio.timeout(self.config.body_seconds):
                 raw = await _limited(request, self.config.most_bytes)
         except TimeoutError:
-            raise Refused(408, "The body came too slowly. Nothing was done.", headers={"Connection": "close"}) from None
+            raise Refused(408, _SLOW_BODY, headers={"Connection": "close"}) from None
         try:
             body = read_json_text(raw.decode("utf-8"), source="the body")
         except UnicodeDecodeError:
-            raise Refused(400, "The body is not UTF-8 text.", field="body") from None
+            raise Refused(400, "The body is not UTF-8 text. Send JSON in UTF-8.", field="body") from None
         if not isinstance(body, dict):
             raise InputError("body", body, "is not a JSON object", "send an object with named fields")
         return body
 
-    # Calls that look at something.
+    # Calls that the desk answers by itself: a method of the route's name, with the caller and what the route takes.
 
-    async def _shown(self, look: Callable[..., Any], *arguments: Any, status: int = 200) -> Response:
-        return JSONResponse(await run_in_threadpool(look, *arguments), status)
-
-    async def _me(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.me, call.person)
-
-    async def _datasets(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.datasets, call.person)
-
-    async def _remaining(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.remaining, call.person, call.query("dataset"))
-
-    async def _history(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.history, call.person, call.query("dataset"))
-
-    async def _entries(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.entries, call.person, call.query("dataset"))
-
-    async def _log(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.log, call.person, call.query("after"))
-
-    async def _requests(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.requests, call.person, call.query("dataset"), call.query("status"))
-
-    async def _request(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.request, call.person, call.named("id"))
+    async def _by_the_desk(self, call: CheckedCall) -> Response:
+        route = call.route
+        said: list[Any] = [*map(call.named, route.named), *(call.query(name) for name, _ in route.query)]
+        if route.body is not None:
+            call.require_fields()
+            said.append(call.body)
+        shown = await run_in_threadpool(getattr(self.desk, route.name), call.person, *said)
+        return JSONResponse(shown, min(route.answers))
 
     async def _openapi(self, _: CheckedCall) -> Response:
         return JSONResponse(openapi_document())
@@ -231,7 +232,7 @@ class Service:
         return await self._walked(clock, kind, begun, self.desk.settle)
 
     async def _approve(self, call: CheckedCall) -> Response:
-        _no_fields(call.body)
+        call.require_fields()
         clock = Clock(self.config.answer_after)
         begun = await run_in_threadpool(self.desk.approve, call.person, call.named("id"))
         return await self._walked(clock, begun.record.kind, begun, self.desk.settle_approved)
@@ -261,38 +262,13 @@ class Service:
             await asyncio.sleep(clock.left())
         return JSONResponse(document, status)
 
-    async def _refuse(self, call: CheckedCall) -> Response:
-        _no_fields(call.body, "reason")
-        return await self._shown(self.desk.refuse, call.person, call.named("id"), call.body.get("reason"))
 
-    # Calls of a steward.
-
-    async def _askers(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.askers, call.person)
-
-    async def _put_asker(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.put_asker, call.person, call.named("name"), call.body)
-
-    async def _drop_asker(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.drop_asker, call.person, call.named("name"))
-
-    async def _keys(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.keys, call.person)
-
-    async def _create_key(self, call: CheckedCall) -> Response:
-        _no_fields(call.body, "name", "days")
-        return await self._shown(self.desk.create_key, call.person, call.body, status=201)
-
-    async def _revoke_key(self, call: CheckedCall) -> Response:
-        return await self._shown(self.desk.revoke_key, call.person, call.named("id"))
-
-
-def _no_fields(body: dict[str, Any], *known: str) -> None:
-    for name, value in body.items():
-        if name not in known:
-            raise InputError(
-                name[:80], value, "is not a field of this call", f"known are: {', '.join(known) or 'none'}"
-            )
+def _other_role(route: ApiRoute, person: Person) -> str:
+    """Why a key does not open a route: the role that is needed, those that its owner has, and who can change that."""
+    needed, has = " or ".join(route.roles or ()), " and ".join(sorted(person.roles))
+    return (
+        f"This call needs the role {needed}, and your key has {has}. Use another key, or ask the steward for the role."
+    )
 
 
 def _bearer(request: Request) -> str | None:
@@ -313,8 +289,12 @@ async def _limited(request: Request, most: int) -> bytes:
             else:
                 return bytes(body)
         except ClientDisconnect:
-            raise Refused(400, "The body ended before its end.", field="body") from None
-    raise Refused(413, f"The body is larger than {most} bytes. Nothing was done.", headers={"Connection": "close"})
+            raise Refused(
+                400, "The body ended before its end. Nothing was done; send it again.", field="body"
+            ) from None
+    raise Refused(
+        413, f"The body is larger than {most} bytes. Nothing was done; send less.", headers={"Connection": "close"}
+    )
 
 
 class Rates:
@@ -381,7 +361,8 @@ def _has_key(request: Request) -> bool:
 async def _no_route(_: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
         return JSONResponse(unknown("address").document, 404)
-    message = {405: "This address does not take this method."}.get(error.status_code, "The request is not well-formed.")
+    wrong_method = "This address does not take this method. GET /v1/openapi.json lists the methods of every address."
+    message = {405: wrong_method}.get(error.status_code, "The request is not well-formed HTTP. Nothing was done.")
     return JSONResponse(error_document(message), error.status_code, headers=error.headers)
 
 

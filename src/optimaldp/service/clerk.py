@@ -123,13 +123,14 @@ class Clerk:
             order, kinds, write = self._ordered(kind, body["ask"], opened, book)
         except LedgerError as error:  # a part that the ledger does not declare
             raise Refused(400, str(error), field="part") from None
-        if body["rule"] is not None and _must_wait(body["rule"], order.asked.level, kinds):
-            # What she has already she may see again; what others have she may not see past an approver.
+        waits = _must_wait(body["rule"], order.asked.level, kinds)
+        if waits:  # what she has already she may see again; what others have she may not see past an approver
             book = _without_sharing(book)
-            if order.replayed(book, opened.version()) is None:
-                return WAITS, {}
         try:
-            return ANSWERED, write(walk(opened, [order], book, bits)[0])
+            if waits and order.replayed(book, opened.version()) is None:
+                return WAITS, {}
+            document = write(walk(opened, [order], book, bits)[0])
+            return ANSWERED, document | {"remaining": book.remaining_document()}
         except OptimalDPError as error:
             raise _told(error, book) from None
         except Exception:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from optimaldp.errors import InputError, LevelError
 from optimaldp.ledger import Budget
@@ -102,6 +103,37 @@ class Dataset:
 
 
 @dataclass(frozen=True)
+class SignIn:
+    """How people sign in at the page with an organisation's accounts."""
+
+    issuer: str
+    client: str
+    address: str
+    """Where browsers find this service: the provider sends them back there."""
+    people: Mapping[str, str]
+    """The claim's value of each account, and whose it is here. Nobody else is let in."""
+    claim: Literal["sub", "email"] = "sub"
+    secret: str | None = field(default=None, repr=False)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can connect there."""
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def is_encrypted(url: str) -> bool:
+    """Whether nobody on the way can read or change what is sent to this address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+
+
+@dataclass(frozen=True)
 class Configuration:
     """Everything that a curator was started with."""
 
@@ -122,15 +154,13 @@ class Configuration:
     most_bytes: int = 1_000_000
     body_seconds: float = 10.0
     memory: int = 4096
+    sign_in: SignIn | None = None
     file: str | None = None
 
     @property
     def is_local(self) -> bool:
         """Whether only programs on this machine can connect."""
-        try:
-            return self.host == "localhost" or ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
     def url(self, port: int) -> str:
         """The address of the service when it listens on *port*."""
@@ -166,7 +196,7 @@ def configuration_of(
 ) -> Configuration:
     """A configuration from the keys of its file; *said* takes the place of keys of ``[service]``."""
     sections = _Table("the configuration", document)
-    sections.refuse_others("service", "datasets", "askers", *(f"{role}s" for role in Role))
+    sections.refuse_others("service", "datasets", "askers", "oidc", *(f"{role}s" for role in Role))
     service = {**sections.get("service", {}, "a table", _is_table), **said}
     settings = _read_service(_Table("service", service), folder)
     datasets = {
@@ -184,7 +214,9 @@ def configuration_of(
         for role in Role
         if role is not Role.ASKER
     }
-    return Configuration(datasets, askers, others, file=file, **settings)
+    named = sections.get("oidc", None, "a table", _is_table)
+    sign_in = None if named is None else _read_sign_in(_Table("oidc", named), folder)
+    return Configuration(datasets, askers, others, sign_in=sign_in, file=file, **settings)
 
 
 def _is_table(value: object) -> bool:
@@ -280,6 +312,35 @@ def _read_service(table: _Table, folder: Path) -> dict[str, Any]:
         "body_seconds": float(table.get("body_seconds", 10.0, "a number of seconds up to 600", _seconds(600))),
         "memory": table.get("memory", 4096, "a number of megabytes from 512 on", _whole(512, 10**7)),
     }
+
+
+def _read_sign_in(table: _Table, folder: Path) -> SignIn:
+    table.refuse_others("issuer", "client_id", "client_secret_file", "address", "claim", "people")
+    for name in ("issuer", "address"):
+        _require_encrypted(table, name)
+    people = table.need("people", 'whose account is whose: people = {"ann@example.org" = "ann"}', _is_table)
+    for account, name in people.items():
+        require_name(f"oidc.people.{account}", name)
+    file = table.get("client_secret_file", None, "the path of a file", _is_text)
+    try:
+        secret = None if file is None else (folder / file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise InputError("oidc.client_secret_file", file, "cannot be read", "check the file and its rights") from None
+    return SignIn(
+        table.values["issuer"],
+        table.need("client_id", "the name that the provider gave this service", _is_text),
+        table.values["address"].rstrip("/"),
+        dict(people),
+        table.get("claim", "sub", '"sub" or "email"', lambda value: value in ("sub", "email")),
+        secret,
+    )
+
+
+def _require_encrypted(table: _Table, name: str) -> None:
+    """Who can read or change what is sent there could sign in as anybody."""
+    if not is_encrypted(table.need(name, "an address: https://…", _is_text)):
+        rule = "is not an address that begins with https:// (http:// is for this machine alone)"
+        raise InputError(f"{table.place}.{name}", table.values[name], rule, "write https://…")
 
 
 def _located(place: str, folder: Path) -> str:

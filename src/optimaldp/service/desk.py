@@ -15,10 +15,9 @@ from typing import Any
 
 from optimaldp.documents.json_text import json_text
 from optimaldp.errors import InputError
-from optimaldp.ledger import Ledger, Remaining
+from optimaldp.ledger import Ledger
 from optimaldp.ledger.askers import AskersLedger, Behalf
 from optimaldp.ledger.composition.rules import read_rule
-from optimaldp.privacy.numbers import fraction_text
 from optimaldp.service.asked import ASK_KEYS, PREVIEW_KEYS, SANITISE_KEYS, refuse_others
 from optimaldp.service.configuration import (
     SANITISE,
@@ -33,7 +32,7 @@ from optimaldp.service.configuration import (
 )
 from optimaldp.service.keys import DAYS, Person, create_key, is_key, moment, number_of
 from optimaldp.service.refusals import FAILED, NO_KEY, Refused, unknown
-from optimaldp.service.store import RequestRecord, ServiceStore, TakenError
+from optimaldp.service.store import RequestRecord, ServiceStore, TakenError, noted
 from optimaldp.tables import Description
 
 _LOST_SECONDS = 900
@@ -134,7 +133,13 @@ class CuratorDesk:
 
     def _dataset(self, person: Person, name: object, *roles: Role) -> Dataset:
         if not isinstance(name, str):
-            raise Refused(400, "Name the data set: dataset.", field="dataset", rule="is missing", remedy="say dataset")
+            raise Refused(
+                400,
+                "The field dataset is missing. Name one of the data sets that GET /v1/datasets lists.",
+                field="dataset",
+                rule="is missing",
+                remedy="say dataset",
+            )
         if name not in self._sees(person, *(roles or tuple(Role))):
             raise unknown("data set")
         return self.config.datasets[name]
@@ -154,12 +159,16 @@ class CuratorDesk:
         mine = rules.datasets.get(dataset.name)
         return {
             "name": dataset.name,
-            "description": description_document(self.descriptions[dataset.name]),
+            "description": self._described(dataset.name),
             "budget": mine.to_document() if mine is not None else dataset.budget.to_document(),
             "share_answers": dataset.share_answers,
             "approve_above": None if rules.approve_above is None else str(rules.approve_above),
             "approve_kinds": sorted(rules.approve_kinds | dataset.approve_kinds),
         }
+
+    def _described(self, name: str) -> Document:
+        """The reviewed description as an asker may see it, with the neighbours for which its budget holds."""
+        return self.descriptions[name].shown() | {"neighbours": self._ledgers[name].opening.neighbours.value}
 
     def remaining(self, person: Person, name: object) -> Document:
         dataset = self._dataset(person, name)
@@ -173,17 +182,8 @@ class CuratorDesk:
         return self._remaining(asker, dataset, self._rules(asker).datasets.get(dataset.name, Grant(shared=True)))
 
     def _remaining(self, asker: str | None, dataset: Dataset, grant: Grant) -> Document:
-        whole = self._ledgers[dataset.name]
-        book = AskersLedger(whole, Behalf(asker or "", grant.budget(dataset.budget), grant.per))
-        own = book.remaining()
-        return {
-            "dataset": dataset.name,
-            "remaining": own.to_document(),
-            "per": grant.per,
-            "period": book.period,
-            "shared": grant.epsilon is None,
-            "usable": _usable(own, whole.remaining()),
-        }
+        behalf = Behalf(asker or "", grant.budget(dataset.budget), grant.per)
+        return AskersLedger(self._ledgers[dataset.name], behalf).remaining_document()
 
     def history(self, person: Person, name: object) -> Document:
         dataset = self._dataset(person, name, Role.ASKER, *_WATCHERS)
@@ -286,17 +286,22 @@ class CuratorDesk:
     def replay(self, before: RequestRecord) -> tuple[int, Document]:
         """What is answered to a request that is sent a second time: what became of the first one."""
         if before.status == "answered" and before.answer is not None:
-            return 200, self._answered(before, json.loads(before.answer))
+            remaining = self._own_remaining(before.asker, self.config.datasets[before.dataset])
+            return 200, {**json.loads(before.answer), "request": before.id, "remaining": remaining}
         if before.status == "waiting":
             return 202, {"request": before.id, "status": "waiting"}
-        message = f"This was sent before and is {before.status}. It is not done a second time."
+        message = f"This was sent before and is {before.status}. It is not done again; to ask anew, send a new Idempotency-Key."
         raise Refused(409, message if before.reason is None else f"{message} {before.reason}")
 
     def _payload(self, record: RequestRecord, dataset: Dataset, *, approver: str | None) -> str:
         rules = self._rules(record.asker)
         grant = rules.datasets.get(dataset.name)
         if grant is None:  # taken away while the request waited
-            raise Refused(409, "The asker may not ask this data set any more.", field="dataset")
+            raise Refused(
+                409,
+                "The asker may not ask this data set any more. Refuse the request, or ask the steward to let her.",
+                field="dataset",
+            )
         budget = grant.budget(dataset.budget)
         behalf = {
             "asker": record.asker,
@@ -324,37 +329,36 @@ class CuratorDesk:
     def settle(self, record: RequestRecord, status: int, document: Document) -> tuple[int, Document]:
         """What became of a question that was asked directly."""
         if status == 202:
-            self.store.move_request(record.id, "running", status="waiting")
-            self._note(record, "ask", "waits for an approver")
+            waits = noted(record.asker, "ask", "waits for an approver", record)
+            self.store.move_request(record.id, "running", noted=waits, status="waiting")
             return 202, {"request": record.id, "status": "waiting"}
         if status in (200, 500):
             return self._settled(record, status, document)
-        self.store.drop_request(record.id)
-        if status == 409:
-            self._note(record, record.kind, "the budget does not cover it")
+        uncovered = noted(record.asker, record.kind, "the budget does not cover it", record)
+        self.store.drop_request(record.id, uncovered if status == 409 else None)
         return status, document
 
     def _settled(self, record: RequestRecord, status: int, document: Document) -> tuple[int, Document]:
         if status == 500:
-            self.store.move_request(record.id, "running", status="failed", reason=FAILED, decided=moment())
-            self._note(record, record.kind, "failed")
+            failed = noted(record.asker, record.kind, "failed", record)
+            self.store.move_request(
+                record.id, "running", noted=failed, status="failed", reason=FAILED, decided=moment()
+            )
             return status, document
+        remaining = document.pop("remaining")  # as the clerk's ledger says, which has just written the answer
         answer = json.dumps(document, allow_nan=False)
         recorded = int(document["replayed"])
-        moved = {"status": "answered", "answer": answer, "recorded": recorded, "decided": moment()}
-        self.store.move_request(record.id, "running", **moved)
-        self._note(record, record.kind, "answered from the record" if recorded else "answered")
-        return status, self._answered(record, document)
-
-    def _answered(self, record: RequestRecord, document: Document) -> Document:
-        remaining = self._own_remaining(record.asker, self.config.datasets[record.dataset])
-        return {**document, "request": record.id, "remaining": remaining}
+        moved: dict[str, Any] = {"status": "answered", "answer": answer, "recorded": recorded, "decided": moment()}
+        outcome = "answered from the record" if recorded else "answered"
+        said = noted(record.asker, record.kind, outcome, record)
+        self.store.move_request(record.id, "running", noted=said, **moved)
+        return status, {**document, "request": record.id, "remaining": remaining}
 
     def approve(self, person: Person, number: str) -> Begun:
         """Let a waiting question through: the asker pays for it, and the entry names the approver."""
         record = self._waiting(person, number)
         payload = self._payload(record, self.config.datasets[record.dataset], approver=person.name)
-        started = {"status": "running", "approver": person.name, "started": moment()}
+        started: dict[str, Any] = {"status": "running", "approver": person.name, "started": moment()}
         if not self.store.move_request(record.id, "waiting", **started):
             raise _not_waiting()
         return Begun(replace(record, status="running", approver=person.name), payload)
@@ -363,18 +367,18 @@ class CuratorDesk:
         """What became of a question that was approved; the approver does not see the answer."""
         if status in (200, 500):
             self._settled(record, status, document)
-            self._note(record, "approve", "answered" if status == 200 else "failed", who=record.approver)
+            self.store.note(str(record.approver), "approve", "answered" if status == 200 else "failed", record)
             settled = self.store.request(record.id)
             return (200, self._shown(settled or record)) if status == 200 else (status, document)
-        back = {"status": "waiting", "approver": None, "started": None}
-        self.store.move_request(record.id, "running", **back)
-        self._note(
-            record, "approve", "the budget does not cover it" if status == 409 else "refused", who=record.approver
-        )
+        back: dict[str, Any] = {"status": "waiting", "approver": None, "started": None}
+        outcome = "the budget does not cover it" if status == 409 else "refused"
+        said = noted(str(record.approver), "approve", outcome, record)
+        self.store.move_request(record.id, "running", noted=said, **back)
         return status, document
 
-    def refuse(self, person: Person, number: str, reason: object) -> Document:
+    def refuse(self, person: Person, number: str, body: Mapping[str, Any]) -> Document:
         """Refuse a waiting question, with the reason that the asker reads."""
+        reason = body.get("reason")
         if not isinstance(reason, str) or not reason.strip() or len(reason) > _LONGEST_REASON:
             rule = f"is not a text of up to {_LONGEST_REASON} characters"
             raise InputError("reason", reason, rule, "say in a sentence why")
@@ -387,7 +391,7 @@ class CuratorDesk:
         }
         if not self.store.move_request(record.id, "waiting", **said):
             raise _not_waiting()
-        self._note(record, "refuse", "refused", who=person.name)
+        self.store.note(person.name, "refuse", "refused", record)
         return self._shown(replace(record, **said))
 
     def _waiting(self, person: Person, number: str) -> RequestRecord:
@@ -397,9 +401,6 @@ class CuratorDesk:
         if record.status != "waiting":
             raise _not_waiting()
         return record
-
-    def _note(self, record: RequestRecord, action: str, outcome: str, *, who: str | None = None) -> None:
-        self.store.note(who or record.asker, action, outcome, dataset=record.dataset, request=record.id)
 
     # What a steward does.
 
@@ -485,35 +486,6 @@ class CuratorDesk:
 
 def _not_waiting() -> Refused:
     return Refused(409, "The request does not wait for an approver any more. Look at its status.", field="status")
-
-
-def _usable(own: Remaining, whole: Remaining) -> dict[str, str]:
-    """What one question may cost at most: within her own budget and within the data set's."""
-    epsilon, delta = min(own.epsilon, whole.epsilon), min(own.delta, whole.delta)
-    return {"epsilon": str(epsilon), "delta": fraction_text(delta)}
-
-
-def description_document(told: Description) -> Document:
-    """The reviewed description as an asker may see it: what its author made public, without where the table is."""
-    columns = [
-        {
-            "name": one.name,
-            "type": one.type,
-            "options": None if one.options is None else list(one.options),
-            "minimum": None if one.low is None else str(one.low),
-            "maximum": None if one.high is None else str(one.high),
-            "step": None if one.step is None else str(one.step),
-        }
-        for one in told.fields
-    ]
-    return {
-        "columns": columns,
-        "person": told.person,
-        "neighbours": told.neighbours or "substitution",
-        "public": list(told.public),
-        "reduce": dict(told.reduce),
-        "hash": told.hash,
-    }
 
 
 def clerk_settings(config: Configuration) -> Document:

@@ -58,9 +58,9 @@ class Person:
         return bool(self.roles & set(roles))
 
 
-def moment(*, days: int = 0) -> str:
-    """Now, or so many days later: texts of UTC that sort by time."""
-    at = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+def moment(*, days: int = 0, minutes: int = 0) -> str:
+    """Now, or so much later: texts of UTC that sort by time."""
+    at = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days, minutes=minutes)
     return at.isoformat(timespec="milliseconds")
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from optimaldp import __version__
@@ -40,17 +40,17 @@ MORE = tuple(name for name in FIELDS if not meaning_of(name).of_table and name n
 """The options of a question that are folded away."""
 
 
-def page_routes() -> list[Route]:
-    """The page and its files, by name: no path from a request ever reaches the file system."""
+def page_routes(*, accounts: bool = False) -> list[Route]:
+    """The page and its files, by name: no path from a request ever reaches the file system.
+
+    *accounts*: whether people can sign in with accounts of their organisation.
+    """
     files_ = [
         *(Route(f"/static/{name}", _file(_own(name), kind)) for name, kind in _OWN.items()),
         *(Route(f"/static/{name}", _file(studio_asset(name), kind)) for name, kind in _OF_STUDIO.items()),
     ]
-    return [Route("/", _page, methods=["GET"]), *files_]
-
-
-async def _page(_: Request) -> Response:
-    return HTMLResponse(page_html(), headers=HEADERS)
+    page = _file(page_html(accounts), "text/html")
+    return [Route("/", page, methods=["GET"]), *files_]
 
 
 def _file(text: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -66,9 +66,14 @@ def _own(name: str) -> str:
 
 
 @cache
-def page_html() -> str:
+def page_html(accounts: bool = False) -> str:
     """The whole page: our own file, with the options of a question from their one list."""
-    parts = {"version": __version__, "options": "\n".join(_option(name) for name in MORE)}
+    link = '<p><a id="with-account" href="/sign-in">Sign in with your organisation\u2019s account</a></p>'
+    parts = {
+        "version": __version__,
+        "options": "\n".join(_option(name) for name in MORE),
+        "accounts": link if accounts else "",
+    }
     made = _own("curator.html")
     for name, text in parts.items():
         made = made.replace("{{" + name + "}}", text)

@@ -11,7 +11,14 @@ FAILED = "No answer was given. What was reserved stays spent."
 UNAVAILABLE = "The data set cannot be read at the moment. Nothing was spent; tell the steward."
 LEDGER_UNAVAILABLE = "The ledger did not answer. No answer was given; a spend under way may have been made."
 BUSY = "Too many questions wait. Nothing was spent; ask again later."
-NO_KEY = "A key is needed: send the header Authorization: Bearer KEY. The key is missing, wrong, expired or revoked."
+_LESS = (
+    "Ask for less (GET /v1/remaining says what is left), or repeat a question of GET /v1/history, which costs nothing. "
+    "The steward can give you a larger share of the data set's budget, which itself never grows."
+)
+NO_KEY = (
+    "A key is needed: send the header Authorization: Bearer KEY. The key is missing, wrong, expired or revoked. "
+    "The steward makes a new one."
+)
 KEY_IN_URL = (
     "A key was sent in the URL, where logs and histories keep it. Have the steward revoke it, and send it in a header."
 )
@@ -45,12 +52,21 @@ def refusal_of(error: OptimalDPError) -> Refused:
             400, str(error), field=error.field, value=error.value, rule=error.rule, remedy=error.remedy or None
         )
     if isinstance(error, BudgetError):
-        return Refused(409, str(error), field="epsilon", rule="is more than the budget covers")
+        return Refused(409, f"{error} {_LESS}", field="epsilon", rule="is more than the budget covers", remedy=_LESS)
     if isinstance(error, LedgerError):
         return Refused(503, LEDGER_UNAVAILABLE)
     return Refused(500, FAILED)
 
 
+_WHERE = {
+    "data set": "GET /v1/datasets lists yours; the steward adds others.",
+    "request": "GET /v1/requests lists those that you may see.",
+    "address": "GET /v1/openapi.json lists all of them.",
+    "asker": "GET /v1/askers lists yours.",
+    "key": "GET /v1/keys lists yours.",
+}
+
+
 def unknown(what: str) -> Refused:
     """The same for a thing that does not exist and for one that is somebody else's."""
-    return Refused(404, f"There is no such {what} for you.")
+    return Refused(404, f"There is no such {what} for you. {_WHERE[what]}")

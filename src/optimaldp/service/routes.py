@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from optimaldp import __version__
-from optimaldp.asking.ask import FIELDS, key_of, meaning_of
+from optimaldp.asking.ask import FIELDS, LEVEL, key_of, meaning_of
 from optimaldp.service.asked import ASK_KEYS, PREVIEW_KEYS, SANITISE_KEYS
 from optimaldp.service.configuration import Role
 
@@ -29,18 +29,6 @@ def _list_of(name: str, item: Schema = _OBJECT) -> Schema:
     return _object({name: {"type": "array", "items": item}}, name)
 
 
-# How the forms of an Ask's fields are said in JSON Schema, by their words.
-FORM_SCHEMAS: dict[str, Schema] = {
-    "a text": _TEXT,
-    "a number": {"type": ["number", "string"]},
-    "true or false": _TRUTH,
-    "a whole number": {"type": "integer"},
-    "a list": {"type": "array"},
-    "an object of texts": {"type": "object", "additionalProperties": _TEXT},
-    "a text or an object of texts": {"type": ["string", "object"], "additionalProperties": _TEXT},
-    "a text or an object": {"type": ["string", "object"]},
-    "a value, or a column and a value": {"type": ["string", "integer", "object"]},
-}
 _BESIDE: dict[str, Schema] = {
     "n": {"type": "integer", "description": "The number of people, to write margins as shares."},
     "margins": {"type": "array", "items": {"type": "integer"}},
@@ -62,7 +50,7 @@ def _fields(keys: tuple[str, ...], *required: str) -> Schema:
             properties[key] = _BESIDE[key]
             continue
         meaning = meaning_of(by_key[key])
-        properties[key] = {**FORM_SCHEMAS[meaning.form.words], "description": meaning.words}
+        properties[key] = {**meaning.form.schema, "description": meaning.words}
         if FIELDS[by_key[key]].default is MISSING:
             needed.append(key)
     # "margins" of a sanitised table are texts, those of a preview whole numbers.
@@ -86,6 +74,11 @@ class ApiRoute:
     """Names of query parameters, and whether each is needed."""
     answers: Mapping[int, Schema] = field(default_factory=lambda: {200: _OBJECT})
     media: str = "application/json"
+
+    @property
+    def named(self) -> list[str]:
+        """The names in its path."""
+        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
 _WAITS = _object({"request": _TEXT, "status": {"const": "waiting"}}, "request", "status")
@@ -111,7 +104,7 @@ _REQUEST = _object(
 _ASKER_BODY = _object(
     {
         "datasets": {"type": "object", "additionalProperties": _OBJECT},
-        "approve_above": FORM_SCHEMAS["a number"],
+        "approve_above": dict(LEVEL.schema),
         "approve_kinds": {"type": "array", "items": _TEXT},
     },
     "datasets",
@@ -295,7 +288,7 @@ def _operation(route: ApiRoute) -> Schema:
         "operationId": route.name,
         "summary": route.summary,
         "responses": refused | good,
-        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "parameters": [*_parameters(route)],
         "security": [] if route.roles is None else [{"key": []}],
     }
     if route.roles is not None:
@@ -305,10 +298,7 @@ def _operation(route: ApiRoute) -> Schema:
     return made
 
 
-def _path_parameters(route: ApiRoute) -> list[Schema]:
-    names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, "schema": _TEXT} for name in names]
-
-
-def _query_parameters(route: ApiRoute) -> list[Schema]:
-    return [{"name": name, "in": "query", "required": needed, "schema": _TEXT} for name, needed in route.query]
+def _parameters(route: ApiRoute) -> list[Schema]:
+    """What stands in the path, then what is asked for behind it."""
+    taken = [("path", name, True) for name in route.named] + [("query", *one) for one in route.query]
+    return [{"name": name, "in": place, "required": needed, "schema": _TEXT} for place, name, needed in taken]

@@ -58,7 +58,8 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
     }
     if number == 1:
         _end_in_order()
-        server = uvicorn.Server(uvicorn.Config(create_app(config, pages=page_routes()), **options))
+        app = create_app(config, pages=page_routes(accounts=config.sign_in is not None))
+        server = uvicorn.Server(uvicorn.Config(app, **options))
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
         return
@@ -97,7 +98,8 @@ def application() -> Starlette:
     said = json.loads(os.environ[_STARTED_WITH])
     log_to_stderr()
     config = read_configuration(said["file"], ledger=said["ledger"])
-    return create_app(replace(config, workers=said["workers"]), pages=page_routes())
+    pages = page_routes(accounts=config.sign_in is not None)
+    return create_app(replace(config, workers=said["workers"]), pages=pages)
 
 
 @contextmanager

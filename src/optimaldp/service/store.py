@@ -17,11 +17,13 @@ from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import LedgerError
 from optimaldp.extras import requiring
 from optimaldp.ledger.opening import is_server
+from optimaldp.ledger.postgres_store import server_engine
 from optimaldp.service.keys import KeyRecord, moment
 
 _PREFIX = "optimaldp_service_"
 _WAIT_SECONDS = 30
 _MOST_LISTED = 500
+_MOST_SIGN_INS = 1000
 
 # Each step is run once, in order, on a database that has not seen it. A step that was published is never changed.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -36,6 +38,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         f"CREATE TABLE {_PREFIX}askers (name TEXT PRIMARY KEY, document TEXT NOT NULL)",
         f"CREATE TABLE {_PREFIX}log (id NUMBERED, time TEXT NOT NULL, who TEXT NOT NULL, action TEXT NOT NULL, "
         "dataset TEXT, request TEXT, outcome TEXT NOT NULL)",
+    ),
+    (
+        f"CREATE TABLE {_PREFIX}sign_ins (browser TEXT PRIMARY KEY, state TEXT, nonce TEXT NOT NULL, verifier TEXT NOT NULL, "
+        "until TEXT NOT NULL, name TEXT)",
     ),
 )
 _NUMBERED = {"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "postgresql": "BIGSERIAL PRIMARY KEY"}
@@ -77,6 +83,12 @@ class RequestRecord:
         return {"request": self.id, **shown, "replayed": bool(self.recorded), "ask": json.loads(self.body)}
 
 
+def noted(who: str, action: str, outcome: str, of: RequestRecord | None = None) -> dict[str, Any]:
+    """A line of the log: who did what, and how it went."""
+    about = {"dataset": None, "request": None} if of is None else {"dataset": of.dataset, "request": of.id}
+    return {"time": moment(), "who": who, "action": action, "outcome": outcome, **about}
+
+
 class ServiceStore:
     """The tables of the service. Threads and processes may share a database."""
 
@@ -86,10 +98,18 @@ class ServiceStore:
         self._sql = sqlalchemy
         self._server = is_server(location)
         self._engine = self._connected(location)
+        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # one statement, one way
         with self._explained():
             self._migrate()
             self._tables = sqlalchemy.MetaData()
             self._tables.reflect(self._engine, only=lambda name, _: name.startswith(_PREFIX))
+        # What every question needs is put together once: that takes longer than carrying it out.
+        keys, requests = self._table("keys"), self._table("requests")
+        self._one_key = keys.select().where(keys.c.id == sqlalchemy.bindparam("number"))
+        of: Any = sqlalchemy.bindparam("number")
+        before: Any = sqlalchemy.bindparam("before")
+        self._moved = requests.update().where((requests.c.id == of) & (requests.c.status == before))
+        self._added = {name: self._table(name).insert() for name in ("keys", "requests", "log")}
 
     def close(self) -> None:
         """Let go of connections."""
@@ -108,10 +128,14 @@ class ServiceStore:
         self._insert("keys", record.__dict__)
 
     def key(self, number: str) -> KeyRecord | None:
-        return next(iter(self._keys(self._table("keys").c.id == number)), None)
+        with self._reading() as connection:
+            row = connection.execute(self._one_key, {"number": number}).mappings().first()
+        return None if row is None else KeyRecord(**row)
 
     def all_keys(self) -> list[KeyRecord]:
-        return self._keys(True)
+        keys = self._table("keys")
+        with self._reading() as connection:
+            return [KeyRecord(**row) for row in connection.execute(keys.select().order_by(keys.c.created)).mappings()]
 
     def revoke_key(self, number: str) -> bool:
         """Whether there was such a key; it opens nothing from now on."""
@@ -120,12 +144,6 @@ class ServiceStore:
             good = (keys.c.id == number) & keys.c.revoked.is_(None)
             connection.execute(keys.update().where(good).values(revoked=moment()))
         return self.key(number) is not None
-
-    def _keys(self, condition: Any) -> list[KeyRecord]:
-        keys = self._table("keys")
-        chosen = keys.select() if condition is True else keys.select().where(condition)
-        with self._reading() as connection:
-            return [KeyRecord(**row) for row in connection.execute(chosen.order_by(keys.c.created)).mappings()]
 
     # Requests.
 
@@ -158,18 +176,21 @@ class ServiceStore:
             condition &= requests.c.dataset.in_(list(datasets))
         return self._requests(condition)
 
-    def move_request(self, number: str, before: str, **values: Any) -> bool:
-        """Change a request that is in the state *before*: of two who try, one succeeds."""
-        requests = self._table("requests")
+    def move_request(self, number: str, before: str, *, noted: Mapping[str, Any] | None = None, **values: Any) -> bool:
+        """Change a request that is in the state *before*, and note it: of two who try, one succeeds."""
         with self._writing() as connection:
-            there = (requests.c.id == number) & (requests.c.status == before)
-            return bool(connection.execute(requests.update().where(there).values(**values)).rowcount == 1)
+            moved = connection.execute(self._moved, {"number": number, "before": before, **values}).rowcount == 1
+            if noted is not None:
+                connection.execute(self._added["log"], noted)
+            return bool(moved)
 
-    def drop_request(self, number: str) -> None:
+    def drop_request(self, number: str, noted: Mapping[str, Any] | None = None) -> None:
         """Forget a request that came to nothing: it broke a rule, and nothing was spent."""
         requests = self._table("requests")
         with self._writing() as connection:
             connection.execute(requests.delete().where((requests.c.id == number) & (requests.c.status == "running")))
+            if noted is not None:
+                connection.execute(self._added["log"], noted)
 
     def _requests(self, condition: Any) -> list[RequestRecord]:
         requests = self._table("requests")
@@ -197,13 +218,48 @@ class ServiceStore:
         with self._writing() as connection:
             return bool(connection.execute(askers.delete().where(askers.c.name == name)).rowcount)
 
+    # Browsers on their way through a provider's pages: every step can be taken once, until its time is over.
+
+    def begin_sign_in(self, browser: str, state: str, nonce: str, verifier: str, minutes: int) -> bool:
+        """Keep what a browser is sent away with; False if too many are on their way."""
+        sign_ins = self._table("sign_ins")
+        with self._writing() as connection:
+            connection.execute(sign_ins.delete().where(sign_ins.c.until < moment()))
+            under_way = connection.execute(self._sql.select(self._sql.func.count()).select_from(sign_ins)).scalar()
+            if under_way >= _MOST_SIGN_INS:
+                return False
+            values = {"browser": browser, "state": state, "nonce": nonce, "verifier": verifier}
+            connection.execute(sign_ins.insert().values(until=moment(minutes=minutes), **values))
+            return True
+
+    def use_sign_in(self, browser: str, state: str) -> tuple[str, str] | None:
+        """The nonce and the verifier of a state that this browser was sent away with; nobody gets them a second time."""
+        sign_ins = self._table("sign_ins")
+        there = (sign_ins.c.browser == browser) & (sign_ins.c.state == state) & (sign_ins.c.until > moment())
+        with self._writing() as connection:
+            row = connection.execute(sign_ins.select().where(there)).first()
+            used = connection.execute(sign_ins.update().where(there).values(state=None)).rowcount
+            return (row.nonce, row.verifier) if row is not None and used == 1 else None
+
+    def name_sign_in(self, browser: str, name: str) -> None:
+        """Note who the provider says it is."""
+        sign_ins = self._table("sign_ins")
+        with self._writing() as connection:
+            connection.execute(sign_ins.update().where(sign_ins.c.browser == browser).values(name=name))
+
+    def end_sign_in(self, browser: str) -> str | None:
+        """Who this browser belongs to; asked once, then it is forgotten."""
+        sign_ins = self._table("sign_ins")
+        there = (sign_ins.c.browser == browser) & sign_ins.c.name.is_not(None) & (sign_ins.c.until > moment())
+        with self._writing() as connection:
+            row = connection.execute(sign_ins.select().where(there)).first()
+            ended = connection.execute(sign_ins.delete().where(there)).rowcount
+            return row.name if row is not None and ended == 1 else None
+
     # The log: who did what, and how it went. No question, no answer, no cell.
 
-    def note(
-        self, who: str, action: str, outcome: str, *, dataset: str | None = None, request: str | None = None
-    ) -> None:
-        said = {"who": who, "action": action, "outcome": outcome, "dataset": dataset, "request": request}
-        self._insert("log", {"time": moment(), **said})
+    def note(self, who: str, action: str, outcome: str, of: RequestRecord | None = None) -> None:
+        self._insert("log", noted(who, action, outcome, of))
 
     def log(self, after: int, datasets: Sequence[str] | None) -> list[dict[str, Any]]:
         """What was noted after number *after*, of these data sets and of none."""
@@ -220,10 +276,11 @@ class ServiceStore:
         if self._server:
             with requiring("psycopg"):
                 import psycopg  # noqa: F401
+
             address = self._sql.engine.make_url(location).set(drivername="postgresql+psycopg")
             self.location = address.render_as_string(hide_password=True)
             address = address.difference_update_query(["ledger"])
-            return self._sql.create_engine(address, pool_pre_ping=True, pool_size=4, max_overflow=4)
+            return server_engine(address, pool_size=4, max_overflow=4)
         self.location = location
         try:  # keys are hashed, and still nobody else's business
             os.close(os.open(Path(location), os.O_CREAT | os.O_RDWR, 0o600))
@@ -263,13 +320,13 @@ class ServiceStore:
     def _table(self, name: str) -> Any:
         return self._tables.tables[f"{_PREFIX}{name}"]
 
-    def _insert(self, table: str, values: Mapping[str, Any]) -> None:
+    def _insert(self, table: str, values: dict[str, Any]) -> None:
         with self._writing() as connection:
-            connection.execute(self._table(table).insert().values(**values))
+            connection.execute(self._added[table], values)
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
-        with self._explained(), self._engine.connect() as connection:
+        with self._explained(), self._reader.connect() as connection:
             yield connection
 
     @contextmanager

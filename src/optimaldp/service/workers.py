@@ -15,7 +15,7 @@ from optimaldp.studio.pool import Worker, WorkerLostError
 _MODULE = "optimaldp.service.clerk"
 WORK_SHARE = 0.9
 """Work may take that part of the time until its answer; the rest is for stopping it and for keeping what became of it."""
-_WARM_SECONDS = 120.0
+_WARM_SECONDS = 600.0  # where many start at once on few processors; only one that hangs takes longer
 _RETRY_SECONDS = 2.0
 _PATIENCE_SECONDS = 300.0  # how long a question waits for others
 

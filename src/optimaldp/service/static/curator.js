@@ -315,6 +315,16 @@ async function refreshHistory() {
 }
 byId("history-dataset").addEventListener("change", refreshHistory);
 
+// Back from the organisation's own page: the service gives this browser its key, once.
+async function fetchKey() {
+  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}", cache: "no-store" };
+  const response = await fetch("/sign-in/key", options);
+  history.replaceState(null, "", "/");
+  await enter((await response.json()).key);
+}
+
 // A tab that was signed in stays so after a reload.
-const known = kept();
-if (known) enter(known).catch(() => signOut()); else route();
+const known = kept(), notLetIn = "Your organisation’s account is not let in here. Ask the steward.";
+if (location.hash === "#signed-in") fetchKey().catch(() => signOut(notLetIn));
+else if (location.hash === "#sign-in-refused") signOut(notLetIn);
+else if (known) enter(known).catch(() => signOut()); else route();

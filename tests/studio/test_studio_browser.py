@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn", reason="the studio extra is not installed")
 from browser_views import PATHS, needs_chromium, picture, saved, too_wide
 from studio_server import SLOW_QUESTION, running_studio, write_survey
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.long]
 
 
 def curve(page: Any) -> str:

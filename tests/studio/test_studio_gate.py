@@ -198,6 +198,7 @@ def test_a_program_elsewhere_needs_the_header(remote: TestClient) -> None:
     assert remote.post("/api/preview", json=ASKED, headers={"X-Studio-Token": "secret"}).status_code == 200
 
 
+@pytest.mark.long
 def test_tokens_are_long_and_their_owner_keeps_quiet() -> None:
     first, second = Settings(), Settings()
     assert first.token != second.token

@@ -79,6 +79,7 @@ def test_a_cancelled_call_leaves_no_process_behind() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.long
 @needs_proc
 def test_a_worker_that_dies_is_an_error_and_the_next_call_works() -> None:
     async def scenario() -> None:
@@ -96,6 +97,7 @@ def test_a_worker_that_dies_is_an_error_and_the_next_call_works() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.long
 @needs_proc
 def test_public_calls_never_run_where_a_table_was_opened(tmp_path: Path) -> None:
     async def scenario() -> None:
@@ -193,6 +195,7 @@ def test_a_port_in_use_is_never_shared(monkeypatch: pytest.MonkeyPatch, exclusiv
     assert options == [(socket.SOL_SOCKET, wanted, 1)]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("ending", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Signals) -> None:
@@ -214,3 +217,20 @@ def test_nothing_of_a_session_is_left_behind(tmp_path: Path, ending: signal.Sign
     process.wait(30)
     process.stdout.close()
     assert list(kept.iterdir()) == []
+
+
+def test_a_worker_prints_no_caution_on_the_terminal() -> None:
+    program = """
+import warnings
+from optimaldp.studio.worker import serve_calls
+class Calls:
+    def run(self, call, body):
+        warnings.warn("each row counts as one person")
+        return 200, body
+    def close(self):
+        pass
+serve_calls(lambda settings: Calls())
+"""
+    asked = '{}\n{"call": "release", "body": "x"}\n'
+    done = subprocess.run([sys.executable, "-c", program], input=asked, capture_output=True, text=True, check=True)
+    assert (json.loads(done.stdout)["body"], done.stderr) == ("x", "")

@@ -79,6 +79,7 @@ def folder_of(client: TestClient) -> Path:
     return Path(client.app.state.pool.table.folder)  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_file_is_given_opened_asked_and_removed(tmp_path: Path) -> None:
     with TestClient(application(Settings(token=TOKEN["X-Studio-Token"])), base_url=HERE) as client:
         given = give(client, PEOPLE, "..%2F..%2Fmy%20people.csv").json()
@@ -226,6 +227,7 @@ BASKET = [{"question": "majority(age < 40)", "epsilon": "0.4"}, {"question": "ma
 THIRD = {"question": "majority(age < 50)", "epsilon": "0.4"}
 
 
+@pytest.mark.long
 def test_several_questions_are_priced_and_charged_together_or_not_at_all(desk: TestClient) -> None:
     priced = call(desk, "check_plan", {"questions": BASKET}).json()
     assert priced["price"] == {"covered": True, "recorded": False, "words": "Together they cost ε = 0.8."}
@@ -284,6 +286,7 @@ def test_a_plan_reads_back_what_it_writes() -> None:
 COLUMNS = ["smokes: ['yes', 'no']", "age: bins=[0, 40, 120]"]
 
 
+@pytest.mark.long
 def test_a_table_is_sanitised_after_an_estimate(desk: TestClient) -> None:
     asked = {"columns": COLUMNS, "epsilon": "0.6"}
     shown = call(desk, "check_sanitise", asked).json()
@@ -321,6 +324,7 @@ def test_only_sanitised_tables_are_downloaded(quiet_desk: TestClient, path: str)
     assert quiet_desk.get(f"/made/{path}").status_code == 404
 
 
+@pytest.mark.long
 def test_a_ticket_is_good_for_one_spend(desk: TestClient) -> None:
     """A double click, or a browser that sends again by itself, spends once."""
     body, ticket = BASKET[0] | {"confirm": True}, {"X-Studio-Ticket": "one"}

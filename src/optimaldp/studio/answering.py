@@ -23,7 +23,7 @@ def answer_document(made: Release) -> dict[str, Any]:
     return {
         "document": made.to_document(),
         "answer": made.answer,
-        "words": made.asked.words(),
+        "words": made.words(),
         "said": made.said(),
         "bars": bars(made),
         "table": table_document(made.crosstab()) if made.crossed else None,
@@ -89,7 +89,7 @@ def card(made: Release) -> str:
     """One answer as a page of its own, to share: question, answer, and what it means for the people in the table."""
     dataset = made.meaning.get("dataset")
     about = [*([dataset] if dataset else []), made.question, cost_words(made.level), made.time[:10], "optimaldp"]
-    parts = {"words": made.asked.words(), "ethics": ethics(made), "about": " · ".join(map(str, about))}
+    parts = {"words": made.words(), "ethics": ethics(made), "about": " · ".join(map(str, about))}
     page = asset("card.html")
     for name, text in parts.items():
         page = page.replace("{{" + name + "}}", html.escape(text))
@@ -99,7 +99,7 @@ def card(made: Release) -> str:
 
 def ethics(made: Release) -> str:
     """What an ethics board asks of one answer, in one paragraph: who is protected, how well, and what is not promised."""
-    _, protected, means, reliable = made.sentences()
+    _, protected, means, reliable = made.sentences()[:4]
     return (
         f"This answer was made deliberately uncertain, so that it tells almost nothing about any one person. {protected} {means} "
         f"{_ended(reliable)} It does not hide what is true of people in general: someone who learns from it that a habit is "

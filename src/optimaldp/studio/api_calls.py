@@ -39,7 +39,8 @@ _QUESTIONS = {
 _COLUMNS = {
     "columns": {"type": "array", "description": "\"sex: ['m', 'f']\", \"age: bins=[0, 18, 65, 120]\", or a bare name."},
     "epsilon": _NUMBER,
-    "marginals": _TEXT | {"description": "Measure these tables instead of the joint one: sex,age; age,smokes"},
+    "marginals": _TEXT
+    | {"description": "Measure these tables instead of the joint one: sex,age; age,smokes; or choose"},
 }
 _OF_PEOPLE = dict.fromkeys(("where", "reduce", "reduce_order", "levels", "part"), _TEXT)
 _CONFIRM = {"confirm": {"const": True}}

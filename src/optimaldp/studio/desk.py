@@ -240,7 +240,7 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _share(remaining: Any) -> float | None:
+def _share(remaining: Remaining) -> float | None:
     """How much of epsilon is spent, to draw a gauge with; ``None`` without a limit."""
     if remaining.budget.unlimited:
         return None

@@ -263,14 +263,12 @@ def estimate(body: Mapping[str, Any]) -> dict[str, Any]:
     """What sanitising these columns would be off, from public numbers alone."""
     from optimaldp.questions.columns import read_columns
     from optimaldp.sanitising import estimate as estimated
-    from optimaldp.sanitising.planning import read_marginals
 
     fields = read_fields(body, ("columns", "epsilon"), ("n", "neighbours", "marginals"))
     columns = read_columns(fields["columns"])
-    tables = None if "marginals" not in fields else read_marginals(fields["marginals"], columns)
-    options = {name: fields[name] for name in ("n", "neighbours") if name in fields}
+    options = {name: fields[name] for name in ("n", "neighbours", "marginals") if name in fields}
     named = {column.name: column for column in columns}
-    return estimated(named, epsilon=fields["epsilon"], **options, marginals=tables).to_document()
+    return estimated(named, epsilon=fields["epsilon"], **options).to_document()
 
 
 def epsilon(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from optimaldp.questions.base import as_question
 from optimaldp.questions.columns import read_columns
 from optimaldp.sanitising import estimate
 from optimaldp.sanitising import sanitise as sanitised_table
-from optimaldp.sanitising.planning import Asked, make_plan, read_marginals
+from optimaldp.sanitising.planning import Asked, make_plan
 from optimaldp.sanitising.releasing import TableOrder
 from optimaldp.studio.answering import answer_document, cost_words
 from optimaldp.studio.calls import read_fields
@@ -98,13 +98,12 @@ def check_sanitise(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
     said = {name: value for name, value in fields.items() if name in FIELDS} | {"question": ""}
     asked = Asked(fields["columns"], from_json(said, remedy="correct the field", keys=False), fields.get("marginals"))
     plan = make_plan(source, asked, ledger)
-    tables = None if "marginals" not in fields else read_marginals(fields["marginals"], plan.columns)
     shown = estimate(
         {column.name: column for column in plan.columns},
         epsilon=fields["epsilon"],
         n=fields.get("n"),
         neighbours=plan.neighbours,
-        marginals=tables,
+        marginals=fields.get("marginals"),
     )
     if TableOrder(plan, source).replayed(ledger, source.version()) is not None:
         price = {"covered": True, "recorded": True, "words": "This table was made before: asking again costs nothing."}

@@ -51,7 +51,7 @@ def proposal(desk: Desk, body: Mapping[str, Any]) -> dict[str, Any]:
         "person": desk.said.get("unit"),
         "likely": likely_person(source.schema),
         "neighbours": desk.said.get("neighbours"),
-        "encoding": fields.get("encoding") or desk.said.get("encoding") or "utf-8",
+        "encoding": made.document["resources"][0].get("encoding", "utf-8"),
         "columns": [
             {"keys": keys, "fixed": not source.schema[keys["name"]].open, "words": written_words(keys)}
             for keys in made.document["resources"][0]["schema"]["fields"]

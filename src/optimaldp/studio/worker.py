@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
@@ -27,6 +28,7 @@ def serve_calls(make: Callable[[Mapping[str, Any]], Any]) -> None:
     """Serve calls from standard input until it ends; the first line holds the settings from which *make* makes what answers."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints goes to standard error and not between our lines
+    warnings.simplefilter("ignore")  # what a release warns of stands in its reply, where the person who asks reads it
     calls = make(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         _answer(calls, json.loads(line), answers)

@@ -164,6 +164,7 @@ def test_what_cannot_be_drawn_is_refused(draw, error, quoted):
         draw()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "instance", [x for x in vectors("graphs", "line") if "exact" in x["id"]], ids=lambda x: x["id"]
 )

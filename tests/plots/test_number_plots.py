@@ -21,6 +21,7 @@ PEOPLE = pyarrow.table({"smokes": ["yes"] * 300 + ["no"] * 700, "ward": ["a", "b
 BY_WARD = {"by": "ward", "groups": ["a", "b"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("question", "options"),
     [
@@ -45,6 +46,15 @@ def test_whiskers_are_the_intervals_of_the_frame(question: str, options: dict[st
         assert (
             f"{low:g} to {high:g}" if isinstance(release.answer, dict) else f"± {high - release.answer}"
         ) in release._repr_html_()
+
+
+def test_a_previewed_number_is_pictured_by_its_noise() -> None:
+    shown = odp.preview("sum(cost, range=[0, 100])", epsilon=1)
+    ours, laplace, *_ = shown.plot().axes[0].lines
+    assert ours.get_ydata() == pytest.approx([0.2, 0.1, 0.05, 0.01, 0.001])
+    assert list(ours.get_xdata())[1:4] == [shown.to_document()["half_width"][sure] for sure in ("0.9", "0.95", "0.99")]
+    assert laplace.get_label() == "discrete Laplace"
+    assert [f"{width:.3g}" for width in list(laplace.get_xdata())[1:4]] == shown.rows()[1][2:]
 
 
 def _is_whisker(container: Any) -> bool:

@@ -37,6 +37,7 @@ def test_neighbouring_colours_differ_in_grey():
     assert min(abs(a - b) for a, b in itertools.pairwise(grey)) > 0.08
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_saving_twice_gives_the_same_bytes(tmp_path, ending):
     def write(name: str) -> bytes:

@@ -199,6 +199,7 @@ def test_only_claims_of_the_table_are_printed() -> None:
     assert claimed("the best of all mechanisms") == claimed(None) == "not claimed"
 
 
+@pytest.mark.long
 @example("\n\x01")
 @given(
     st.recursive(

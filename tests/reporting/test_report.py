@@ -130,6 +130,9 @@ def test_an_ethics_board_reads_what_it_means_for_one_person(ledger: Path) -> Non
         odp.release(TABLE, "majority(age < 150)", epsilon=1, neighbours=one) for one in ("substitution", "add-remove")
     ]
     assert "each answer says what it means" in documents_html(mixed)
+    # A replaced record is one removed and one added: e^2 / (1 + e^2), not e / (1 + e).
+    for made, right in zip(mixed, ("73.2", "88.1"), strict=True):
+        assert f"{right} of 100 guesses are right" in documents_html([made])
 
 
 def test_an_empty_ledger_has_a_report_too(tmp_path: Path) -> None:
@@ -268,6 +271,7 @@ def test_without_a_printer_a_sentence_says_what_to_do(
     assert not (tmp_path / "report.pdf").exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_real_browser_prints_the_report(ledger: Path, tmp_path: Path) -> None:
     ran = run_cli("report", "--ledger", str(ledger), "--output", str(tmp_path / "report.pdf"))

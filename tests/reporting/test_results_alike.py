@@ -58,6 +58,7 @@ MAKERS = (_release, _counts, _groups, _names, _leaders, _preview, _history, _san
 each = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__.strip("_"))
 
 
+@pytest.mark.long
 @each
 def test_it_is_drawn_and_the_picture_is_shown_by_a_notebook(make: Callable[[Path], Any], tmp_path: Path) -> None:
     made = make(tmp_path)

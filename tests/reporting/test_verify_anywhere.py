@@ -121,6 +121,7 @@ def alone(texts: list[str]) -> list[Any]:
     return list(json.loads(ran.stdout))
 
 
+@pytest.mark.long
 def test_releases_are_verified_without_any_library(some: dict[str, str]) -> None:
     wrong = json.dumps(json.loads(some["levels"]) | {"epsilon": "0.5"})
     *right, forged, nothing = alone([*some.values(), wrong, "{"])
@@ -146,6 +147,7 @@ def test_every_kind_is_verified_without_any_library(documents: dict[str, str], f
         assert "means" not in found["releases"][0]
 
 
+@pytest.mark.long
 def test_a_report_carries_its_documents(some: dict[str, str]) -> None:
     names = ("threshold", "count")
     page = documents_html([json.loads(some[name]) for name in names])

@@ -49,7 +49,7 @@ def plot_graph(
         )
     points = positions(graph, layout)
     shares = None if mechanism is None else _probabilities(graph, preferences, mechanism, answer)
-    picture, axes = style.figure(*_size(points), grid=False)
+    picture, axes = style.figure(*_size(graph, points), grid=False)
     axes.set_title(title, loc="left", pad=18)  # room for the names above the highest datasets
     axes.set_axis_off()
     axes.set_aspect("equal", adjustable="box")
@@ -58,16 +58,18 @@ def plot_graph(
     shaded = _draw_datasets(axes, graph, points, preferences, shares)
     if shaded is not None:
         what = "the favourite answer" if answer is None else repr(answer)
-        picture.colorbar(shaded, ax=axes, shrink=0.8, label=f"probability of {what}")
+        apart = "\n" if picture.get_figheight() < 3 else " "  # beside a low picture one line would be cut off
+        picture.colorbar(shaded, ax=axes, shrink=0.8, label=f"probability of{apart}{what}")
     _write_labels(axes, graph, points, shares, preferences if orders else None)
     style.legend(axes, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, markerscale=0.6)
     return picture
 
 
-def _size(points: Points) -> tuple[float, float]:
-    """Inches that suit the shape of the layout: a line is wide and low."""
+def _size(graph: DatasetGraph, points: Points) -> tuple[float, float]:
+    """Inches that suit the shape of the layout: a line is low, and as wide as its names need."""
     height = float(np.ptp(points[:, 1]))
-    return 6.4, float(np.clip(1.5 + 6.2 * height, 2.0, 6.4))
+    names = 1.8 + 0.085 * sum(len(name) + 1 for name in graph.names) if not height else 0.0
+    return float(np.clip(names, 6.4, 12.0)), float(np.clip(1.5 + 6.2 * height, 2.0, 6.4))
 
 
 def _probabilities(
@@ -151,20 +153,21 @@ def _write_labels(
 ) -> None:
     if len(graph) > _MOST_LABELLED:
         return
-    with requiring("matplotlib"):
-        from matplotlib.patheffects import withStroke
-
-    outline = withStroke(linewidth=3, foreground="white")
-    options: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom", "zorder": 3}
+    # On white: an edge that passes behind a number must not look like a digit.
+    paper = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    options: dict[str, Any] = {
+        "textcoords": "offset points",
+        "ha": "center",
+        "va": "bottom",
+        "zorder": 3,
+        "bbox": paper,
+    }
     above = _mark_size(graph) ** 0.5 / 2 + 2
     for vertex, name in enumerate(graph.names):
         text = name if shares is None else f"{name}\n{shares[vertex]:.3g}"
         text += "" if preferences is None else "\n" + ">".join(preferences.words(vertex))
         size = 8 if len(graph) <= 20 else 6
-        written = axes.annotate(
-            text, (points[vertex, 0], points[vertex, 1]), xytext=(0, above), fontsize=size, **options
-        )
-        written.set_path_effects([outline])  # an edge that passes behind a number must not look like a digit
+        axes.annotate(text, (points[vertex, 0], points[vertex, 1]), xytext=(0, above), fontsize=size, **options)
 
 
 def plot_line(

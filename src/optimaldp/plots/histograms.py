@@ -130,10 +130,10 @@ def draw_constraint_graph(graph: ConstraintGraph) -> Figure:
     if graph.bins not in _CORNERS:
         raise HistogramError("bins", graph.bins, "cannot be drawn in the plane", "draw two, three or four bins")
     if len(graph.vertices) > _MOST_DRAWN:
-        raise HistogramError("persons", graph.persons, f"makes more than {_MOST_DRAWN} points", "draw fewer persons")
+        raise HistogramError("persons", graph.persons, f"makes more than {_MOST_DRAWN} points", "draw fewer people")
     picture, axes = figure(
         height=2.2 if graph.bins == 2 else 5.4,
-        title=f"Privacy constraints, {graph.bins} bins, {graph.persons} persons",
+        title=f"Privacy constraints, {graph.bins} bins, {graph.persons} people",
         grid=False,
     )
     points = [_place(vertex, graph.bins) for vertex in graph.vertices]

@@ -17,7 +17,7 @@ _LEAST_ERROR_DRAWN = 1e-6  # errors below this are drawn on the lowest line: nob
 
 
 def draw_preview(preview: Preview) -> Figure:
-    """Error by margin on a logarithmic scale; an error of exactly 0 ends its line. Counts have no margin, but a sum of errors."""
+    """Error by margin on a logarithmic scale; an error of exactly 0 ends its line. Counts and numbers have no margin."""
     if not preview.margins:
         return _draw_counts(preview)
     picture, axes = figure(7.2, 4.4, title=_title(preview), x=_margin_words(preview), y="probability of a wrong answer")
@@ -43,11 +43,24 @@ def draw_errors(axes: Axes, preview: Preview) -> None:
 
 
 def _draw_counts(preview: Preview) -> Figure:
+    if "half_widths" in preview.more:
+        return _draw_noise(preview)
     errors: Mapping[str, float] = preview.more.get("expected_error", {})
     picture, axes = figure(7.2, 3.0, title=_title(preview), x="expected sum of the errors of all counts, at most", y="")
     for index, (name, off) in enumerate(reversed(list(errors.items()))):
         axes.barh(name, off, **look_of(name, index).bar_style())
         axes.annotate(f" {off:.3g}", (off, index), ha="left", va="center", fontsize=8)
+    return picture
+
+
+def _draw_noise(preview: Preview) -> Figure:
+    """How often a number is off by more than so much, on a logarithmic scale."""
+    picture, axes = figure(7.2, 4.4, title=_title(preview), x="off by more than", y="probability, at most")
+    for index, (name, widths) in enumerate(preview.more["half_widths"].items()):
+        style = look_of(name, index).line_style() | {"linewidth": 1.3 if index else 2.6}
+        axes.plot([*widths.values()], [1 - float(sure) for sure in widths], **style, label=name)
+    axes.set_yscale("log")
+    legend(axes)
     return picture
 
 

@@ -70,7 +70,7 @@ def _kept(release: Release) -> Figure:
     law = KeysLaw.at(release.level.epsilon, release.level.delta, release.neighbours)
     sure = law.surely_kept()
     sizes = sorted({round(sure * place / _CURVE_POINTS) for place in range(_CURVE_POINTS + 1)})
-    title = f"{_short(release.question)}: {len(release.answer)} named\n{release.level}"
+    title = f"{_short(release.question)}: {len(release.answers())} named\n{release.level}"
     picture, axes = figure(title=title, x="people with a category", y="probability that it is named")
     axes.plot(sizes, [float(law.kept(size)[0]) for size in sizes], **look(0).line_style(), markevery=5)
     axes.set_ylim(-0.02, 1.02)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.typing import ColorType
 
 # Okabe and Ito's colours, ordered so that neighbours in the list differ in lightness too.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#000000", "#F0E442")
@@ -172,7 +173,7 @@ def shades() -> Colormap:
     return matplotlib.colormaps["cividis"]
 
 
-def readable_on(colour: Any) -> str:
+def readable_on(colour: ColorType) -> str:
     """Black or white, whichever can be read on *colour*."""
     with requiring("matplotlib"):
         from matplotlib.colors import to_rgb

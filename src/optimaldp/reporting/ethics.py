@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from optimaldp.asking.result import percent_up
 from optimaldp.plots.style import PALETTE
-from optimaldp.privacy import ApproximateDP
+from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import ball, precision, upper
 from optimaldp.privacy.numbers import fraction_text
 
@@ -25,15 +25,15 @@ _NOT_PROTECTED = (
     "Families and other small groups as a whole: k people together are protected by k times the epsilon.",
     "What is public by decision: the questions, their options and bins, epsilon and delta, the names of columns, the time of an "
     "answer, and the number of people unless the report says that people are added or removed.",
-    "The table itself. Whoever can read the table or the computer's memory reads everything; the guarantee is about answers.",
+    "The table itself. Someone who can read the table or the computer's memory reads everything; the guarantee is about answers.",
     "The time that a computation takes and other side effects, unless answers are given at fixed times.",
 )
 _MISUSE = (
-    "Whoever holds the table: the guarantee protects against readers of the answers, not against the curator.",
-    "Whoever may ask without a limit: every further answer costs privacy. A ledger refuses what goes beyond its budget; "
+    "People who hold the table: the guarantee protects against readers of the answers, not against the curator.",
+    "People who may ask without a limit: every further answer costs privacy. A ledger refuses what goes beyond its budget; "
     "answers that are given outside of the ledger are not counted.",
-    "Whoever reads more into an answer than it says: answers are random, and an answer that a few people decide is often wrong.",
-    "Whoever uses a true statement about a group against its members. Privacy does not prevent that; "
+    "Readers who take more from an answer than it says: answers are random, and one that a few people decide is often wrong.",
+    "People who use a true statement about a group against its members. Privacy does not prevent that; "
     "the choice of questions does.",
 )
 _LAW = (
@@ -54,13 +54,13 @@ _REFERENCES = (
 )
 
 
-def ethics_appendix(total: ApproximateDP | None, remaining: str = "") -> str:
+def ethics_appendix(total: ApproximateDP | None, neighbours: Neighbours, remaining: str = "") -> str:
     """The appendix as markup. *total*: what all answers together cost one person; ``None`` where that is not one number."""
     parts = [
         '<h2 class="appendix">Appendix: for an ethics board</h2>',
         f"<h3>What is protected</h3><p>{_PROTECTED}</p>",
         f"<h3>What is not protected</h3>{_list(_NOT_PROTECTED)}",
-        _meaning(total),
+        _meaning(total, neighbours),
         f"<h3>What remains</h3><p>{html.escape(remaining)}</p>" if remaining else "",
         f"<h3>Who could misuse it</h3>{_list(_MISUSE)}",
         f"<h3>Data protection law</h3><p>{_LAW}</p>",
@@ -69,39 +69,60 @@ def ethics_appendix(total: ApproximateDP | None, remaining: str = "") -> str:
     return f'<section class="ethics">{"".join(parts)}</section>'
 
 
-def most_likely(share: str, level: ApproximateDP) -> str:
-    """How likely at most, in percent, something about one person is after the answers, if it was *share* before.
+def most_likely(share: str, level: ApproximateDP, neighbours: Neighbours = Neighbours.SUBSTITUTION) -> str:
+    """How likely at most, in percent, something about one person's record is after the answers, if it was *share* before.
 
     >>> from optimaldp.privacy import level
     >>> most_likely("0.5", level("ln(3)")), most_likely("0.01", level(1))
     ('75', '2.7')
+    >>> most_likely("0.5", level("ln(3)"), Neighbours.ADD_REMOVE)
+    '90'
     """
     before = Fraction(share)
     with precision(128):
-        # The odds grow by e^epsilon at most.
-        grown = ball(before) * level.epsilon.exp()
+        # The odds grow by e^epsilon at most when a record is replaced: a removed one and an added one are two steps.
+        steps = 2 if neighbours is Neighbours.ADD_REMOVE else 1
+        grown = ball(before) * (level.epsilon * steps).exp()
         after = float(upper(grown / (grown + ball(1 - before))))
     return percent_up(min(after, 1.0))
 
 
-def _meaning(total: ApproximateDP | None) -> str:
+def _meaning(total: ApproximateDP | None, neighbours: Neighbours) -> str:
     head = "<h3>What it means for one person</h3>"
     if total is None or total.epsilon.infinite:
         return f"{head}<p>The answers protect different people, so each answer says what it means.</p>"
     rows = "".join(
-        f"<tr><td>{percent_up(float(share))} %</td><td>{most_likely(share, total)} %</td></tr>" for share in SHARES
+        f"<tr><td>{percent_up(float(share))} %</td><td>{most_likely(share, total, neighbours)} %</td></tr>"
+        for share in SHARES
     )
     table = (
         "<table><tr><th>how likely something about you is to a reader before the answers</th>"
         f"<th>and after all answers of this report, at most</th></tr>{rows}</table>"
     )
-    fail = (
-        f"<p>With a chance of at most delta = {html.escape(fraction_text(total.delta))} the answers may say more than that.</p>"
-        if total.delta
-        else ""
-    )
     cost = f"<p>All answers together cost one person at most epsilon {html.escape(str(total.epsilon))}.</p>"
-    return f"{head}{cost}{_picture(most_likely('0.5', total))}{table}{fail}"
+    picture = _picture(most_likely("0.5", total, neighbours))
+    return f"{head}{cost}{_of_added(neighbours)}{picture}{table}{_failing(total, neighbours)}"
+
+
+def _of_added(neighbours: Neighbours) -> str:
+    if neighbours is not Neighbours.ADD_REMOVE:
+        return ""
+    return (
+        "<p>That is the cost of being in the table at all. A record that says something else is one record less and another one "
+        "more, so what a reader may learn of its content is limited by twice this epsilon, as in the picture and the table.</p>"
+    )
+
+
+def _failing(total: ApproximateDP, neighbours: Neighbours) -> str:
+    """With which chance the answers may say more: for a removed and an added record (1 + e^epsilon) times delta."""
+    if not total.delta:
+        return ""
+    chance = f"delta = {html.escape(fraction_text(total.delta))}"
+    if neighbours is Neighbours.ADD_REMOVE:
+        with precision(128):
+            both = float(upper(ball(total.delta) * (1 + total.epsilon.exp())))
+        chance = f"{percent_up(min(both, 1.0))} % ({chance}, for a record removed and one added)"
+    return f"<p>With a chance of at most {chance} the answers may say more than that.</p>"
 
 
 def _picture(after: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from optimaldp.asking.preview_result import Preview
@@ -100,7 +100,7 @@ def budget_gauge(share: float, text: str) -> str:
     return _svg(_WIDTH, 24, text, parts)
 
 
-def _grid(up: Any) -> str:
+def _grid(up: Callable[[float], float]) -> str:
     lines = []
     for right in (0.0, 0.25, 0.5, 0.75, 0.95, 1.0):
         y = up(right)
@@ -109,7 +109,7 @@ def _grid(up: Any) -> str:
     return "".join(lines)
 
 
-def _ticks(margins: tuple[int, ...], across: Any) -> list[str]:
+def _ticks(margins: tuple[int, ...], across: Callable[[float], float]) -> list[str]:
     wanted = sorted({margins[round(i * (len(margins) - 1) / 6)] for i in range(7)})
     return [_text(across(margin), _HEIGHT - _BOTTOM + 16, f"{margin:,}", "middle") for margin in wanted]
 

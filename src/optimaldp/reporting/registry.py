@@ -480,7 +480,7 @@ def yaml_text(value: Mapping[str, Any], indent: str = "") -> str:
     return "".join(f"{indent}{name}:{_yaml(own, indent + '  ')}" for name, own in value.items())
 
 
-def _yaml(value: Any, indent: str) -> str:
+def _yaml(value: object, indent: str) -> str:
     if isinstance(value, Mapping):
         return "\n" + yaml_text(value, indent) if value else " {}\n"
     if isinstance(value, list):

@@ -146,7 +146,7 @@ def _columns_first(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, 
     return named | {name: value for name, value in row.items() if name not in named}
 
 
-def _short(answer: Any) -> str:
+def _short(answer: object) -> str:
     if isinstance(answer, Mapping):
         shown = [f"{name}: {_short(value)}" for name, value in islice(answer.items(), _MOST_CELLS)]
     elif isinstance(answer, list):
@@ -328,9 +328,16 @@ def write_report(
     *,
     documents: Sequence[Release | Mapping[str, Any] | Location] = (),
 ) -> Path:
-    """Write a report on *ledger*, or on the *documents* of single releases, as one HTML or PDF file.
+    """Write a report on *ledger*, or on the *documents* of single releases, as one HTML or PDF file: *output*.
 
     Reads the ledger or the documents and nothing else, and spends nothing.
+
+    >>> import pathlib, tempfile, pyarrow
+    >>> from optimaldp import release
+    >>> table = pyarrow.table({"smokes": ["yes"] * 10 + ["no"] * 990})
+    >>> made = release(table, "share(smokes = 'yes') >= 0.3", epsilon=1, delta=1e-6)
+    >>> write_report(output=pathlib.Path(tempfile.mkdtemp()) / "report.html", documents=[made]).name
+    'report.html'
     """
     check_sources(ledger, documents)
     target = _target(output, (".html", ".htm", ".pdf"))
@@ -386,7 +393,7 @@ def report_html(ledger: Ledger | Location) -> str:
         _appendix(answers),
         "<h3>The ledger</h3><p>Every entry is chained to the one before; the last one is "
         f"<code>{html.escape(ledger.head)}</code>. <code>optimaldp ledger verify</code> checks the chain.</p>",
-        ethics_appendix(_spent(ledger), f"Of the budget for everybody: {_account(ledger)}."),
+        ethics_appendix(_spent(ledger), opening.neighbours, f"Of the budget for everybody: {_account(ledger)}."),
     ]
     return standing_alone(f"Private answers about {opening.dataset}", "".join(parts))
 
@@ -404,11 +411,16 @@ def documents_html(documents: Sequence[Release | Mapping[str, Any] | Location]) 
         _together([spent_by(document) for document, _ in read], unit, alike=bool(neighbours)),
         _one_by_one(answers),
         _appendix(answers),
-        ethics_appendix(added_up([spent_by(document) for document, _ in read]) if neighbours else None),
+        _for_a_board([document for document, _ in read], alike=bool(neighbours)),
         *(carried(document) for document, _ in read),
     ]
     title = f"Private answers about {', '.join(names)}" if names else "Private answers"
     return standing_alone(title, "".join(parts))
+
+
+def _for_a_board(documents: Sequence[Mapping[str, Any]], *, alike: bool) -> str:
+    total = added_up([spent_by(document) for document in documents]) if alike else None
+    return ethics_appendix(total, Neighbours(str(documents[0]["neighbours"])))
 
 
 def carried(document: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import optimaldp as odp
@@ -70,8 +70,8 @@ def _draw_time(text: str, counts: tuple[int, ...], neighbours: Neighbours, toget
     passed = certify(
         parse(text).mechanism(Setting(read_release_level(_EPSILON), neighbours, people))
     )  # once, whatever the counts
-    draw(passed, table, source)
-    return best_time(lambda: [draw(passed, table, source) for _ in range(together)], repeats=3) / together
+    draw(passed, replace(table), source)
+    return best_time(lambda: [draw(passed, replace(table), source) for _ in range(together)], repeats=3) / together
 
 
 def _throughput(draws: int) -> Row:

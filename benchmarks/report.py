@@ -1,4 +1,7 @@
-"""One row per measurement, one table for all of them."""
+"""One row per measurement, one table for all of them.
+
+Times are processor times of one thread each, ours and theirs: other people's work on the machine hardly changes them.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +42,20 @@ def at_least_faster(task: str, ours: float, peer: str, theirs: float, factor: fl
 
 
 def within(task: str, ours: float, seconds: float, *, note: str = "") -> Row:
-    """A row whose claim is that *ours* takes at most *seconds* on an idle machine.
+    """A row whose claim is that *ours* takes at most *seconds* of the smallest machine we aim at.
 
-    A busy machine is slower, so the limit grows with the time of a fixed work that is measured at the same moment.
+    A slower machine, or one whose cores share their caches with other work, needs longer, so the limit grows with the time of
+    a fixed work that is measured at the same moment.
     """
     pace = max(1.0, best_time(lambda: sum(number for number in range(10**6))) / _IDLE)
     return at_most(task, ours, f"{seconds:g} s, busy × {pace:.2g}", seconds * pace, 1, note=note)
 
 
 def best_time(work: Callable[[], Any], *, repeats: int = 3) -> float:
-    """The shortest of several runs: the one that was disturbed least."""
+    """Processor time of the shortest of several runs: the one that was disturbed least."""
     times = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.privacy.balls import Ball
-from optimaldp.sampling import SystemBits, choose, draw_many
+from optimaldp.sampling import SystemBits, choose
+from optimaldp.sampling.batch import draw_many
 
 
 @dataclass(frozen=True)

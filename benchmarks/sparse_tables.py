@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.report import Row, at_most, best_time, within
 from optimaldp.errors import MissingExtraError
 from optimaldp.histograms import private_histogram, sparse_noise
-from optimaldp.histograms.remaps.projection import empirical_bayes, threshold
+from optimaldp.histograms.remaps.choosing import learned_judge
+from optimaldp.histograms.remaps.projection import threshold
 
 _PEOPLE = 10_000
 _DELTA = 1e-6
@@ -60,7 +61,7 @@ def _error_row(cells: int, name: str, truth: Any, neighbours: str) -> Row:
     noisy, ratio = np.array(release.noisy), math.exp(-0.5 if shared else -1.0)
     rivals = {
         "threshold": threshold(noisy, ratio=ratio),
-        "empirical Bayes": empirical_bayes(noisy, ratio=ratio, total=_PEOPLE if shared else None),
+        "empirical Bayes": _empirical_bayes(noisy, ratio, _PEOPLE if shared else None),
     }
     errors = {rival: float(np.abs(counts - truth).sum()) for rival, counts in rivals.items()}
     best = min(errors, key=errors.__getitem__)
@@ -70,6 +71,12 @@ def _error_row(cells: int, name: str, truth: Any, neighbours: str) -> Row:
     return at_most(
         task, ours, f"better of threshold and empirical Bayes: {best}", errors[best], _LIMIT, unit="people", note=note
     )
+
+
+def _empirical_bayes(noisy: Any, ratio: float, total: int | None) -> Any:
+    judge = learned_judge(noisy, ratio=ratio, total=total)
+    assert judge is not None
+    return judge.medians()
 
 
 def _opendp_row(cells: int, name: str, truth: Any) -> Row:

@@ -1,11 +1,12 @@
-"""Counting against DuckDB's own bare aggregate, on a Parquet table of a hundred million rows that is made for the run.
+"""Counting against DuckDB's own bare aggregate, on a Parquet table of twenty million rows that is made for the run.
 
-``OPTIMALDP_BENCH_ROWS`` sets another number of rows.
+``OPTIMALDP_BENCH_ROWS`` sets another number of rows; a hundred million take about five times as long.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ class Sizes:
     rounds: int
 
 
-FULL = Sizes(rows=int(os.environ.get("OPTIMALDP_BENCH_ROWS", 100_000_000)), rounds=3)
+FULL = Sizes(rows=int(os.environ.get("OPTIMALDP_BENCH_ROWS", 20_000_000)), rounds=3)
 SAMPLE = Sizes(rows=2_000, rounds=1)
 
 
@@ -54,6 +55,7 @@ _TASKS = (
         "share of one predicate",
         _PREDICATE,
         "SELECT count(*) FILTER (WHERE smokes = 'yes' AND age >= 30), count(*) FROM {table}",
+        factor=1.15,
     ),
     Task(
         "winner among options",
@@ -115,7 +117,7 @@ def _whole_mean(path: Path, count: int, sizes: Sizes) -> Row:
             lambda: odp.release(str(path), _MEAN, epsilon=1),
             rounds=sizes.rounds,
         )
-    note = f"{count:,} rows; processor time {ours[1] / theirs[1]:.2f} ×"
+    note = f"{count:,} rows; on the clock {ours[1] / theirs[1]:.2f} ×"
     return at_most("tables: release of a mean", ours[0], "DuckDB, clipped and rounded sum", theirs[0], 1.2, note=note)
 
 
@@ -131,7 +133,7 @@ def _csv(folder: str, count: int, sizes: Sizes) -> Iterator[Row]:
         lambda: count_people(path, odp.questions.parse(_PREDICATE).tally),
         rounds=sizes.rounds,
     )
-    note = f"{count:,} lines, {path.stat().st_size / 1e6:.0f} MB; processor time {ours[1] / theirs[1]:.2f} ×"
+    note = f"{count:,} lines, {path.stat().st_size / 1e6:.0f} MB; on the clock {ours[1] / theirs[1]:.2f} ×"
     yield at_most("tables: share of one predicate, CSV", ours[0], "DuckDB read_csv", theirs[0], _SLOWER, note=note)
     quarter = Path(folder) / f"rows-{count // 4}.csv"
     with path.open() as source, quarter.open("w") as target:
@@ -169,12 +171,12 @@ def _against_duckdb(task: Task, path: Path, count: int, sizes: Sizes) -> Row:
         lambda: count_people(str(path), tally, People(**task.settings)),
         rounds=sizes.rounds,
     )
-    note = f"{count:,} rows, opening and counting; processor time {ours[1] / theirs[1]:.2f} ×"
+    note = f"{count:,} rows, opening and counting; on the clock {ours[1] / theirs[1]:.2f} ×"
     return at_most(f"tables: {task.name}", ours[0], "DuckDB, bare aggregate", theirs[0], task.factor, note=note)
 
 
 Times = tuple[float, float]
-"""Seconds on the clock, and of processor time."""
+"""Seconds of processor time in all threads and processes, which judge, and on the clock, where other work counts too."""
 
 
 def _in_turn(first: Callable[[], Any], second: Callable[[], Any], *, rounds: int) -> tuple[Times, Times]:
@@ -185,9 +187,14 @@ def _in_turn(first: Callable[[], Any], second: Callable[[], Any], *, rounds: int
 
 
 def _timed(work: Callable[[], Any]) -> Times:
-    clock, processor = time.perf_counter(), time.process_time()
+    clock, before = time.perf_counter(), _spent()
     work()
-    return time.perf_counter() - clock, time.process_time() - processor
+    return _spent() - before, time.perf_counter() - clock
+
+
+def _spent() -> float:
+    each = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in each)
 
 
 _COUNT = f"""

@@ -61,6 +61,7 @@ def measure(console: Console) -> Document:
 
 def write(document: Document, folder: Path) -> None:
     """The data and the page that is made from it."""
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "peers.json").write_text(_json(document), encoding="utf-8")
     (folder / "peers.md").write_text(render(document), encoding="utf-8")
 

@@ -18,10 +18,9 @@ import numpy.typing as npt
 
 from benchmarks.peers import data, libraries
 from benchmarks.peers.record import Comparison, Estimate, drawn
-from optimaldp.laws.options import TopLaw
+from optimaldp.laws.options import Shortfalls, TopLaw
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import precision
-from optimaldp.sampling import SystemBits
 
 WRONG = "Leading options, probability of a wrong list"
 SHORT = "Leading options, people missing at the worst place of the list"
@@ -31,14 +30,13 @@ _JOINT = "joint exponential mechanism (and FastJoint)"
 
 @dataclass(frozen=True)
 class Sizes:
-    """Draws of a peer's own code, and of ours where there are too many lists to compute."""
+    """Draws of a peer's own code."""
 
     peer: int
-    ours: int
 
 
-FULL = Sizes(peer=2000, ours=600)
-SAMPLE = Sizes(peer=20, ours=2)
+FULL = Sizes(peer=2000)
+SAMPLE = Sizes(peer=20)
 
 
 def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
@@ -49,9 +47,7 @@ def comparisons(sizes: Sizes = FULL) -> Iterator[Comparison]:
             yield from _compared(task, counts, size, epsilon, relation, ours, sizes)
         for name, counts, size, epsilon in _many():
             task = f"{name}, {size} of {len(counts)}, {_RELATIONS[relation]}, ε = {epsilon:g}"
-            law, source = TopLaw(len(counts), size, Epsilon.read(epsilon), Neighbours(relation)), SystemBits()
-            drawn_lists = [shortfall(counts, law.draw(counts, source)) for _ in range(sizes.ours)]
-            ours = _wrong(drawn_lists), drawn(drawn_lists)
+            ours = _expected(our_shortfalls(counts, size, epsilon, relation))
             yield from _compared(task, counts, size, epsilon, relation, ours, sizes)
 
 
@@ -81,14 +77,18 @@ def _compared(
     ours: tuple[Estimate, Estimate],
     sizes: Sizes,
 ) -> Iterator[Comparison]:
-    joint = joint_shortfalls(counts, size, epsilon, relation)
-    exact = Estimate(1 - joint[0]), Estimate(float(joint @ np.arange(len(joint))))
+    exact = _expected(joint_shortfalls(counts, size, epsilon, relation))
     scale = size / epsilon * (1 if relation == "add-remove" else 2)
     choose = libraries.opendp_top(size, scale, monotonic=relation == "add-remove")
     chosen = [shortfall(counts, choose(list(counts))) for _ in range(sizes.peer)]
     for peer, wrong, short in ((_JOINT, *exact), ("OpenDP noisy top-k", _wrong(chosen), drawn(chosen))):
         yield Comparison(WRONG, task, peer, ours[0], wrong)
         yield Comparison(SHORT, task, peer, ours[1], short)
+
+
+def _expected(law: npt.NDArray[np.float64]) -> tuple[Estimate, Estimate]:
+    """The probability of a wrong list and the expected shortfall, from the probability of each shortfall from 0 on."""
+    return Estimate(float(law[1:].sum())), Estimate(float(law @ np.arange(len(law))))
 
 
 def _wrong(shortfalls: Sequence[float]) -> Estimate:
@@ -116,6 +116,32 @@ def joint_shortfalls(counts: Sequence[int], size: int, epsilon: float, relation:
     weights = np.exp(logarithm - logarithm.max())
     made: npt.NDArray[np.float64] = weights / weights.sum()
     return made
+
+
+def our_shortfalls(counts: Sequence[int], size: int, epsilon: float, relation: str) -> npt.NDArray[np.float64]:
+    """The same for ours: a class is first at time t with the density of its own first heads, times nobody's heads before."""
+    rate = epsilon / (4 if relation == "substitution" else 2)
+    shortfalls = Shortfalls.of(counts, size)
+    gaps, numbers = map(list, zip(*shortfalls.gaps()))
+    short = [gap for gap, _ in shortfalls.classes()]
+    log_time, weights = _quadrature()
+    time = np.exp(log_time)
+    coins, lists = np.exp(-rate * np.array(gaps, dtype=float)), np.array([float(number) for number in numbers])
+    waiting = np.log1p(-np.minimum(np.outer(time, coins), 1 - 1e-16))
+    nobody = waiting @ lists
+    law = np.zeros(max(short) + 1)
+    for place, gap in enumerate(short):
+        first = np.exp(np.maximum(nobody - waiting[:, place], -700)) * lists[place] * coins[place]
+        law[gap] = np.sum(weights * time * first)
+    return law
+
+
+def _quadrature() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Points and weights on the logarithms of all times from 10^-30 to 1, a few for each factor of two."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    ends = np.linspace(math.log(1e-30), 0, 101)
+    half = (ends[1] - ends[0]) / 2
+    return (ends[:-1, None] + half * (1 + nodes)).ravel(), np.tile(half * weights, 100)
 
 
 def _exact(counts: Sequence[int], law: TopLaw) -> tuple[Estimate, Estimate]:

@@ -14,7 +14,12 @@ from benchmarks.report import at_most
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.parametrize("name", names())
+# Draws of a histogram with everybody in one bin take seconds; the type checker sees every name that this benchmark uses.
+_TIMED = [pytest.param(name, marks=pytest.mark.slow if name == "timing" else ()) for name in names()]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", _TIMED)
 def test_a_sample_of_every_benchmark_runs(name: str) -> None:
     for needed in ("opendp", "qif", "dp_accounting"):
         pytest.importorskip(needed)
@@ -33,6 +38,7 @@ _COMPARED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _COMPARED)
 def test_a_sample_of_every_comparison_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for needed in ("opendp", "diffprivlib", "qif", "dp_accounting"):

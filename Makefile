@@ -7,8 +7,12 @@ EXTRAS ?= dev
 STAMP := $(VENV)/.installed-$(EXTRAS)
 # pytest's workers: two cores are the smallest machine we aim at.
 WORKERS ?= 2
+# What `make test` leaves to longer runs.
+QUICK := not long and not slow and not spark
+# Bytecode is kept even where the environment forbids it: tests start hundreds of processes that would compile everything anew.
+KEPT := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/build/bytecode
 
-.PHONY: demo test test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers bench-service docs site studio trace proofs proofs-check clean setup
+.PHONY: demo test test-long test-spark test-all test-pythons coverage mutation mutation-sample package lint types hooks bench bench-peers bench-service docs site studio trace proofs proofs-check clean setup
 
 setup: $(STAMP)
 
@@ -22,14 +26,18 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not spark"
+	$(KEPT) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "$(QUICK)"
+
+# Tests of a second or more each: browsers, whole universes of small tables, samples of every benchmark. CI runs them beside `make test`.
+test-long: $(STAMP)
+	$(KEPT) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "long and not slow and not spark"
 
 # Spark keeps a process of its own busy, so its part of the conformance suite runs by itself; it is skipped without Java.
 test-spark: $(STAMP)
 	$(BIN)/python -m pytest -m spark
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(KEPT) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # A quick part of the tests on every Python that is found (PYTHONS="python3.12 python3.13" names them); says which are missing.
 test-pythons: $(STAMP)

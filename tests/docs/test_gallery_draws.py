@@ -26,6 +26,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(SCRIPTS) >= 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_it_draws(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
@@ -55,6 +56,7 @@ def test_it_has_a_title_and_words(script: Path) -> None:
     assert len(words) > 100
 
 
+@pytest.mark.long
 def test_as_a_script_it_makes_its_folder(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "pictures"
     command = [sys.executable, str(ROOT / "examples" / "gallery" / "one_person.py"), str(folder)]
@@ -63,6 +65,7 @@ def test_as_a_script_it_makes_its_folder(tmp_path: Path) -> None:
     assert (folder / "one_person.png").stat().st_size > 10_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", NUMBERS)
 def test_figures_of_the_papers_have_the_same_look(number: str) -> None:
     for figure in paper(number).figures():

@@ -22,6 +22,7 @@ def _name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in PAGES if page != _SPARK], ids=_name)
 def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -86,6 +86,24 @@ def test_with_delta_the_answer_is_right_from_a_finite_margin_on() -> None:
     assert odp.preview("majority(x)", epsilon=1, delta="1e-6", margins=[always]).error(always) == 0
 
 
+def test_the_five_questions_are_answered_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = re.findall(r"^\| [\w ]+\?? \| `(.*?)` \| (.*?) \|$", README.partition("## Five questions")[2], re.MULTILINE)
+    assert [question.partition("(")[0] for question, _ in rows] == ["count", "share", "mean", "winner", "histogram"]
+    monkeypatch.chdir(ROOT)
+    for question, printed in rows:
+        said = odp.release("examples/data/anes1996.csv", question, epsilon=1).said()
+        assert _words(said) == _words(printed), question
+        assert _numbers(said) == pytest.approx(_numbers(printed), rel=0.1, abs=12), question
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\d.]+", text)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
 def test_the_two_commands_come_first() -> None:
     assert re.search(r"make demo .*\n.*make test", README)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -47,6 +48,18 @@ def test_every_public_name_has_words() -> None:
         if callable(value) and not (value.__doc__ or "").strip()
     ]
     assert silent == []
+
+
+NEEDS_A_SERVICE = "connect"  # the tests of the service's own page run it
+
+
+@pytest.mark.parametrize("name", [name for name in optimaldp.__all__ if callable(getattr(optimaldp, name))])
+def test_an_exported_name_lists_its_parameters_and_shows_an_example(name: str) -> None:
+    value = getattr(optimaldp, name)
+    text = inspect.getdoc(value) or ""
+    assert ">>>" in text or name == NEEDS_A_SERVICE
+    if not isinstance(value, type):  # a result is handed out, not built
+        assert [one for one in inspect.signature(value).parameters if not re.search(rf"\b{one}\b", text)] == []
 
 
 def test_docstrings_become_markdown() -> None:

@@ -10,12 +10,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from source_trees import source_trees
 
 from optimaldp.errors import MissingExtraError
 from optimaldp.extras import EXTRAS, requiring
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "src" / "optimaldp"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # studio/server.py imports the studio's other modules inside its guard, and service/server.py asks for its extra first. The store
@@ -86,11 +86,11 @@ def test_the_search_for_unguarded_imports_sees_them(source: str, packages: set[s
     assert _unguarded(ast.parse(source)) == packages
 
 
+@pytest.mark.long
 def test_every_import_of_an_optional_package_says_which_extra_is_missing() -> None:
     careless = {}
-    for path in SOURCES.rglob("*.py"):
-        name = path.relative_to(SOURCES).as_posix()
-        if (hits := _unguarded(ast.parse(path.read_text(encoding="utf-8")))) and not re.match(ENTERED_BY_A_GUARD, name):
+    for name, tree in source_trees().items():
+        if (hits := _unguarded(tree)) and not re.match(ENTERED_BY_A_GUARD, name):
             careless[name] = hits
     assert careless == {}
 
@@ -121,6 +121,7 @@ def _lean(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_a_release_from_a_csv_needs_no_extra() -> None:
     run = _lean("""
 import optimaldp as odp
@@ -155,6 +156,7 @@ print(results == [10, 15], [str(one.message).rpartition("pip")[2] for one in hea
     assert run.stdout.strip() == "True [\" install 'optimaldp[compiled]' compiles it.\"]", run.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from source_trees import source_trees
+
 LEAST_PUT_OFF = 3  # modules of ours: fewer are loaded in less than a millisecond
 
 
-def modules_below(folder: Path) -> dict[str, Path]:
-    """Each module of a package by its dotted name."""
-    found = {}
-    for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder.parent).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+def _dotted(path: str) -> str:
+    """The name by which a file is imported."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 class Imports:
     """What each module of a package loads when it is imported, and what its functions import later."""
 
-    def __init__(self, modules: dict[str, Path]) -> None:
-        self.modules = modules
-        self.trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in modules.items()}
+    def __init__(self, trees: Mapping[str, ast.Module]) -> None:
+        self.modules = {_dotted(path): path for path in trees}
+        self.trees = {name: trees[path] for name, path in self.modules.items()}
         self.first = {name: set(self._named(_at_the_top(tree.body))) for name, tree in self.trees.items()}
         self.loads = cache(self._loads)
 
@@ -87,13 +85,11 @@ def _at_the_top(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
 
 
 def test_imports_inside_functions_put_something_off() -> None:
-    assert Imports(modules_below(ROOT / "src" / "optimaldp")).needless() == []
+    assert Imports({f"optimaldp/{path}": tree for path, tree in source_trees().items()}).needless() == []
 
 
-def test_the_rule_tells_them_apart(tmp_path: Path) -> None:
+def test_the_rule_tells_them_apart() -> None:
     """A library, many modules or a circle may wait; one small module may not."""
-    package = tmp_path / "pack"
-    package.mkdir()
     used = ("small", "heavy", "a", "b", "circle")
     files = {
         "__init__": "",
@@ -105,8 +101,23 @@ def test_the_rule_tells_them_apart(tmp_path: Path) -> None:
         "circle": "import pack.user",
         "user": "\n".join(f"def use_{name}():\n    from pack import {name}" for name in used),
     }
-    for name, text in files.items():
-        (package / f"{name}.py").write_text(text)
-    imports = Imports(modules_below(package))
+    imports = Imports({f"pack/{name}.py": ast.parse(text) for name, text in files.items()})
     assert [function for _, function, _ in imports.later()] == [f"use_{name}" for name in used]
     assert imports.needless() == [("pack.user", "use_small", ["pack.small"]), ("pack.user", "use_b", ["pack.b"])]
+
+
+MOST_LOADED = 80
+FIRST = """
+import sys
+import optimaldp
+optimaldp.release(sys.argv[1], "share(smokes = 'yes') >= 0.5", epsilon=1, neighbours="substitution")
+print(*(name for name in sys.modules if name.split(".")[0] == "optimaldp"))
+"""
+
+
+def test_a_first_release_loads_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("smokes\nyes\nno\n")
+    command = [sys.executable, "-W", "ignore", "-c", FIRST, str(tmp_path / "people.csv")]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "optimaldp.certify.core.referee" in loaded
+    assert len(loaded) <= MOST_LOADED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src" / "optimaldp"
+from source_trees import source_trees
+
 # Functions whose name once stood in several rooms with several meanings.
 ONE_MEANING = ("read_level", "count", "compare", "levels_of", "mechanism_document", "solve")
 PUBLIC = {
@@ -23,10 +23,10 @@ PUBLIC = {
 
 def homes(kind: type[ast.ClassDef | ast.FunctionDef]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
-    for path in SOURCES.rglob("*.py"):
-        for node in ast.parse(path.read_text("utf-8")).body:
+    for path, tree in source_trees().items():
+        for node in tree.body:
             if isinstance(node, kind):
-                found[node.name].add(path.relative_to(SOURCES).as_posix())
+                found[node.name].add(path)
     return found
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from source_trees import source_trees
 
-SOURCES = Path(__file__).parents[2] / "src" / "optimaldp"
 UNIX_MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix"}
 UNIX_NAMES = {
     "os": {"fork", "forkpty", "setsid", "killpg", "getpgid", "getuid", "geteuid", "getgid", "chown", "lchown", "fchmod", "fchown"}
@@ -88,11 +87,7 @@ def test_the_search_sees_encodings(source: str, count: int) -> None:
 
 def _all(search: object) -> dict[str, list[str]]:
     assert callable(search)
-    trees = {
-        path.relative_to(SOURCES).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in SOURCES.rglob("*.py")
-    }
-    return {name: hits for name, tree in trees.items() if (hits := list(search(tree)))}
+    return {name: hits for name, tree in source_trees().items() if (hits := list(search(tree)))}
 
 
 def test_nothing_is_for_unix_alone() -> None:

@@ -30,6 +30,7 @@ def test_marks_say_the_truth(number: str) -> None:
             assert item.printed != item.ours, item
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", NUMBERS)
 def test_figures_are_drawn(number: str, tmp_path: Path) -> None:
     ran = run_cli("papers", number, "--figures", str(tmp_path), "--format", "svg")

@@ -105,6 +105,7 @@ def _served(root: Path, copy: Path, reach_seconds: float = 60) -> list[object]:
     return messages
 
 
+@pytest.mark.long
 def test_each_fault_gets_the_verdict_that_it_deserves(outcomes: dict[str, Outcome]) -> None:
     verdicts = {after: one.verdict for after, one in outcomes.items()}
     assert verdicts["while total <= (limit or 0):"] == KILLED
@@ -180,6 +181,7 @@ def test_a_small_sample_proves_little(outcomes: dict[str, Outcome]) -> None:
     assert not too_many([alive] * 2 + [dead] * 8, {}, 0.2, sure=0.0)
 
 
+@pytest.mark.long
 def test_tests_that_take_too_long_are_given_up(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / PATH).parent.mkdir(parents=True)

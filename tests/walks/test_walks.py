@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +19,8 @@ from notebooks import code_cells, run_notebook
 from walking import ROOT, Command, commands, run, walk
 
 WALKS = ROOT / "docs" / "walks"
+
+pytestmark = pytest.mark.long
 
 
 def test_the_steward_hands_over_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +60,18 @@ def test_the_engineer_has_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(here)
     assert walk(WALKS / "engineer.md", here, {"SOURCE": str(source)}) >= 8
     assert (here / "people.ledger").exists()
+
+
+def test_the_asker_has_an_answer_that_she_can_verify(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for needed in ("starlette", "uvicorn", "httpx"):
+        pytest.importorskip(needed, reason=f"{needed} is not installed (extra: service)")
+    monkeypatch.chdir(tmp_path)
+    try:
+        assert walk(WALKS / "asker.md", tmp_path) >= 7
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int((tmp_path / "curator.pid").read_text()), signal.SIGTERM)
+    assert json.loads((tmp_path / "old.json").read_text())["question"] == "count(age >= 65)"
 
 
 def test_a_notebook_is_small_and_holds_texts_alone() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-import optimaldp
-
-SOURCE = Path(optimaldp.__file__).parent
+from source_trees import source_trees
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
@@ -20,8 +17,8 @@ def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.ar
 def test_fewer_than_one_parameter_in_twenty_is_any() -> None:
     parameters = [
         parameter
-        for file in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for tree in source_trees().values()
+        for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for parameter in _parameters(node)
     ]

@@ -22,7 +22,7 @@ extensions = ["myst_parser", "sphinx-mathjax-offline"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
 nitpicky = True
-exclude_patterns = ["generate", "build", "verify"]
+exclude_patterns = ["generate", "build", "verify", "decisions/0000-template.md"]
 
 html_theme = "furo"
 html_static_path = ["_static"]
@@ -41,7 +41,9 @@ def list_other_pages(_: Any, docname: str, source: list[str]) -> None:
         return
     written = [page.relative_to(HERE).with_suffix("").as_posix() for page in HERE.rglob("*.md")]
     others = [
-        page for page in written if not page.startswith(("generated/", "index")) and f"\n{page}\n" not in source[0]
+        page
+        for page in written
+        if not page.startswith(("generated/", "index", "decisions/0000")) and f"\n{page}\n" not in source[0]
     ]
     source[0] = source[0].replace("every-other-page\n", "".join(f"{page}\n" for page in sorted(others)))
 

@@ -33,6 +33,19 @@ ROWS
 FURTHER = ("optimaldp.privacy", "optimaldp.designing", "optimaldp.mechanisms", "optimaldp.certify", "optimaldp.tables")
 
 
+# The order in which somebody meets them: describe the table, preview, ask, read the answer, hand over; then design.
+USED = (
+    *("describe", "preview", "epsilon_for", "release", "open", "Budget", "Release", "Preview", "verify", "report"),
+    *("count", "share", "mean", "sum", "ratio", "histogram", "crosstab", "winner", "top", "compare", "median"),
+    *("quantile", "quantiles", "majority", "any_", "all_", "keys", "sanitise", "bins", "private_histogram", "connect"),
+    *("level", "Epsilon", "all_of", "directed", "design", "Design", "Mechanism", "solve", "choose_boundary"),
+)
+MODULES = tuple(
+    f"optimaldp.{name}"
+    for name in ("questions", "ledger", "tables", "privacy", "errors", "histograms", "channels", "graphs", "designing")
+)
+
+
 @dataclass(frozen=True)
 class Part:
     """One page: a module and its public members."""
@@ -57,11 +70,19 @@ def write_api(folder: Path) -> None:
 def parts() -> Iterator[Part]:
     """The top-level names, then every public module."""
     top = {name: getattr(optimaldp, name) for name, (_, attribute) in optimaldp._NAMES.items() if attribute is not None}
-    yield Part("optimaldp", "The names at the top: design, questions, releases, budgets.", top)
+    used = dict(sorted(top.items(), key=lambda item: _place(USED, item[0])))
+    yield Part(
+        "optimaldp", "The names at the top, in the order of use: ask, questions, budgets, reports, designs.", used
+    )
     named = [module for module, attribute in optimaldp._NAMES.values() if attribute is None]
-    for name in sorted({*named, *FURTHER}):
+    for name in sorted({*named, *FURTHER}, key=lambda name: (_place(MODULES, name), name)):
         module = import_module(name)
         yield Part(name, inspect.getdoc(module) or name, members(module))
+
+
+def _place(order: tuple[str, ...], name: str) -> int:
+    """Where a name stands in the order of use; one that is not listed comes last."""
+    return order.index(name) if name in order else len(order)
 
 
 def members(module: ModuleType) -> dict[str, Any]:

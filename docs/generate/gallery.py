@@ -10,6 +10,7 @@ SCRIPTS = sorted((Path(__file__).parents[2] / "examples" / "gallery").glob("*.py
 
 # From the simplest picture to the strangest; scripts that are not named here follow by name.
 ORDER = (
+    "with_and_without_you",
     "coloured_cube",
     "line_phases",
     "one_person",

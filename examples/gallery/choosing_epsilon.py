@@ -32,7 +32,7 @@ def draw(folder: Path) -> Path:
     picture, axes = figure(
         title="A yes-or-no question: which margin is large enough?",
         x="ε (one person's record is replaced)",
-        y="margin needed, in persons",
+        y="margin needed, in people",
     )
     for index, (words, (delta, error)) in enumerate(CURVES.items()):
         needed = [margin(epsilon, delta, error) for epsilon in EPSILONS]

@@ -48,6 +48,21 @@ def test_a_release_says_what_was_promised_and_not_the_truth() -> None:
     assert "secret" not in str(refused.value)
 
 
+def test_the_referee_reads_a_channel_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from optimaldp.channels.optimal import result
+
+    read, examine = [], result.verify_channel
+
+    def counted(*args: object, **settings: object) -> object:
+        read.append(1)
+        return examine(*args, **settings)
+
+    monkeypatch.setattr(result, "verify_channel", counted)
+    made = optimal_mechanism(AnswerGraph.path(5), "ln(2)")
+    assert {made.sample(1) in range(5), made.release(1).answer in range(5), made.check()} == {True}
+    assert len(read) == 1
+
+
 def test_a_release_is_paid_before_it_is_drawn(tmp_path: Path) -> None:
     ledger = tmp_path / "answers.ledger"
     with open_ledger(ledger, dataset="answers", budget=Budget(epsilon="ln(4)"), neighbours="substitution") as book:

@@ -228,6 +228,11 @@ class OptimalMechanism(Result):
 
     def verdict(self) -> ChannelVerdict:
         """What the referee says, which sees only the matrix and the proof and shares no code with the solver."""
+        return self._verdict
+
+    @cached_property
+    def _verdict(self) -> ChannelVerdict:
+        """The referee reads a channel once: of thousands of answers that takes seconds, and nothing here ever changes."""
         certificate = self.proof.to_document() if self.proof else None
         return verify_channel(
             self.channel, self.graph, epsilon=self.epsilon, prior=self.prior, gain=self.gain, certificate=certificate
@@ -236,7 +241,7 @@ class OptimalMechanism(Result):
     def sample(self, true_answer: Label, *, source: BitSource | None = None) -> Label:
         """Draw one guess for a true answer, exactly: no float decides, and the randomness is the operating system's.
 
-        **Guarantee.** The referee has found the channel private (once, at the first draw); otherwise nothing is drawn. *source*
+        **Guarantee.** The referee has found the channel private; otherwise nothing is drawn. *source*
         is another source of bits, for tests.
 
         >>> from optimaldp.channels import AnswerGraph, optimal_mechanism
@@ -300,11 +305,9 @@ class OptimalMechanism(Result):
         return ChannelRelease(answer, question, self.epsilon, self.utility, self.claim, self.verdict().reason)
 
     def _require_private(self) -> None:
-        if not self.__dict__.get("_passed"):
-            verdict = self.verdict()
-            if not verdict.private:
-                raise NotCertifiedError(f"The channel is not private: {verdict.reason}. Nothing was drawn or spent.")
-            object.__setattr__(self, "_passed", True)
+        verdict = self.verdict()
+        if not verdict.private:
+            raise NotCertifiedError(f"The channel is not private: {verdict.reason}. Nothing was drawn or spent.")
 
     def check(self) -> bool:
         """Whether the referee confirms privacy, the utility and the bound."""

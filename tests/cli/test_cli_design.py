@@ -42,6 +42,37 @@ def test_what_design_prints_the_referee_accepts(exact: tuple[str, ...], epsilon:
     assert json.loads(verdict.stdout)["private"] is True
 
 
+IRRATIONAL = {
+    "answers": ["a", "b"],
+    "privacy": {"epsilon": "0.5"},
+    "edges": [["0", "1"], ["1", "2", {"epsilon": "0.7"}], ["2", "3"]],
+    "prefers": {"0": "a", "1": "a", "2": "b", "3": "b"},
+    "fixed": {"0": {"a": "2/3", "b": "1/3"}},
+}
+
+
+def test_why_there_is_no_optimum_fits_on_a_line() -> None:
+    ran = run_cli("design", "-", stdin=json.dumps(IRRATIONAL))
+    reason = json.loads(ran.stdout)["witness"]["reason"]
+    assert "1 can have about 0.797823113 and 2 can have about 0.776324947" in reason
+    assert len(reason) < 120
+    assert run_cli("verify", "-", stdin=ran.stdout).code == 0
+
+
+def test_a_terminal_is_told_the_claim_and_never_a_bare_optimum(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from optimaldp.certify.graphs.verdict import verify_document
+    from optimaldp.cli.verify import _show
+
+    problem = base(boundary=None, privacy={"epsilon": "ln(2)"})
+    made = json.loads(run_cli("design", "-", "--exact", stdin=problem).stdout)
+    _show(*verify_document(made))
+    shown = capsys.readouterr().out
+    assert "fair, proven exactly" in shown
+    assert "optimal" not in shown
+
+
 def base(**changes: Any) -> str:
     problem: dict[str, Any] = {
         "answers": ["a", "b"],

@@ -271,7 +271,8 @@ def test_equal_epsilons_are_one_key_also_when_they_come_from_elsewhere() -> None
 
 def test_long_probabilities_are_shown_by_what_can_be_read_of_them() -> None:
     assert shown_text(Fraction(2, 3)) == "2/3"
-    assert shown_text(Fraction(1, 2**4095)) == str(Fraction(1, 2**4095))
+    assert shown_text(Fraction(1, 2**63)) == str(Fraction(1, 2**63))
+    assert shown_text(Fraction(1, 2**64)) == "about 5.42101086E-20"
     assert shown_text(Fraction(1, 2**4096)).startswith("about 9.57497746E-1234")
     assert shown_text(1 - Fraction(1, 3) ** 3000) == "1 - about 4.32748769E-1432"
     assert shown_text(Fraction(999, 1000) + Fraction(1, 3**3000)).startswith("1 - about 0.001")

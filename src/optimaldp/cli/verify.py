@@ -75,14 +75,12 @@ def _show(verdict: Verdict, mechanism: Mechanism) -> None:
     from rich.table import Table
 
     proven = "exactly" if verdict.proof == "exact" else "in floating point"
-    optimal = {True: f"[green]yes[/], proven {proven}", False: "[red]not proven[/]", None: "no certificate"}[
-        verdict.optimal
-    ]
+    claimed = {True: f"[green]{verdict.claim}[/], proven {proven}", False: "[red]not proven[/]", None: "no certificate"}
     table = Table(show_header=False, box=None)
     table.add_row("private", "[green]yes[/]" if verdict.private else "[red]no[/]")
     table.add_row("least epsilon", f"{verdict.epsilon:.10g} (at the given delta)")
     table.add_row("worst edge", " – ".join(verdict.worst_edge or ("none",)), style=None)
-    table.add_row("optimal", optimal + ("" if not verdict.gap else f" (gap {verdict.gap:.2g})"))
+    table.add_row("claim", claimed[verdict.optimal] + ("" if not verdict.gap else f" (gap {verdict.gap:.2g})"))
     console = Console()
     console.print(f"{len(mechanism)} datasets, {mechanism.graph.edge_count} edges between neighbours")
     console.print(table)

@@ -18,7 +18,7 @@ from optimaldp.errors import InputError
 # Digits are those of ASCII: what looks like a number in another script is more often an accident than meant.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+", re.ASCII)
 TOO_SMALL = Fraction(1, 10**1000)  # of a privacy parameter: a mistyped exponent should not fill the screen
-_READABLE = 4096  # bits of a denominator; Python itself refuses to write more than 4300 digits
+_READABLE = 64  # bits of a denominator: two numbers of twenty digits still stand in a line
 _LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
 
 

@@ -25,7 +25,8 @@ from optimaldp.certify.channels.reading import (
     only_length,
     size_of_terms,
 )
-from optimaldp.certify.channels.weighing import by_weighed_potential
+from optimaldp.certify.channels.weighing import Integers, by_weighed_potential
+from optimaldp.certify.graphs.rounding import Loop
 from optimaldp.errors import CertificateError
 
 # Bounds by a potential of either sign, where no edges close a ring.
@@ -486,24 +487,33 @@ def _float_kernel(size: int, edges: list[AnswerPair], factors: Factors) -> Float
 
 def _by_steps(size: int, edges: list[AnswerPair], inverse: float) -> FloatArray:
     """Edges of one length: count steps from every answer, and take powers."""
-    neighbours: list[list[int]] = [[] for _ in range(size)]
-    for edge in edges:
-        neighbours[edge.one].append(edge.other)
-        neighbours[edge.other].append(edge.one)
+    ends = np.array([(edge.one, edge.other) for edge in edges], dtype=np.int64).reshape(-1, 2)
+    tails = np.concatenate([ends[:, 0], ends[:, 1]])
+    heads = np.concatenate([ends[:, 1], ends[:, 0]])[np.argsort(tails, kind="stable")]
+    first = np.concatenate([[0], np.bincount(tails, minlength=size).cumsum()])
     steps = np.full((size, size), -1, dtype=np.int64)
-    for source in range(size):
-        distance, frontier = 0, [source]
-        reached = [-1] * size
-        reached[source] = 0
-        while frontier:
-            distance += 1
-            frontier = [near for y in frontier for near in neighbours[y] if reached[near] < 0]
-            for y in frontier:
-                reached[y] = distance
-            frontier = list(dict.fromkeys(frontier))
-        steps[source] = reached
+    _COUNT_STEPS(size * len(heads), first, heads, steps, np.empty(size, dtype=np.int64))
     powers = (inverse * (1 - 2 * UNIT)) ** np.arange(size + 1) * (1 - 8 * UNIT)
     return np.where(steps >= 0, powers[steps], 0.0)
+
+
+def _count_steps(first: Integers, heads: Integers, steps: Integers, queue: Integers) -> None:
+    """Write the number of steps from every answer to every other into *steps*; -1 stays where no way leads."""
+    for source in range(len(steps)):
+        steps[source, source] = 0
+        queue[0], start, filled = source, 0, 1
+        while start < filled:
+            y = queue[start]
+            start += 1
+            for arc in range(first[y], first[y + 1]):
+                near = heads[arc]
+                if steps[source, near] < 0:
+                    steps[source, near] = steps[source, y] + 1
+                    queue[filled] = near
+                    filled += 1
+
+
+_COUNT_STEPS = Loop(_count_steps)
 
 
 def _by_relaxation(size: int, edges: list[AnswerPair], factors: Factors) -> FloatArray:

@@ -141,6 +141,12 @@ def test_every_refusal_says_the_way_out(service: Caller) -> None:
         assert way_out in answer.json()["error"]["message"].lower()
 
 
+def test_a_body_that_is_not_json_is_called_a_body(service: Caller) -> None:
+    headers = service.curator.headers("ann") | {"Content-Type": "application/json"}
+    said = service.client.post("/v1/ask", headers=headers, content=b"{").json()["error"]["message"]
+    assert said.startswith("request: 'body' is not JSON (")
+
+
 def test_a_sub_budget_holds_within_the_total_and_says_whose_it_is(service: Caller) -> None:
     assert service.ask("ann", epsilon="0.5").status_code == 200
     assert service.ask("ann", epsilon="0.5", question="share(smokes) >= 0.3").status_code == 200

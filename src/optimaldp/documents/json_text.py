@@ -40,34 +40,35 @@ def json_text(document: object, *, indent: int | None = None) -> str:
     return "".join(_parts(document, indent, "\n"))
 
 
-def read_json_text(text: str, *, source: str = "text") -> Any:
+def read_json_text(text: str, *, source: str = "text", field: str = "file") -> Any:
     """Read JSON; numbers with a point come as ``Decimal``, so that their decimal text is what counts.
 
-    A name that occurs twice in one object is refused. Errors name the *source*: a path, for instance.
+    A name that occurs twice in one object is refused. Errors name the *source*, a path for instance, and
+    the *field* that it was given for.
     """
     try:
         content = json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
         if _HALF.search(text):
-            _refuse_halves(content, source)
+            _refuse_halves(content, source, field)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InputError("file", source, f"is not JSON ({error.msg.removesuffix(' at')} at {where})") from None
+        raise InputError(field, source, f"is not JSON ({error.msg.removesuffix(' at')} at {where})") from None
     except RecursionError:
-        raise InputError("file", source, "is nested too deeply") from None
+        raise InputError(field, source, "is nested too deeply") from None
     except InputError:
         raise
     except (ValueError, ArithmeticError):  # a whole number of more than some thousand digits, an endless exponent
-        raise InputError("file", source, "holds a number with too many digits", "write a ratio or a decimal") from None
+        raise InputError(field, source, "holds a number with too many digits", "write a ratio or a decimal") from None
     return content
 
 
-def _refuse_halves(content: object, source: str) -> None:
+def _refuse_halves(content: object, source: str, field: str) -> None:
     """Half of a character (``\\ud800`` alone) can be read from JSON, but not be written anywhere."""
     try:
         json.dumps(content, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start]).strip("'")
-        raise InputError("file", source, f"holds half of a character ({half})", "write the whole one") from None
+        raise InputError(field, source, f"holds half of a character ({half})", "write the whole one") from None
 
 
 def _parts(value: object, indent: int | None, newline: str) -> Iterator[str]:

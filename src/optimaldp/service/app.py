@@ -169,7 +169,7 @@ class Service:
         except TimeoutError:
             raise Refused(408, _SLOW_BODY, headers={"Connection": "close"}) from None
         try:
-            body = read_json_text(raw.decode("utf-8"), source="the body")
+            body = read_json_text(raw.decode("utf-8"), source="body", field="request")
         except UnicodeDecodeError:
             raise Refused(400, "The body is not UTF-8 text. Send JSON in UTF-8.", field="body") from None
         if not isinstance(body, dict):

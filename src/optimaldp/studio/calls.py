@@ -94,7 +94,7 @@ _PUBLIC = {
 
 
 def _object(text: str) -> dict[str, Any]:
-    document = read_json_text(text or "{}", source="request")
+    document = read_json_text(text or "{}", source="body", field="request")
     if not isinstance(document, dict):
         raise InputError("request", document, "is not a JSON object")
     return document

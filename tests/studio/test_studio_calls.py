@@ -214,7 +214,7 @@ def test_leakage_and_the_best_channel_agree_with_the_library() -> None:
         ("release", {"question": "majority(x)", "epsilon": 1, "confirm": True}, "data"),
         ("preview", "[1]", "request"),
         ("preview", '{"epsilon": NaN}', "number"),
-        ("preview", "{", "file"),
+        ("preview", "{", "request"),
     ],
 )
 def test_bad_input_names_its_field_in_one_shape(call: str, body: Any, field: str | None) -> None:

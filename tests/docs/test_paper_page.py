@@ -20,6 +20,7 @@ NUMBERED = {
     "003": {"Theorem": 5, "Corollary": 1, "Definition": 10, "Lemma": 3, "Algorithm": 2},
     "004": {"Theorem": 4, "Proposition": 2, "Definition": 2, "Lemma": 5, "Remark": 2, "Example": 3},
 }
+ERRATA = {"000-": 16, "001-": 15, "E": 16, "003-": 12, "F": 26}
 ROOMS: dict[str, Any] = {
     "odp": odp,
     "channels": channels,
@@ -40,6 +41,7 @@ class Entry(NamedTuple):
     result: str
     functions: list[str]
     example: str
+    errata: list[str]
 
 
 def entries() -> list[Entry]:
@@ -47,8 +49,9 @@ def entries() -> list[Entry]:
     for section in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]:
         for line in section.splitlines():
             cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-            if line.startswith("| ") and cells[0].split()[-1].isdigit():
-                found.append(Entry(section[:3], cells[0], re.findall(r"`([^`]*)`", cells[2]), cells[3].strip("`")))
+            if line.startswith("| ") and cells[0] not in ("result", "---"):
+                functions, errata = re.findall(r"`([^`]*)`", cells[2]), re.findall(r"\b(?:0\d\d-|[EF])\d+", cells[4])
+                found.append(Entry(section[:3], cells[0], functions, cells[3].strip("`"), errata))
     return found
 
 
@@ -62,8 +65,15 @@ def names() -> dict[str, Any]:
 
 def test_every_numbered_result_has_an_entry() -> None:
     wanted = {(p, f"{kind} {k}") for p, kinds in NUMBERED.items() for kind, n in kinds.items() for k in range(1, n + 1)}
-    assert {(entry.paper, entry.result) for entry in entries()} == wanted
-    assert len(entries()) == len(wanted)
+    numbered = [(e.paper, e.result) for e in entries() if e.result.split()[0] in NUMBERED[e.paper]]
+    assert set(numbered) == wanted
+    assert len(numbered) == len(wanted)
+
+
+def test_every_erratum_stands_beside_what_it_corrects() -> None:
+    assert {name for entry in entries() for name in entry.errata} == {
+        f"{paper}{k}" for paper, errata in ERRATA.items() for k in range(1, errata + 1)
+    }
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: f"{entry.paper} {entry.result}")

@@ -19,6 +19,9 @@ from optimaldp.asking.ask import Ask
 from optimaldp.asking.request import Groups, Request
 from optimaldp.errors import OptimalDPError
 from optimaldp.histograms import release as of_counts
+from optimaldp.histograms.noise import sparse as sparse_draws
+from optimaldp.histograms.noise.sparse import SparseNoise
+from optimaldp.histograms.noise.totals import TotalLaw
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Neighbours, approximate
 from optimaldp.privacy.balls import Ball
@@ -27,6 +30,7 @@ from optimaldp.privacy.levels import GroupLevel
 from optimaldp.questions.mechanism import AtDistance
 from optimaldp.sanitising import drawing, planning
 from optimaldp.sanitising import releasing as sanitising
+from optimaldp.sanitising.choosing import Selection
 
 Patch = pytest.MonkeyPatch
 PutIn = Callable[[Patch], None]
@@ -505,6 +509,198 @@ def _(patch: Patch) -> None:
 def _(patch: Patch) -> None:
     true = planning.read_release_level
     patch.setattr(planning, "read_release_level", lambda *given: doubled(true(*given)))
+
+
+# Tables that are drawn sparsely.
+
+
+def sparse(**options: Any) -> Callable[[Path], Any]:
+    columns = {"vote": ["a", "b"], "age": range(3000), "id": range(3000)}
+    return lambda folder: odp.sanitise(PEOPLE, columns, **({"epsilon": "0.4", "neighbours": "add-remove"} | options))
+
+
+def sampled(change: Callable[..., dict[int, int]]) -> PutIn:
+    true = SparseNoise.sample
+    return lambda patch: patch.setattr(SparseNoise, "sample", lambda *given: dict(sorted(change(true, *given).items())))
+
+
+twin("everybody is kept in a sparse table", sparse(), sparse(margins=[["vote"]]))(
+    sampled(lambda sample, noise, cells, bits: sample(noise, {}, bits) | dict(cells))
+)
+twin("whoever is few is kept in a sparse table", sparse())(
+    sampled(lambda sample, noise, cells, bits: {c: n for c, n in cells.items() if n < 2} | sample(noise, cells, bits))
+)
+twin("nobody is made up in a sparse table", sparse())(
+    sampled(lambda sample, noise, cells, bits: {c: n for c, n in sample(noise, cells, bits).items() if c in cells})
+)
+twin("the cells of a sparse table have half of the noise", sparse())(
+    sampled(
+        lambda sample, noise, cells, bits: {
+            c: (n + cells.get(c, n)) // 2 for c, n in sample(noise, cells, bits).items()
+        }
+    )
+)
+
+
+@twin("half of the cells survive that should", sparse())
+def _(patch: Patch) -> None:
+    true = sparse_draws.Survivors.draw
+    patch.setattr(sparse_draws.Survivors, "draw", lambda self, bits, **named: true(self, bits, **named) // 2)
+
+
+@twin("survivors are accepted twice as often above the mode", sparse())
+def _(patch: Patch) -> None:
+    true = sparse_draws.Survivors.relative_weight
+    patch.setattr(
+        sparse_draws.Survivors,
+        "relative_weight",
+        lambda self, number: true(self, number) * (2 if number > self.mode + self.width // 2 else 1),
+    )
+
+
+@twin("the cells that survive are the first ones", sparse())
+def _(patch: Patch) -> None:
+    import numpy as np
+
+    patch.setattr(sparse_draws, "uniform_subset", lambda number, cells, bits: np.arange(number))
+
+
+@twin("sparse noise is that of twice epsilon", sparse())
+def _(patch: Patch) -> None:
+    true = sparse_draws.geometric_numbers
+    twice = lambda number, epsilon, bits, **named: true(number, epsilon + epsilon, bits, **named)  # noqa: E731
+    patch.setattr(sparse_draws, "geometric_numbers", twice)
+
+
+@twin("totals of noise are accepted twice as often above the mode", table(), table(neighbours="add-remove"))
+def _(patch: Patch) -> None:
+    true = TotalLaw.relative_weight
+    patch.setattr(TotalLaw, "relative_weight", lambda self, n: true(self, n) * (2 if n > self.mode else 1))
+
+
+# Pairs of columns that are chosen.
+
+
+def chosen(**options: Any) -> Callable[[Path], Any]:
+    columns = {"vote": ["a", "b"], "ward": ["n", "s"], "smokes": ["yes", "no"]}
+    named = {"epsilon": "9", "marginals": "choose"} | options
+    return lambda folder: odp.sanitise(PEOPLE, columns, **named)
+
+
+CHOSEN = chosen(), chosen(neighbours="add-remove")
+
+
+@twin(
+    "nobody's cell is drawn again until it is above 0",
+    table(),
+    chosen(),
+    table(neighbours="add-remove"),
+)
+def _(patch: Patch) -> None:
+    true = drawing.draw_table
+
+    def wrong(cells: Any, columns: Any, certified: Any, source: Any) -> Any:
+        drawn = true(cells, columns, certified, source)
+        for cell in range(drawn.size):
+            while not cells.get(cell) and drawn.dense[cell] <= 0:
+                drawn.dense[cell] = true(cells, columns, certified, source).dense[cell]
+        return drawn
+
+    patch.setattr(sanitising, "draw_table", wrong)
+
+
+@twin("a table is drawn again until somebody is in its last cell", table(), chosen())
+def _(patch: Patch) -> None:
+    for name in ("_draw", "_draw_chosen"):
+        true = getattr(sanitising, name)
+
+        def wrong(*given: Any, true: Any = true) -> Any:
+            while True:
+                made = true(*given)
+                tables = made[0] if isinstance(made[0], tuple) else made[1]
+                if tables[0].noisy.dense[-1] > 0:
+                    return made
+
+        patch.setattr(sanitising, name, wrong)
+
+
+@twin("each chosen pair has all that pairs may cost", *CHOSEN)
+def _(patch: Patch) -> None:
+    true = sanitising._measured_too
+
+    def wrong(plan: Any, alone: Any, tables: Any, levels: Any, *more: Any) -> Any:
+        levels = [own * len(levels) if len(one) == 2 else own for one, own in zip(tables, levels)]
+        return true(plan, alone, tables, levels, *more)
+
+    patch.setattr(sanitising, "_measured_too", wrong)
+
+
+class Coins(Selection):
+    def __init__(self, epsilon: Any, sensitivity: int) -> None:
+        super().__init__(2 * epsilon, sensitivity)
+
+
+@twin("pairs are chosen at twice the level", *CHOSEN)
+def _(patch: Patch) -> None:
+    patch.setattr(sanitising, "Selection", Coins)
+
+
+@twin("pairs are chosen at twice the level that is paid", *CHOSEN)
+def _(patch: Patch) -> None:
+    true = sanitising._draw_chosen
+
+    def wrong(*given: Any) -> Any:
+        with pytest.MonkeyPatch.context() as inside:
+            inside.setattr(sanitising, "Selection", Coins)
+            return true(*given)
+
+    patch.setattr(sanitising, "_draw_chosen", wrong)
+
+
+@twin("a record that is replaced is said to move a score by one", chosen())
+def _(patch: Patch) -> None:
+    patch.setattr(sanitising, "sensitivity_of", lambda neighbours: 1)
+
+
+@twin("every pair is chosen with the bits of the first", *CHOSEN)
+def _(patch: Patch) -> None:
+    true = Selection.draw
+
+    def again(self: Any, scores: Any, source: Any) -> int:
+        first = source.__dict__.setdefault("first", source.take(64 * 3)) if hasattr(source, "__dict__") else 0
+        return true(self, scores, Written(first))
+
+    patch.setattr(Selection, "draw", again)
+
+
+class Written:
+    """The same words for ever."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def take(self, count: int) -> int:
+        return self.bits & (2**count - 1)
+
+
+@twin("the columns are measured once more outside of the split", *CHOSEN)
+def _(patch: Patch) -> None:
+    true = sanitising._draw_chosen
+
+    def wrong(plan: Any, counted: Any, bits: Any) -> Any:
+        said, drawn, *rest = true(plan, counted, bits)
+        again = sanitising._mapped(plan, sanitising.noisy_tables(plan, counted, frozenset(), bits))
+        return said, (*again, *drawn[len(again) :]), *rest
+
+    patch.setattr(sanitising, "_draw_chosen", wrong)
+
+
+@twin("what is not spent on pairs is spent twice on columns", chosen(epsilon="0.1"))
+def _(patch: Patch) -> None:
+    true = sanitising.part_of
+    patch.setattr(
+        sanitising, "part_of", lambda epsilon, share: true(epsilon, share) * (2 if share == Fraction(3, 5) else 1)
+    )
 
 
 @pytest.fixture

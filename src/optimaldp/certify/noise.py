@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -17,7 +17,7 @@ from optimaldp.privacy.balls import Ball, integer_above, integer_below, precisio
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.results import Result
-from optimaldp.sampling import BitSource, choose, enumerate_bits
+from optimaldp.sampling import BitSource, choose, enumerate_bits, uniform_below
 
 # The sampler of noise by its exact law, read from the very parts that a draw puts together.
 #
@@ -39,6 +39,31 @@ _COMPOSED = ((0, 1), (1, 7), (2, 8))  # totals that are composed, and how many b
 STREAMS = tuple(f"noise {number}" for number in range(4))
 
 Outcome = TypeVar("Outcome")
+
+
+class Proposals(Protocol):
+    """How a number is drawn by rejection."""
+
+    @property
+    def mode(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    def propose(self, source: BitSource, /) -> int | None: ...
+
+
+class SparseParts(Protocol):
+    """The parts of noise that is drawn sparsely."""
+
+    @property
+    def survivors(self) -> Proposals: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def epsilon(self) -> Epsilon: ...
+    @property
+    def least(self) -> int: ...
+    def places(self, number: int, source: BitSource, /) -> Sequence[int]: ...
+    def jumps(self, number: int, source: BitSource, /) -> Sequence[int]: ...
 
 
 class Stream:
@@ -111,19 +136,26 @@ def _composed(noise: Any, total: int, source: BitSource) -> tuple[int, ...]:
 def borders_problem(noise: Any) -> str:
     """What is wrong at the words next to which a total is accepted or not: at any number of bins and any level."""
     plan = noise.totals
+
+    def weight(number: int) -> Ball:
+        return _relative_weight(noise.bins, plan.copies, plan.epsilon, number, plan.mode)
+
     with precision(_BITS + 4 * plan.epsilon.leading_zeros + 2 * (plan.mode + plan.width).bit_length()):
-        for number in _around(plan.mode, plan.width):
-            block, proposing = _proposed_by(plan, number)
-            # A later block is proposed half as often as the one before it, so its totals are accepted twice as often.
-            weight = _relative_weight(noise.bins, plan.copies, plan.epsilon, number, plan.mode)
-            border = weight * Ball(2) ** (block + _WORD)
-            for word, accepted in ((integer_below(border) - 1, True), (integer_above(border) + 1, False)):
-                if not 0 <= word < 2**_WORD:
-                    continue
-                # What follows the word pulls towards the border and must not reach it.
-                source = _Written(f"{proposing}{word:064b}", then="1" if accepted else "0")
-                if plan.propose(source) != (number if accepted else None):
-                    return "a total is not accepted with the probability of the law"
+        return _accepting_problem(plan, weight, _around(plan.mode, plan.width))
+
+
+def _accepting_problem(plan: Proposals, weight: Callable[[int], Ball], numbers: Iterable[int]) -> str:
+    for number in numbers:
+        block, proposing = _proposed_by(plan, number)
+        # A later block is proposed half as often as the one before it, so its totals are accepted twice as often.
+        border = weight(number) * Ball(2) ** (block + _WORD)
+        for word, accepted in ((integer_below(border) - 1, True), (integer_above(border) + 1, False)):
+            if not 0 <= word < 2**_WORD:
+                continue
+            # What follows the word pulls towards the border and must not reach it.
+            source = _Written(f"{proposing}{word:064b}", then="1" if accepted else "0")
+            if plan.propose(source) != (number if accepted else None):
+                return "a total is not accepted with the probability of the law"
     return ""
 
 
@@ -134,13 +166,13 @@ def _around(mode: int, width: int) -> Iterator[int]:
     yield from sorted(number for number in near | blocks if number >= 0)
 
 
-def _proposed_by(plan: Any, number: int) -> tuple[int, str]:
+def _proposed_by(plan: Proposals, number: int) -> tuple[int, str]:
     """In which block *number* lies, and the bits that propose it: right or left of the mode, heads for the block and a tail, the
     offset in it."""
     right = number >= plan.mode
     block, offset = divmod(number - plan.mode if right else plan.mode - 1 - number, plan.width)
     places = (plan.width - 1).bit_length()  # of a block of one total no bit tells the offset
-    return int(block), f"{int(right)}{'1' * block}0" + (f"{offset:0{places}b}" if places else "")
+    return block, f"{int(right)}{'1' * block}0" + (f"{offset:0{places}b}" if places else "")
 
 
 def _relative_weight(bins: int, copies: int, epsilon: Epsilon, number: int, mode: int) -> Ball:
@@ -153,10 +185,17 @@ def _relative_weight(bins: int, copies: int, epsilon: Epsilon, number: int, mode
 
 def put_together(noise: Any, source: BitSource) -> list[int]:
     """One noise vector from the parts that were examined: a total gained and one lost, the same one where they are shared."""
-    gained = noise.totals.draw(source)
-    lost = gained if noise.shared_total else noise.totals.draw(source)
+    gained = _accepted(noise.totals, source)
+    lost = gained if noise.shared_total else _accepted(noise.totals, source)
     into, out_of = noise.compose(gained, source), noise.compose(lost, source)
     return [int(a) - int(b) for a, b in zip(into, out_of)]
+
+
+def _accepted(plan: Proposals, source: BitSource) -> int:
+    """The first total that is proposed and accepted."""
+    while (number := plan.propose(source)) is None:
+        pass
+    return number
 
 
 def _measured(draw: Callable[[BitSource], Outcome], depth: int) -> tuple[dict[Outcome, Fraction], Fraction]:
@@ -382,6 +421,8 @@ def _scaled_at_most(quotient: Fraction, decay: Epsilon, steps: int) -> bool:
 # anew and checks that the plan dominates that law, so that rejection draws it exactly.
 
 
+_LEAST_TRIED = 0.1  # below this level a word reaches so far that jumps are drawn digit by digit
+_JUMPS = 6  # lengths that are tried
 _SPARSE_FIELDS = {"kind", "cells", "epsilon", "neighbours", "least", "survivors"}
 
 
@@ -472,10 +513,62 @@ def _log_beta(a: int, b: int) -> Ball:
     return Ball(a).lgamma() + Ball(b).lgamma() - Ball(a + b).lgamma()
 
 
+def sparse_parts_problem(noise: SparseParts) -> str:
+    """What is wrong with the parts of a sparse draw: how many empty cells survive, which ones, and how far noise jumps."""
+    plan, cells, epsilon = noise.survivors, noise.cells, noise.epsilon
+
+    def weight(number: int) -> Ball:
+        growth = _log_beta(plan.mode + 1, cells - plan.mode + 1) - _log_beta(number + 1, cells - number + 1)
+        return (growth + (number - plan.mode) * _odds(epsilon, noise.least).log()).exp()
+
+    with precision(_BITS + 4 * epsilon.leading_zeros + 2 * cells.bit_length()):
+        numbers = [number for number in _around(plan.mode, plan.width) if number <= cells]
+        if _accepting_problem(plan, weight, numbers):
+            return "the number of survivors is not accepted with the probability of the law"
+        return _jumps_problem(noise) if float(epsilon) >= _LEAST_TRIED else ""
+
+
+def _jumps_problem(noise: SparseParts) -> str:
+    """At the words next to which a jump is one longer: two at once, so that none is used for both."""
+    decay = noise.epsilon.exp()
+    borders = [(1 - 1 / decay**length) * Ball(2) ** _WORD for length in range(1, _JUMPS)]
+    for length, border in enumerate(borders):
+        for word, longer in ((integer_below(border) - 1, 0), (integer_above(border) + 1, 1)):
+            for words, jumps in (((word, 0), [length + longer, 0]), ((0, word), [0, length + longer])):
+                written = "".join(f"{one:064b}" for one in words)
+                if list(map(int, noise.jumps(2, _Written(written, then="0")))) != jumps:
+                    return "noise does not jump with the probability of the law"
+    return ""
+
+
+def places_problem(noise: SparseParts) -> str:
+    """Whether all sets of cells are equally likely; tried where there are few of them."""
+    for number in (1, 2):
+        drawn, undecided = _measured(lambda source: tuple(map(int, noise.places(number, source))), _DEPTH)  # noqa: B023
+        ways = comb(noise.cells, number)
+        if len(drawn) != ways or not all(known <= Fraction(1, ways) <= known + undecided for known in drawn.values()):
+            return "the cells that survive are not equally likely"
+    return ""
+
+
+def _sparse_together(noise: SparseParts, cells: Mapping[int, int], source: BitSource) -> dict[int, int]:
+    """One sparse table from the parts that were examined: what nobody is in, then everybody's cells in its place."""
+    number = _accepted(noise.survivors, source)
+    places = noise.places(number, source)
+    kept = {int(place): int(jump) + noise.least for place, jump in zip(places, noise.jumps(number, source))}
+    occupied = sorted(cells)
+    gained, lost = noise.jumps(len(occupied), source), noise.jumps(len(occupied), source)
+    for cell, more, less in zip(occupied, gained, lost):
+        kept[cell] = cells[cell] + int(more) - int(less)
+    return {cell: value for cell, value in kept.items() if value >= noise.least}
+
+
 # The referee of a noisy table: the noise must be the one that this table needs, not only sound in itself.
 
 
 _PEOPLE = 1000  # in a cell of a made-up table
+_FEW_CELLS = 5  # of a table whose survivors are tried by every sequence of bits
+_SHORT_LEVEL = Epsilon.read("ln(6)")
 
 
 class Noise(Protocol):
@@ -519,7 +612,18 @@ def check_noise(document: Mapping[str, Any], *, cells: int, epsilon: Epsilon, ne
     return replace(verdict, claimed=epsilon, objections=tuple(objections))
 
 
-TableDraw = Callable[[Mapping[str, Mapping[int, int]], bool, BitSource], list[list[int]]]
+TableDraw = Callable[[Mapping[str, Mapping[int, int]], bool, BitSource], list[Any]]
+
+
+def require_sampler(noise: Any) -> None:
+    """Refuse noise that is not drawn by its recipe: the law of the parts that :func:`require_table_draw` puts together."""
+    if hasattr(noise, "survivors"):
+        problem = places_problem(replace(noise, cells=_FEW_CELLS)) or sparse_parts_problem(noise)
+    else:
+        small = replace(noise, bins=2, epsilon=_SHORT_LEVEL)  # at this level few bits propose a total
+        problem = parts_problem(small.recipe) or borders_problem(noise.recipe)
+    if problem:
+        raise NotCertifiedError(f"The noise is not drawn by its recipe: {problem}. Nothing was sampled.")
 
 
 def require_table_draw(
@@ -531,24 +635,39 @@ def require_table_draw(
     counted, each once, and on every cell, empty or not, the noise of its recipe. People of level 0 may not be counted, and join
     everybody else, the last cell, where the number of people is public. *levels*: whether people may have levels at all.
     """
+    last = neighbours is Neighbours.SUBSTITUTION
     for by_level in (False, True) if levels else (False,):
         for people in ({"0": {0: _PEOPLE}, str(epsilon): {1: _PEOPLE + 7}}, {str(epsilon): {0: 1}}):
             for name in STREAMS:
-                source, expected = Stream(name), []
-                for recipe in recipes:
-                    noise = put_together(recipe, source)
-                    for own, cells in people.items():
-                        for cell, number in cells.items():
-                            if not by_level or own != "0":
-                                noise[cell] += number
-                            elif neighbours is Neighbours.SUBSTITUTION:
-                                noise[-1] += number
-                    expected.append(list(noise))
+                source = Stream(name)
+                counted = _who_is_counted(people, by_level)
+                expected = [table_together(recipe, counted, source, last=last) for recipe in recipes]
                 if _drawn(draw, people, by_level, Stream(name)) != expected:
                     raise NotCertifiedError(
                         "The tables that are drawn are not the counts and the certified noise. Nothing was sampled and "
                         "nothing was spent."
                     )
+
+
+def _who_is_counted(people: Mapping[str, Mapping[int, int]], by_level: bool) -> dict[int, int]:
+    """People by cell; who may not be counted is in the cell -1, the last."""
+    counted = dict[int, int]()
+    for own, cells in people.items():
+        for cell, number in cells.items():
+            place = -1 if by_level and own == "0" else cell
+            counted[place] = counted.get(place, 0) + number
+    return counted
+
+
+def table_together(recipe: Any, cells: Mapping[int, int], source: BitSource, *, last: bool = True) -> Any:
+    """One noisy table from the parts that were examined; without *last* nobody is in the cell -1."""
+    counted = {cell: number for cell, number in cells.items() if last or cell >= 0}
+    if hasattr(recipe, "survivors"):
+        return _sparse_together(recipe, counted, source)
+    noise = put_together(recipe, source)
+    for cell, number in counted.items():
+        noise[cell] += number
+    return noise
 
 
 def _drawn(draw: TableDraw, people: Mapping[str, Mapping[int, int]], by_level: bool, source: BitSource) -> Any:
@@ -598,6 +717,18 @@ def _require_sensitivity(score: PairScore, sensitivity: int, neighbours: Neighbo
         if near and abs(scores[one] - scores[other]) > sensitivity:
             rule = f"One person moves the score of a pair of columns by more than {sensitivity}."
             raise NotCertifiedError(f"{rule} Nothing was sampled.")
+
+
+def chosen_by_coins(scores: Sequence[int], epsilon: Fraction, neighbours: Neighbours, source: BitSource) -> int:
+    """The position of the score that permute-and-flip takes with these bits: one word for each, then one of those with heads."""
+    sensitivity = 2 if neighbours is Neighbours.SUBSTITUTION else 1
+    heads = []
+    for place, gap in enumerate(max(scores) - score for score in scores):
+        with precision(256):
+            border = Ball(2) ** _WORD / Epsilon(epsilon * gap / (2 * sensitivity), Fraction(1)).exp()
+            if source.take(_WORD) < integer_below(border):
+                heads.append(place)
+    return heads[uniform_below(len(heads), source)]
 
 
 class _ThenBit:

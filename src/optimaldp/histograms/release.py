@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from optimaldp.certify.noise import certify_noise, require_table_draw
+from optimaldp.certify.noise import certify_noise, require_sampler, require_table_draw
 from optimaldp.errors import HistogramError
 from optimaldp.extras import numpy_if_installed
 from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
@@ -265,6 +265,7 @@ def private_histogram(
     noise = certify_noise(
         _noise(len(table), level, relation), cells=len(table), epsilon=level, neighbours=relation
     ).mechanism
+    require_sampler(noise)
     _require_drawn(relation)
     noisy = _drawn(table, noise, source)
     mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)

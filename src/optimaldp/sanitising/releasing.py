@@ -17,7 +17,16 @@ from optimaldp.asking.releasing import open_asked
 from optimaldp.certify.asked import require_first_draw, require_levels_read
 from optimaldp.certify.core.referee import require_shares
 from optimaldp.certify.histogram_draws import keeps_by_words
-from optimaldp.certify.noise import Stream, certify_noise, require_selection, require_table_draw
+from optimaldp.certify.noise import (
+    STREAMS,
+    Stream,
+    certify_noise,
+    chosen_by_coins,
+    require_sampler,
+    require_selection,
+    require_table_draw,
+    table_together,
+)
 from optimaldp.errors import NotCertifiedError
 from optimaldp.histograms.noise.sparse import SparseNoise
 from optimaldp.histograms.release import thinned
@@ -56,6 +65,8 @@ if TYPE_CHECKING:
 
 _TRIED = Epsilon.read(1)  # the level at which the code that draws is examined
 _MOST_TRIED = 6  # columns of a table that it is examined on
+_MOST_CHOSEN = 3  # columns of which pairs are chosen
+_LEAST_TRIED = 2  # from where on cells of a sparse one are kept
 
 
 class TableOptions(TypedDict, total=False):
@@ -366,39 +377,122 @@ def noisy_tables(
 
 def require_drawn(plan: SanitisingPlan) -> None:
     """Have the code that draws examined: on tables of the same kind with few values, with bits that are written down."""
-    small = tuple(_few_values(table) for table in plan.tables)
-    if any(isinstance(noise.mechanism, SparseNoise) for noise in plan.noises):
-        small = small[1:]  # how a table is drawn sparsely has a referee of its own
-    if not small:
-        return
-    tried = replace(plan, tables=small, level=approximate(_TRIED))
-    if plan.method == "chosen":
-        _require_choice(plan.neighbours)
-    shares = tried.shares(_TRIED)
-    noises = _certified(small, shares, plan.neighbours)
-    tried = replace(tried, levels=shares, noises=noises)
-    recipes = [noise.mechanism.recipe for noise in noises if not isinstance(noise.mechanism, SparseNoise)]
-
-    def count(people: Mapping[str, Mapping[int, int]], by_level: bool) -> list[Counted]:
-        counted = []
-        for table in small:
-            shape, cells = tuple(column.size for column in table), dict[int, int]()
-            for own in people.values():
-                for cell, number in own.items():
-                    cells[cell] = cells.get(cell, 0) + number
-            groups = tuple((text, dict(own)) for text, own in people.items()) if by_level else None
-            counted.append(Counted(cells, shape, groups))
-        return counted
+    for noise in plan.noises:
+        require_sampler(noise.mechanism)
+    tried = _with_few_values(plan)
 
     def draw(people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource) -> list[Any]:
-        return [one.dense.tolist() for one in noisy_tables(tried, count(people, by_level), frozenset(), bits)]
+        counted = _made_up(tried.tables, people, by_level)
+        return [_drawn_cells(one) for one in noisy_tables(tried, counted, frozenset(), bits)]
 
-    require_table_draw(draw, recipes, _TRIED, plan.neighbours)
-    if (
-        plan.method == "joint" and small == tried.tables and len(small) == 1
-    ):  # a model or a tree takes too long to be tried
-        made_up = [count({"1": cells}, False) for cells in ({0: 9, 1: 2}, {1: 30})]
-        _require_nothing_else(replace(tried, remap="automatic", prior=None), _draw, made_up)
+    require_table_draw(draw, [_recipe(noise.mechanism) for noise in tried.noises], _TRIED, plan.neighbours)
+    if plan.method == "chosen":
+        _require_choice(plan.neighbours)
+        _require_chosen(tried)
+    else:
+        _require_nothing_else(_first_table(tried), _draw)
+
+
+def _with_few_values(plan: SanitisingPlan) -> SanitisingPlan:
+    """The same plan for so few values that the noise of all cells is made of few bits."""
+    few = 2 if all(len(table) <= 2 for table in plan.tables) else 1
+    among = plan.tables[:_MOST_CHOSEN] if plan.method == "chosen" else plan.tables
+    tables = tuple(tuple(replace(column.first(few), closed=False) for column in table[:_MOST_TRIED]) for table in among)
+    columns = tuple({column.name: column for table in tables for column in table}.values())
+    tried = replace(plan, columns=columns, tables=tables, level=approximate(_TRIED), remap="projection", prior=None)
+    sizes, levels = [math.prod(column.size for column in table) for table in tables], tried.shares(_TRIED)
+    noises = tuple(
+        certify_noise(
+            SparseNoise(size, level, _LEAST_TRIED)
+            if isinstance(noise.mechanism, SparseNoise)
+            else noise_for(size, level, plan.neighbours),
+            cells=size,
+            epsilon=level,
+            neighbours=plan.neighbours,
+        )
+        for noise, size, level in zip(plan.noises, sizes, levels)
+    )
+    return replace(tried, levels=levels, noises=noises)
+
+
+def _first_table(tried: SanitisingPlan) -> SanitisingPlan:
+    """The first table by itself, with the margins of its columns: a model takes too long to be tried."""
+    columns = {column.name for column in tried.tables[0]}
+    places = [
+        place
+        for place, table in enumerate(tried.tables)
+        if not place or (tried.method == "joint" and {column.name for column in table} <= columns)
+    ]
+    return replace(
+        tried,
+        columns=tried.tables[0],
+        tables=tuple(tried.tables[place] for place in places),
+        levels=tuple(tried.levels[place] for place in places),
+        noises=tuple(tried.noises[place] for place in places),
+        method="joint",
+    )
+
+
+def _made_up(
+    tables: Sequence[Sequence[Column]], people: Mapping[str, Mapping[int, int]], by_level: bool
+) -> list[Counted]:
+    """People by their own level and cell, in every table the same."""
+    cells = dict[int, int]()
+    for own in people.values():
+        for cell, number in own.items():
+            cells[cell] = cells.get(cell, 0) + number
+    groups = tuple((text, dict(own)) for text, own in people.items()) if by_level else None
+    return [Counted(dict(cells), tuple(column.size for column in table), groups) for table in tables]
+
+
+def _recipe(noise: Any) -> Any:
+    return noise if isinstance(noise, SparseNoise) else noise.recipe
+
+
+def _drawn_cells(noisy: NoisyTable) -> Any:
+    return noisy.dense.tolist() if noisy.kept is None else dict(noisy.kept)
+
+
+def _require_chosen(tried: SanitisingPlan) -> None:
+    """Refuse pairs that are not chosen and measured as the release says."""
+    pairs = candidate_pairs(tried.columns)
+    # So many people that pairs are worth measuring, and so few that none is.
+    for people, streams in ((500, STREAMS), (3, STREAMS[:1])):
+        counted = _made_up(tried.tables, {"1": {0: people, 1: people}}, False)
+        for place, pair in enumerate(pairs):  # each goes together a little more than the one before
+            apart = people // 2 - people * place // 25
+            places = 0, 1, pair[1].size, pair[1].size + 1
+            inside = dict(zip(places, (people - apart, apart, apart, people - apart)))
+            counted += _made_up([pair], {"1": inside}, False)
+        for name in streams:
+            said, drawn, _, seed = _draw_chosen(tried, counted, Stream(name))
+            tables, cells, other = _chosen_by_parts(said, drawn[: len(tried.tables)], counted, Stream(name))
+            same_tables = said.tables[len(tried.tables) :] == tuple(tables)
+            if not same_tables or [_drawn_cells(one.noisy) for one in drawn] != cells or seed != other:
+                raise NotCertifiedError("Pairs are not chosen and measured as the release says. Nothing was sampled.")
+
+
+def _chosen_by_parts(
+    said: SanitisingPlan, alone: Sequence[Drawn], counted: Sequence[Counted], bits: BitSource
+) -> tuple[Sequence[tuple[Column, ...]], list[Any], int]:
+    """What is measured behind the columns, all noisy cells and the seed: at the levels that the release says, with these bits."""
+    selection = said.selection or {}
+    each, number = Epsilon.read(selection["epsilon_of_each_choice"]), selection["pairs"]
+    require_shares(_TRIED, [*said.levels, *[each] * number])
+    first = said.tables[: len(alone)]
+    known = dict(zip((*first, *candidate_pairs(said.columns)), (one.cells for one in counted)))
+    recipes = [_recipe(noise.mechanism) for noise in said.noises]
+    cells = [table_together(recipe, known[table], bits) for recipe, table in zip(recipes, first)]
+    total = noisy_total(alone) if alone[0].total is None else alone[0].total
+    margins = {one.noisy.columns[0].name: one.noisy.dense.clip(0) for one in alone}
+    chosen: list[Pair] = []
+    for _ in range(number):
+        offered = {pair: known[pair] for pair in joining(candidate_pairs(said.columns), chosen)}
+        scores = scores_of(offered, margins, total, _rational(said.levels[-1]), said.neighbours)
+        chosen.append(list(offered)[chosen_by_coins(scores, _rational(each), said.neighbours, bits)])
+    behind = chosen or first
+    cells += [table_together(recipe, known[table], bits) for recipe, table in zip(recipes[len(alone) :], behind)]
+    return behind, cells, bits.take(128)
 
 
 def _require_own_level(plan: SanitisingPlan, own: Epsilon, unasked: frozenset[Epsilon]) -> None:
@@ -410,22 +504,15 @@ def _require_own_level(plan: SanitisingPlan, own: Epsilon, unasked: frozenset[Ep
             raise NotCertifiedError("People are not kept as often as their own level says. Nothing was sampled.")
 
 
-def _require_nothing_else(plan: SanitisingPlan, draw: Callable[..., Any], counted: Sequence[list[Counted]]) -> None:
+def _require_nothing_else(plan: SanitisingPlan, draw: Callable[..., Any]) -> None:
     """Refuse rows that are not made of the noisy tables alone: for made-up people, from bits that are written down."""
-    tried = [(one, Stream("rows")) for one in counted]
-    noisy = [(noisy_tables(plan, one, frozenset(), bits), bits) for one, bits in tried]
-    made = [draw(plan, one, frozenset(), Stream("rows")) for one in counted]
-    for (drawn, codes, seed), one in zip(made, noisy):
-        alone, rows, other = _from_noise(plan, *one)
+    for cells in ({0: 9, 1: 2}, {1: 30}):
+        counted, bits = _made_up(plan.tables, {"1": cells}, False), Stream("rows")
+        alone, rows, other = _from_noise(plan, noisy_tables(plan, counted, frozenset(), bits), bits)
+        drawn, codes, seed = draw(plan, counted, frozenset(), Stream("rows"))
         same_counts = [table.counts for table in drawn] == [table.counts for table in alone]
         if not same_counts or codes.tolist() != rows.tolist() or seed != other:
             raise NotCertifiedError("The rows are not made of the noisy tables alone. Nothing was sampled.")
-
-
-def _few_values(table: Sequence[Column]) -> tuple[Column, ...]:
-    """The same columns with so few values that the noise of all cells is made of few bits."""
-    few = 2 if len(table) <= 2 else 1
-    return tuple(replace(column.first(few), closed=False) for column in table[:_MOST_TRIED])
 
 
 def _mapped(plan: SanitisingPlan, noisy: Sequence[NoisyTable]) -> tuple[Drawn, ...]:

@@ -80,9 +80,8 @@ class SparseNoise(Result):
             raise NotCertifiedError(f"sparse noise was not certified: {verdict.objections[0]}. Nothing was sampled.")
         bits = SystemBits() if source is None else source
         kept = self._empty_survivors(bits, word_bits)
-        cells = list(occupied)
-        gained = geometric_numbers(len(cells), self.epsilon, bits, word_bits=word_bits)
-        lost = geometric_numbers(len(cells), self.epsilon, bits, word_bits=word_bits)
+        cells = sorted(occupied)
+        gained, lost = (self.jumps(len(cells), bits, word_bits=word_bits) for _ in range(2))
         for cell, more, less in zip(cells, gained.tolist(), lost.tolist()):
             value = occupied[cell] + more - less
             kept.pop(cell, None)
@@ -90,11 +89,19 @@ class SparseNoise(Result):
                 kept[cell] = value
         return dict(sorted(kept.items()))
 
+    def places(self, number: int, source: BitSource) -> Any:
+        """So many different cells, every set of them equally likely, as an array."""
+        return uniform_subset(number, self.cells, source)
+
+    def jumps(self, number: int, source: BitSource, *, word_bits: int = 64) -> Any:
+        """Independent geometric numbers: what noise adds to a cell, or takes from it, as an array."""
+        return geometric_numbers(number, self.epsilon, source, word_bits=word_bits)
+
     def _empty_survivors(self, bits: BitSource, word_bits: int) -> dict[int, int]:
         """What a table that is empty everywhere would show."""
         number = self.survivors.draw(bits, first_bits=word_bits)
-        places = uniform_subset(number, self.cells, bits)
-        values = geometric_numbers(number, self.epsilon, bits, word_bits=word_bits) + self.least
+        places = self.places(number, bits)
+        values = self.jumps(number, bits, word_bits=word_bits) + self.least
         return dict(zip(places.tolist(), values.tolist()))
 
 
@@ -117,6 +124,10 @@ class Survivors:
         return log_concave.draw(
             self.relative_weight, self.mode, self.width, source, most=self.noise.cells, first_bits=first_bits
         )
+
+    def propose(self, source: BitSource) -> int | None:
+        """One attempt: each number with probability ``P(number) / (4 width P(mode))``, or ``None``."""
+        return log_concave.propose(self.relative_weight, self.mode, self.width, source, most=self.noise.cells)
 
 
 @lru_cache(maxsize=64)

@@ -167,7 +167,7 @@ def report(story: Story, release: odp.Release) -> Panel:
     """What to know about one answer."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
-    answer, protected, meaning, reliable = release.sentences()
+    answer, protected, meaning, reliable, _ = release.sentences()
     rows = {"asked": release.question, "answer": answer, "who": protected, "level": f"ε = {story.epsilon}. {meaning}"}
     for name, value in (rows | {"trust": reliable}).items():
         table.add_row(

@@ -27,14 +27,20 @@ _NOTE = "text-align:left;padding-left:.8em;opacity:.7"
 _BAR = "background:#0072B2;height:.8em;border-radius:2px;min-width:1px"
 
 
-def html_bars(names: Sequence[str], counts: Sequence[float], notes: Sequence[str] = ()) -> str:
-    """Numbers as bars for a notebook: one row for each name, with its number and a note behind it. Negative ones have no bar."""
+def html_bars(
+    names: Sequence[str], counts: Sequence[float], notes: Sequence[str] = (), texts: Sequence[str] = ()
+) -> str:
+    """Numbers as bars for a notebook: one row for each name, with its number and a note behind it. Negative ones have no bar.
+
+    *texts*: the numbers as they are written, where Python's own way is not meant.
+    """
     largest = max([*counts, 0]) or 1
-    shown = zip_longest(names[:_MOST_BARS], counts[:_MOST_BARS], notes[:_MOST_BARS], fillvalue="")
+    written = (texts or [*map(str, counts)])[:_MOST_BARS]
+    shown = zip_longest(names[:_MOST_BARS], counts[:_MOST_BARS], written, notes[:_MOST_BARS], fillvalue="")
     rows = [
         f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='width:16em'>{_html_bar(float(count), largest)}</td>"
-        f"<td style='text-align:right'>{count}</td><td style='{_NOTE}'>{html.escape(note)}</td></tr>"
-        for name, count, note in shown
+        f"<td style='text-align:right'>{html.escape(text)}</td><td style='{_NOTE}'>{html.escape(note)}</td></tr>"
+        for name, count, text, note in shown
     ]
     if len(counts) > _MOST_BARS:
         rows.append(f"<tr><td colspan='4' style='text-align:left'>… and {len(counts) - _MOST_BARS:,} more</td></tr>")

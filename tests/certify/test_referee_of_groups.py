@@ -110,7 +110,7 @@ def test_intervals_of_all_groups_use_the_union_bound() -> None:
     assert together == mechanism.noise().half_width(F(199, 200)) > one
     table = pa.table({"g": ["a"] * 5, "a": [True] * 5})
     made = odp.release(table, "count(a)", epsilon=1, by="g", groups=list("abcdefghij"))
-    assert f"All 10 groups at once: within {together} 95 % of the time." in made.statement["notes"]
+    assert f"All 10 groups at once: within {together} people of the truth 95 % of the time." in made.statement["notes"]
     shown = odp.preview("count(a)", epsilon=1, n=5, by="g", groups=list("abcdefghij"))
     assert any(f"All 10 groups at once: within {together}" in note for note in shown.notes)
     # Independent groups: (1 - 2 T(w))^K, the table of the page.

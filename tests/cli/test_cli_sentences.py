@@ -70,3 +70,25 @@ def test_a_pipe_gets_the_bare_answer_and_on_request_the_proof(folder: Path) -> N
     proven = run_cli(*asked, "--proof").stdout
     assert "Protected: each row counts as one person" in proven
     assert "for all other tables, by theorem" in " ".join(proven.split())
+
+
+def test_the_terminal_says_who_was_counted_and_what_is_left(folder: Path) -> None:
+    made = run_cli("ledger", "create", "budget.ledger", "--dataset", "people", "--epsilon", "3", "--unit", "person")
+    assert made.code == 0, made.stderr
+    asked = ("--data", "people.csv", "--ledger", "budget.ledger", "--unit", "person", "--reduce", "sum", "--proof")
+    said = run_cli("release", *asked, "--question", "sum(age, range=[0, 90])", "--epsilon", "1").stdout
+    found = [
+        " ".join(said.split()).find(text)
+        for text in (
+            "What is the sum of age?",
+            "(± ",
+            "Protected: ",
+            "can be right at most 73.2 %",
+            "Budget: ε = 2 of 3 left after 1 question.",
+            "The true number is in this range 95 % of the time.",
+            "Values are clipped to [0, 90] and rounded to multiples of 1. People without a value add 0 and are protected.",
+            "The rows of a person become one value by: sum.",
+        )
+    ]
+    assert found == sorted(found)
+    assert min(found) >= 0, said

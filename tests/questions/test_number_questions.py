@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import html
 import json
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -204,6 +206,7 @@ TABLE = pyarrow.table(
         "level": [["0.5", "1"][i % 2] for i in range(PEOPLE)],
     }
 )
+BY_WARD = {"by": "ward", "groups": ["a", "b"]}
 SMOKERS = sum(i % 3 == 0 for i in range(PEOPLE))
 RELEASED = [
     ("count(smokes = 'yes')", {}, SMOKERS),
@@ -224,7 +227,7 @@ RELEASED = [
     ("count(smokes = 'yes') - count(smokes = 'no')", {}, None),
     ("share(smokes = 'yes' among ward = 'a') - share(smokes = 'yes' among ward = 'b')", {"public_groups": True}, None),
     ("mean(days, range=[0, 30] among ward = 'a') - mean(days, range=[0, 30] among ward = 'b')", {}, None),
-    ("count(smokes = 'yes')", {"by": "ward", "groups": ["a", "b"]}, None),
+    ("count(smokes = 'yes')", BY_WARD, None),
     ("mean(age, range=[18, 78], step=10)", {"by": "ward", "groups": ["a", "b"], "public_groups": True}, None),
 ]
 
@@ -251,6 +254,58 @@ def test_a_released_number_is_typed_examined_and_verified(text: str, options: di
         assert made.interval[0] <= made.answer <= made.interval[1]
     for name, value in (("exact", "7"), ("unbiased", -1), ("interval", [0, 1]), ("recorded", "1/7"), ("answer", 12345)):
         assert not odp.verify(document | {name: value}).holds, name
+
+
+@pytest.mark.parametrize(
+    ("text", "details", "people", "said"),
+    [
+        ("count(a)", ("1290", 6), 5000, "About 1,290 of 5,000 (± 6, 95 %)"),
+        ("count(a)", ("1294", 300), 5000, "About 1,290 of 5,000 (± 310, 95 %)"),
+        ("count(a)", ("4997", 300), 4998, "About 4,998 of 4,998 (± 310, 95 %)"),
+        ("count(a)", ("12", 0), None, "About 12 people (± 0, 95 %)"),
+        ("share(a)", ("170/944", Fraction(3, 944)), 944, "About 18.01 % (± 0.32 points, 95 %)"),
+        ("share(a)", ("169/944", Fraction(3, 944)), 944, "About 17.90 % (± 0.33 points, 95 %)"),
+        ("share(a)", ("1/2", Fraction(3, 10)), 10, "About 50 % (± 30 points, 95 %)"),
+        ("share(a among b)", ("0.190321", None), 944, "About 19.0 %"),
+        ("mean(v, range=[0, 82])", ("47.0512", None), 944, "About 47.05"),
+        ("mean(v, range=[0, 82])", ("47.0512", None), None, "About 47.05"),
+        ("mean(v, range=[0, 82])", ("47.0512", Fraction(9, 2)), None, "About 47.1 (± 4.6, 95 %)"),
+        ("sum(v, range=[0, 1])", ("44395", 299), None, "About 44,400 (± 310, 95 %)"),
+    ],
+)
+def test_digits_follow_the_error(text: str, details: tuple[str, Any], people: int | None, said: str) -> None:
+    """Two digits of the error, the answer to the same place; what rounding moves is part of the error."""
+    exact, width = Fraction(details[0]), details[1]
+    ends = None if width is None else (exact - width, exact + width)
+    written = {"exact": details[0], "interval": ends, "confidence": "0.95", "largest_error": None}
+    assert parse(text).number_words(written, people) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("count(smokes = 'yes')", {}, ['missing or NULL counts as "no"', "The true number is in this range 95 % of"]),
+        ("sum(days, range=[1, 5])", {}, ["Values are clipped to [1, 5]", "People without a value add 0"]),
+        ("mean(age, range=[18, 98])", {}, ["People without a value change nothing", "by 0.2 if all 400 have one"]),
+        ("mean(age, range=[18, 98], interval=true)", {}, ["of the time; a tenth of epsilon paid for the range."]),
+        ("sum(cost, range='generous', top=500)", {}, ["leaves out what the few largest", "chose are clipped to it."]),
+        ("count(smokes = 'yes')", BY_WARD, ["All 2 groups at once: within 5 people of the truth 95 % of the time."]),
+        ("count(smokes = 'yes', prior='uniform')", {}, ["if the prior uniform, which you named, is right."]),
+    ],
+)
+def test_what_is_counted_is_said_wherever_an_answer_is_shown(text: str, options: dict, told: list[str]) -> None:
+    from optimaldp.reporting.report import documents_html
+
+    made = odp.release(TABLE, text, epsilon=1, **options)
+    sentences = made.sentences()
+    page = html.unescape(documents_html([made]))
+    for words in told:
+        assert any(words in sentence for sentence in sentences[3:]), sentences
+        assert words in html.unescape(made._repr_html_())
+        assert words in page
+    for words in made.asked.group_words(made.statement).values() if options else [made.said()]:
+        assert words.startswith("About ")
+        assert words in page
 
 
 def test_what_delta_costs() -> None:

@@ -166,7 +166,11 @@ def test_a_rounded_number_says_no_smaller_error(exact: Fraction, width: Fraction
 
 def test_the_error_of_several_groups_is_that_of_the_smallest() -> None:
     table = pa.table({"a": [1] * 30, "g": ["x"] * 20 + ["y"] * 10})
-    made = odp.release(table, "share(a = 1)", epsilon=1, by="g", groups=["x", "y"], public_groups=True)
+    groups = {"by": "g", "groups": ["x", "y"], "public_groups": True}
+    for asked in ("share(a = 1) >= 0.5", "mean(a, range=[0, 3])", "median(a, bins=[0, 1, 2, 3])"):
+        assert odp.verify(odp.release(table, asked, epsilon=1, **groups)).holds
+    made = odp.release(table, "share(a = 1)", epsilon=1, **groups)
+    assert odp.verify(made).holds
     assert made.statement["reliable"].startswith("In y, the smallest group: within 30 points of the truth")
     among = "share(a = 1 among g = 'x') - share(a = 1 among g = 'y')"
     gap = odp.release(table, among, epsilon=1, public_groups=True)

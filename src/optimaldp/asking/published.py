@@ -11,7 +11,7 @@ from optimaldp.asking.ask import MEANING, from_json
 from optimaldp.asking.releasing import restored_answer
 from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import About, Release, epsilon_means
-from optimaldp.asking.statements import claimed_optimality, law_document, meaning_of_answer
+from optimaldp.asking.statements import claimed_optimality, law_document, meaning_of_answer, reliability_of
 from optimaldp.errors import InputError
 from optimaldp.extras import numpy_if_installed
 from optimaldp.laws.law import Aim
@@ -127,12 +127,13 @@ def whole(value: Any, name: str) -> int:
 
 
 def false_claim(
-    document: Mapping[str, Any], request: Request, mechanism: QuestionMechanism, checks: Sequence[str]
+    document: Mapping[str, Any], request: Request, mechanisms: Sequence[QuestionMechanism], checks: Sequence[str]
 ) -> str:
     """The first thing that the document says and that is not so; nothing if all of it is.
 
     Numbers and names are compared whatever version wrote them, sentences only if it was this one.
     """
+    mechanism = mechanisms[0]
     if document.get("format") not in (None, FORMAT):
         return "its format is not one that this version knows"
     if (problem := _time_problem(document.get("time"))) or (problem := _version_problem(document.get("version"))):
@@ -152,7 +153,7 @@ def false_claim(
     if document.get("version") == _own_version():
         claims |= _sentences(request, mechanism) | {"checked": list(checks)}
         if reliability_known(mechanism):
-            claims["reliable"] = mechanism.reliability()
+            claims["reliable"] = reliability_of(request, mechanisms)
     for name, value in claims.items():
         if name in certificate and plain(certificate[name]) != plain(value):
             return f"its certificate says something else than this release can: {name}"

@@ -213,35 +213,25 @@ class Release(Result, Generic[Given]):
 
     def said(self) -> str:
         """The answer in words."""
-        known, asked = self.statement.get("number"), self.asked
-        if known is None:
-            return asked.answer_words(self.answer, self.statement) or _answer_sentence(self.answer)
-        people = (self.statement.get("mechanism_document") or {}).get("people") or {}
-        if "groups" not in known:
-            return asked.number_words(known, people.get("n"))
-        sizes = people.get("groups") or {}
-        return "; ".join(
-            f"{name}: {asked.number_words(one, sizes.get(name))}"
-            for name, one in islice(known["groups"].items(), _MOST_LISTED)
-        )
+        return self.asked.answer_words(self.answer, self.statement) or _answer_sentence(self.answer)
 
     def sentences(self) -> list[str]:
-        """What to know: the answer, who is protected, what epsilon means for one of them, how far to trust it, what is left."""
-        return [
-            self.said(),
-            f"Protected: {self.statement['protected']}; {self.statement.get('neighbours') or self.neighbours.words}.",
-            self.statement["epsilon_means"],
-            self.statement["reliable"],
-            *([] if self.left is None else [self.left.words()]),
-        ]
+        """What to know: the answer, who is protected, what epsilon means, what is left, how far to trust it, who was counted."""
+        return [text for _, text in self._told()]
+
+    def _told(self) -> list[tuple[str, str]]:
+        budget = [] if self.left is None else [("budget", self.left.words())]
+        neighbours = self.statement.get("neighbours") or self.neighbours.words
+        protected, means, *others = facts(self.asked, {**self.statement, "neighbours": neighbours})
+        return [("answer", self.said()), protected, means, *budget, *others]
 
     def proof(self) -> list[tuple[str, str]]:
         """What was checked exactly, and what rests on which theorem."""
-        skip = ("protected", "epsilon_means", "reliable", *_APART)
+        skip = ("protected", "epsilon_means", "reliable", "notes", *_APART)
         return [(name, _in_words(value)) for name, value in self.statement.items() if name not in skip]
 
     def details(self) -> list[tuple[str, str]]:
-        known = list(zip(_HEADS, self.sentences()))
+        known = self._told()
         return [("question", self.question), *(known[1:] if self.crossed else known), *self.proof()]
 
     def plot(self, path: str | Path | None = None) -> Figure:
@@ -324,16 +314,29 @@ class Release(Result, Generic[Given]):
             return f"<p style='font-size:1.4em;margin:.2em 0'>{html.escape(self.said())}</p>"
         values = list(self.answer.values())
         if values and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+            if words := self.asked.group_words(self.statement):
+                return html_bars(list(self.answer), values, texts=list(words.values()))
             notes = ["" if ends is None else f"{ends[0]:g} to {ends[1]:g}" for ends in self.intervals().values()]
             return html_bars(list(self.answer), values, notes)
         return _answer_html(self.answer)
+
+
+def facts(asked: Question, statement: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a statement says to a reader: who is protected, what epsilon means, how far to trust the answer, who was counted."""
+    neighbours = f"; {statement['neighbours']}" if "neighbours" in statement else ""
+    told = [
+        ("protected", f"Protected: {statement['protected']}{neighbours}."),
+        ("what epsilon means", statement["epsilon_means"]),
+        ("reliable", asked.trust_words(statement)),
+    ]
+    notes = " ".join(f"{note[:1].upper()}{note[1:].removesuffix('.')}." for note in statement.get("notes") or ())
+    return [*told, *([("counted", notes)] if notes else [])]
 
 
 _MOST_SHOWN = 20  # answers in one line
 _MOST_LISTED = 1000  # answers in one sentence
 _APART = ("mechanism_document", "histogram", "number")  # written beside the certificate
 _SAID_FIRST = ("question", "epsilon", "delta", "neighbours")
-_HEADS = ("answer", "protected", "what epsilon means", "reliable", "budget")
 _CAUTION = "list-style:none;margin:.2em 0;padding:.3em .8em;border-left:4px solid #E69F00"
 
 

@@ -132,7 +132,7 @@ def statement(prepared: Prepared) -> Statement:
     return {
         "protected": request.protected(),
         "epsilon_means": epsilon_means(request.level, request.limited),
-        "reliable": _reliability(prepared),
+        "reliable": reliability_of(request, [certified.mechanism for _, certified in prepared.parts]),
         "mechanism": mechanism.name,
         "neighbours": request.neighbours_words(),
         "checked": list(dict.fromkeys(check for _, part in prepared.parts for check in part.finding.checks)),
@@ -145,13 +145,13 @@ def statement(prepared: Prepared) -> Statement:
     }
 
 
-def _reliability(prepared: Prepared) -> str:
+def reliability_of(request: Request, mechanisms: Sequence[QuestionMechanism]) -> str:
     """How far to trust the answer; of public groups of several sizes the smallest, whose answer is the least reliable."""
-    sizes = {certified.mechanism.setting.people for _, certified in prepared.parts}
-    if len(sizes) == 1:
-        return prepared.mechanism.reliability()
-    name, smallest = min(prepared.parts, key=lambda part: part[1].mechanism.setting.people or 0)
-    said, others = smallest.mechanism.reliability(), prepared.mechanism.reliability()
+    if request.groups is None or len({one.setting.people for one in mechanisms}) == 1:
+        return mechanisms[0].reliability()
+    named = zip(request.groups.names, mechanisms, strict=True)
+    name, smallest = min(named, key=lambda part: part[1].setting.people or 0)
+    said, others = smallest.reliability(), mechanisms[0].reliability()
     return said if said == others else f"In {name}, the smallest group: {said[0].lower()}{said[1:]}"
 
 

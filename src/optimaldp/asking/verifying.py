@@ -173,10 +173,10 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
     failed = next((finding for finding in findings if not finding.private), None)
     if failed is not None:
         return ReleaseVerdict(False, failed.checks, failed.failure)
-    if claim := false_claim(document, request, mechanisms[0], findings[0].checks):
+    checks = tuple(dict.fromkeys(check for finding in findings for check in finding.checks))
+    if claim := false_claim(document, request, mechanisms, checks):
         return ReleaseVerdict(False, (), claim)
-    left = not_recomputed(request, mechanisms[0])
-    return ReleaseVerdict(True, findings[0].checks, not_recomputed=left)
+    return ReleaseVerdict(True, checks, not_recomputed=not_recomputed(request, mechanisms[0]))
 
 
 def _statement_verdict(document: Mapping[str, Any]) -> ReleaseVerdict:

@@ -183,20 +183,25 @@ def show(made: Release, *, proof: bool) -> None:
 
 
 def answer_table(made: Release, answer: Mapping[str, object]) -> Any:
-    """Answers by group or counts by option, numbers with their intervals; counts with bars."""
+    """Answers by group or counts by option: numbers in words, counts with their intervals, both with bars."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    intervals = made.intervals()
-    numbers = [value for value in answer.values() if isinstance(value, int)]
+    words, intervals = made.asked.group_words(made.statement), made.intervals()
+    lines = [(str(name), words.get(name) or _plain(value), _ends(intervals[name])) for name, value in answer.items()]
+    numbers = [value for value in answer.values() if isinstance(value, (int, float))]
     most = max(numbers, default=0) or 1
-    taken = (
-        max(map(len, answer), default=0) + 3 * len(str(most)) + 14
-    )  # names, counts, intervals and space between them
+    taken = sum(max((len(line[place]) for line in lines), default=0) + 2 for place in range(3))
     room = min(40, max(4, shutil.get_terminal_size().columns - taken))
-    for name, value in answer.items():
-        bar = "█" * round(room * value / most) if isinstance(value, int) else ""
-        ends = intervals[name]
-        about = "" if ends is None else f"{ends[0]:g} to {ends[1]:g}"
-        table.add_row(str(name), plain(value) if isinstance(value, str) else str(value), about, bar)
+    for line, value in zip(lines, answer.values()):
+        bar = "█" * round(room * value / most) if isinstance(value, (int, float)) else ""
+        table.add_row(line[0], line[1], "" if words else line[2], bar)
     return table
+
+
+def _plain(value: object) -> str:
+    return plain(value) if isinstance(value, str) else str(value)
+
+
+def _ends(interval: tuple[Any, Any] | None) -> str:
+    return "" if interval is None else f"{interval[0]:g} to {interval[1]:g}"

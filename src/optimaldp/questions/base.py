@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from optimaldp.tables.schema import Schema
 
 YES_NO = ("yes", "no")
-NULL_NOTE = 'a person for whom the condition is NULL counts as "no" and is protected'
+NULL_NOTE = 'somebody whose value is missing or NULL counts as "no" and is protected'
 
 Spec = dict[str, Any]
 """A question in plain public numbers: what the referee reads, so that it needs none of this code."""
@@ -130,15 +130,19 @@ class Question(ABC, Generic[Given]):
         """An answer in the question's own words; none where it speaks for itself."""
         return ""
 
+    def group_words(self, statement: Mapping[str, Any]) -> dict[str, str]:
+        """The answer of each group in the question's own words; empty without groups, or where answers speak for themselves."""
+        return {}
+
     def cross_table(self, answer: Any, details: Mapping[str, Any]) -> CrossTable:
         """The table of an answer that is one."""
         raise QuestionError(
             "question", str(self), "is no cross table", "ask histogram(sex: ['m', 'f'], age: bins=[0, 18, 65])"
         )
 
-    def number_words(self, details: dict[str, Any], people: int | None) -> str:
-        """An answer that is a number, in words: with its interval, and of how many people where that is public."""
-        raise NotImplementedError
+    def trust_words(self, statement: Mapping[str, Any]) -> str:
+        """How far to trust an answer, behind the answer in words."""
+        return str(statement["reliable"])
 
     small_twin: Question | None = None
     """The same question with a few options or bins, where there are many: what the referee tries on all small tables."""

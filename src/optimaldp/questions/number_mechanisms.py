@@ -46,9 +46,7 @@ COUNT_SHARE, CROSSING_SHARE = Fraction(1, 10), Fraction(9, 10)
 _BITS = 192
 _DIGITS = 30
 _EXACT_BITS = 1 << 22  # of all exact rationals of a list together
-_LEFT_OUT = (
-    "It leaves out what the few largest values have above the clipping edge; the interval is for the clipped number."
-)
+_LEFT_OUT = "It leaves out what the few largest values have above the clipping edge"
 _WEIGHTED = (
     "It answers the mean weighted by people's own levels: unbiased only if levels have nothing to do with values."
 )
@@ -306,7 +304,8 @@ class NoisyNumber(NumberMechanism):
         if self.sizes_decide:
             return "How far off it is depends on the sizes of the two groups, which are public."
         if options.prior is not None:
-            return f"The interval is a credible set under the prior {options.prior}, which you named."
+            sure = percent(options.confidence)
+            return f"The true number is in this range {sure} of the time if the prior {options.prior}, which you named, is right."
         width = noise.half_width(options.confidence) * linear.unit
         words = f" {self._asked.unit_words}" if self._asked.unit_words else ""
         sentence = (
@@ -329,18 +328,20 @@ def number_text(value: Fraction) -> str:
     return f"{float(value):,.6g}" if "/" in text else f"{Decimal(text):,f}"
 
 
-def rounded(value: Fraction, error: Fraction | None, *, in_percent: bool, influence: Fraction | None) -> Fraction:
-    """A number to one digit more than its error has, which is written with two.
+def rounding_place(question: Quantity, error: Fraction | None, influence: Fraction | None) -> Fraction | None:
+    """The place to which a number is written: that of the second digit of its error; ``None`` where four digits must do.
 
-    Without an error it ends at the digit of what one person could change (*influence*), where that is public; else it has six
-    digits, a percentage four.
+    Without an error it is the first digit of what one person could change (*influence*), where that is public. A whole number
+    has no place behind its point.
     """
-    if value.denominator == 1 and not in_percent:
-        return value
-    if not error and not influence:
-        return Fraction(f"{float(value):.{4 if in_percent else 6}g}")
-    unit = _second_digit(error) / 10 if error else 10 * _second_digit(influence or Fraction(1))
-    return round(value / unit) * unit
+    if error or influence:
+        place = _second_digit(error) if error else 10 * _second_digit(influence or Fraction(1))
+        return max(place, Fraction(1)) if question.whole else place
+    return Fraction(1) if question.whole else None
+
+
+def rounded(value: Fraction, place: Fraction | None) -> Fraction:
+    return Fraction(f"{float(value):.4g}") if place is None else round(value / place) * place
 
 
 def _second_digit(error: Fraction) -> Fraction:
@@ -353,13 +354,19 @@ def _second_digit(error: Fraction) -> Fraction:
     return unit
 
 
-def error_text(question: Quantity, error: Fraction) -> str:
-    """An error for people, rounded up to two digits where it is not whole: what is said to hold still holds."""
+def error_text(question: Quantity, error: Fraction, place: Fraction | None = None) -> str:
+    """An error for people, rounded up to two digits or to a *place*: what is said to hold still holds."""
     scale, mark = (100, question.in_percent[1]) if question.in_percent else (1, "")
-    if error.denominator != 1 or mark:
-        unit = _second_digit(error) if error else Fraction(1)
-        error = -(-error // unit) * unit
-    return number_text(error * scale) + mark
+    place = place or rounding_place(question, error, None) or Fraction(1)
+    return placed_text(-(-error // place) * place * scale, place * scale) + mark
+
+
+def placed_text(value: Fraction, place: Fraction) -> str:
+    """A number for people with all digits up to this place, zeros too: 17.90 where the place is 0.01."""
+    decimals = 0
+    while place < 1:
+        place, decimals = place * 10, decimals + 1
+    return f"{Decimal(value.numerator) / Decimal(value.denominator):,.{decimals}f}"
 
 
 def percent(share: Fraction) -> str:
@@ -463,7 +470,9 @@ class CrossedNumber(NumberMechanism):
             if self._asked.said.interval
             else "That number is private; interval=true spends a tenth of epsilon on an interval."
         )
-        return f"Off by about {per:.3g} divided by the number of people with a value. {how}"
+        people = self.setting.people
+        of_all = f": by {per / people:.2g} if all {people:,} have one" if people else ""
+        return f"Off by about {per:.3g} divided by the number of people with a value{of_all}. {how}"
 
 
 @dataclass(frozen=True)
@@ -561,7 +570,8 @@ class TwoSteps(NumberMechanism):
         )
 
     def reliability(self) -> str:
-        return _LEFT_OUT
+        clipped = isinstance(self.second_step(self.first_step().edges[-1]), NoisyNumber)
+        return f"{_LEFT_OUT}{'; the interval is for the clipped number' if clipped else ''}."
 
 
 def mechanism_of(question: Quantity, setting: Setting) -> QuestionMechanism:
@@ -652,8 +662,10 @@ def sentence_of_groups(question: Quantity, setting: Setting, groups: int) -> str
     mechanism = question.mechanism(setting)
     if groups < 2 or not isinstance(mechanism, NoisyNumber) or question.said.prior is not None:
         return ""
-    width = error_text(question, mechanism.width_of_all(groups))
-    return f"All {groups:,} groups at once: within {width} {percent(question.said.confidence)} of the time."
+    width = error_text(question, mechanism.width_of_all(groups)) + (question.unit_words and f" {question.unit_words}")
+    return (
+        f"All {groups:,} groups at once: within {width} of the truth {percent(question.said.confidence)} of the time."
+    )
 
 
 def previewed(question: Quantity, setting: Setting, people: int | None) -> NumberPreview:

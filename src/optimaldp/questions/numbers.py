@@ -283,28 +283,56 @@ class Quantity(Question[Given]):
     def restored(self, answer: Any) -> Any:
         return int(answer) if self.whole else float(answer)
 
-    def number_words(self, details: dict[str, Any], people: int | None) -> str:
-        from optimaldp.questions.number_mechanisms import error_text, number_text, percent, rounded
+    def answer_words(self, answer: Any, statement: Mapping[str, Any]) -> str:
+        if groups := self.group_words(statement):
+            return "; ".join(f"{name}: {words}" for name, words in groups.items())
+        return (
+            self.number_words(statement["number"], _public_people(statement).get("n")) if "number" in statement else ""
+        )
+
+    def group_words(self, statement: Mapping[str, Any]) -> dict[str, str]:
+        known, sizes = statement.get("number") or {}, _public_people(statement).get("groups") or {}
+        return {name: self.number_words(one, sizes.get(name)) for name, one in known.get("groups", {}).items()}
+
+    def number_words(self, details: Mapping[str, Any], people: int | None) -> str:
+        """A number with its interval, and of how many people where that is public."""
+        from optimaldp.questions import number_mechanisms as words
 
         exact, interval, largest = Fraction(details["exact"]), details["interval"], details["largest_error"]
         width = None
         if interval is not None:
             low, high = (Fraction(str(end)) for end in interval)
             width = max(high - exact, exact - low, Fraction(0))
-        influence = Fraction(self.value_range[1] - self.value_range[0]) / people if people else None
-        shown = rounded(exact, width, in_percent=self.in_percent is not None, influence=influence)
+        low_end, high_end = self.value_range
+        influence = (Fraction(details.get("clipped_at", high_end)) - low_end) / people if people else None
+        place = words.rounding_place(self, width, influence)
+        shown = words.rounded(exact, place)
+        counted = self.whole and self.counts_people
+        if counted and people is not None:
+            shown = min(shown, Fraction(people))
         moved, more = abs(shown - exact), []  # what rounding moves is part of the error that is written
         if width is not None:
-            confidence = percent(Fraction(str(details["confidence"])))
-            more.append(f"± {error_text(self, width + moved)}, {confidence}")
+            confidence = words.percent(Fraction(str(details["confidence"])))
+            more.append(f"± {words.error_text(self, width + moved, place)}, {confidence}")
         if largest is not None:
-            more.append(f"never off by more than {error_text(self, Fraction(str(largest)) + moved)}")
+            more.append(f"never off by more than {words.error_text(self, Fraction(str(largest)) + moved, place)}")
         if "clipped_at" in details:
-            more.append(f"clipped at {number_text(Fraction(details['clipped_at']))}")
-        of = f" of {people:,}" if self.whole and self.counts_people and people is not None else ""
-        text = f"{number_text(shown * 100)}{self.in_percent[0]}" if self.in_percent else number_text(shown)
+            more.append(f"clipped at {words.number_text(Fraction(details['clipped_at']))}")
+        scale, mark = (100, self.in_percent[0]) if self.in_percent else (1, "")
+        text = words.number_text(shown * scale) if place is None else words.placed_text(shown * scale, place * scale)
+        of = f" of {people:,}" if counted and people is not None else f" {self.unit_words}" if self.unit_words else ""
         behind = f" ({'; '.join(more)})" if more else ""
-        return f"About {text}{of}{behind}"
+        return f"About {text}{mark}{of}{behind}"
+
+    def trust_words(self, statement: Mapping[str, Any]) -> str:
+        known: Mapping[str, Any] = statement.get("number") or {"interval": None}
+        parts = known.get("groups", {"": known}).values()
+        # An interval under a prior or of a clipped number needs the mechanism's own sentence.
+        if self.said.prior is not None or any(one["interval"] is None or "clipped_at" in one for one in parts):
+            return str(statement["reliable"])
+        whose = "Each group's true number is in its range" if "groups" in known else "The true number is in this range"
+        paid = "; a tenth of epsilon paid for the range" if self.said.interval else ""
+        return f"{whose} {fraction_text(100 * self.said.confidence)} % of the time{paid}."
 
     def on_value_grid(self) -> Quantity:
         """The same question with answers on the grid of its values, where nothing else was said: for study."""
@@ -353,6 +381,12 @@ class Quantity(Question[Given]):
         if isinstance(bound, Draft):
             return joined_text(self, comparison, bound)  # type: ignore[return-value]
         return self.compared(comparison, bound)
+
+
+def _public_people(statement: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is public of how many people there are: ``n``, or ``groups`` with the size of each."""
+    known: Mapping[str, Any] = (statement.get("mechanism_document") or {}).get("people") or {}
+    return known
 
 
 @dataclass(frozen=True)

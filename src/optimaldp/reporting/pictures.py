@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from optimaldp.asking.preview_result import Preview
@@ -78,15 +79,17 @@ def answer_rows(rows: Sequence[Mapping[str, Any]]) -> str:
     return f'<table class="answers"><tr>{head}</tr>{body}</table>'
 
 
-def answer_bars(answer: Mapping[str, Any]) -> str:
-    """Answers by group, or counts by option with a bar beside each, as a table."""
-    counts = [value for value in answer.values() if isinstance(value, int)]
-    most = max([*counts, 1])
+_NUMBERS = (int, float, Decimal)  # documents are read with decimals
+
+
+def answer_bars(answer: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Answers by group in *words* where there are some, or counts by option: with a bar beside each, as a table."""
+    most = max((float(value) for value in answer.values() if isinstance(value, _NUMBERS)), default=0) or 1
     rows = []
     for name, value in answer.items():
-        bar = _bar(value / most) if isinstance(value, int) else ""
-        kind = ' class="number"' if isinstance(value, int) else ""
-        inside = answer_bars(value) if isinstance(value, Mapping) else html.escape(str(value))
+        bar = _bar(float(value) / most) if isinstance(value, _NUMBERS) else ""
+        kind = ' class="number"' if bar else ""
+        inside = answer_bars(value, {}) if isinstance(value, Mapping) else html.escape(words.get(name) or str(value))
         rows.append(f"<tr><th>{html.escape(str(name))}</th><td{kind}>{inside}</td><td>{bar}</td></tr>")
     return f'<table class="answers">{"".join(rows)}</table>'
 

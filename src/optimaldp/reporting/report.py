@@ -20,7 +20,7 @@ from optimaldp import __version__
 from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.previewing import preview
 from optimaldp.asking.request import read_release_level
-from optimaldp.asking.result import Release, epsilon_means
+from optimaldp.asking.result import Release, epsilon_means, facts
 from optimaldp.asking.verifying import verify_document
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
@@ -106,19 +106,29 @@ class Published:
     @property
     def said(self) -> str:
         """A number with its interval and of how many people, in the question's own words; nothing for other answers."""
-        known = self.statement.get("number")
-        if self.asked is None or not self.holds or not isinstance(known, Mapping) or "groups" in known:
+        if self.asked is None or not self.holds or not isinstance(self.statement.get("number"), Mapping):
             return ""
-        people = (self.statement.get("mechanism_document") or {}).get("people") or {}
-        return self.asked[0].number_words(dict(known), people.get("n"))
+        return self.asked[0].answer_words(self.answer, self.statement)
+
+    def facts(self) -> list[str]:
+        """Who is protected, what epsilon means, how far to trust the answer, who was counted: as a release says it."""
+        said = {name: text for name in _FIRST if isinstance(text := self.statement.get(name), str)}
+        if self.asked is not None and self.holds and len(said) == len(_FIRST):
+            # The head of the report names the neighbours once.
+            own = {name: value for name, value in self.statement.items() if name != "neighbours"}
+            return [text for _, text in facts(self.asked[0], own)]
+        return [_sentence(name, text) for name, text in said.items()]
+
+    @property
+    def group_words(self) -> Mapping[str, str]:
+        """The number of each group in words; empty for other answers."""
+        return self.asked[0].group_words(self.statement) if self.asked is not None and self.said else {}
 
     @property
     def short_answer(self) -> str:
         if self.missing:
             return "(none)"
-        if self.said:
-            return self.said
-        return _short(self.shown)
+        return self.said if self.said and len(self.group_words) <= _MOST_CELLS else _short(self.shown)
 
 
 # What a ledger writes behind a question that was asked of groups: see Request.text.
@@ -194,7 +204,7 @@ def from_document(document: object, number: int, source: str) -> Published:
         {
             **(own if isinstance(own, Mapping) else {}),
             "mechanism_document": document.get("mechanism"),
-            **({"number": _beside_a_number(document)} if holds and "interval" in document else {}),
+            **(_beside_a_number(document) if holds else {}),
         },
         examined=examined,
         holds=holds,
@@ -205,8 +215,14 @@ _BESIDE = ("exact", "unbiased", "recorded", "interval", "confidence", "largest_e
 
 
 def _beside_a_number(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What a document says of an answer that is a number, as a statement keeps it."""
-    return {name: document[name] for name in _BESIDE if name in document}
+    """What an examined document says of an answer that is a number, or of one for each group, as a statement keeps it."""
+    if "answers" in document:
+        return {"number": {"groups": {name: _own(one) for name, one in document["answers"].items()}}}
+    return {"number": _own(document)} if "interval" in document else {}
+
+
+def _own(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: one[name] for name in _BESIDE if name in one}
 
 
 def spent_by(document: Mapping[str, Any]) -> ApproximateDP:
@@ -319,7 +335,7 @@ def _people(law: Mapping[str, Any]) -> int | None:
 
 Location = str | os.PathLike[str]
 _FIRST = ("protected", "epsilon_means", "reliable")
-_NOT_PROOF = (*_FIRST, "mechanism_document", "number", "histogram")
+_NOT_PROOF = (*_FIRST, "notes", "mechanism_document", "number", "histogram")
 
 
 def write_report(
@@ -542,20 +558,19 @@ def _one_by_one(answers: Sequence[Published]) -> str:
 
 def _answer(one: Published) -> str:
     day = f", on {one.time[:10]}" if one.time else ""
-    said = [_sentence(name, one.statement[name]) for name in _FIRST if isinstance(one.statement.get(name), str)]
-    said.append(f"It cost epsilon {one.epsilon}, delta {one.delta}{day}.")
-    facts = "".join(f"<p>{html.escape(text)}</p>" for text in (*said, *([one.examined] if one.examined else [])))
+    said = [*one.facts(), f"It cost epsilon {one.epsilon}, delta {one.delta}{day}."]
+    told = "".join(f"<p>{html.escape(text)}</p>" for text in (*said, *([one.examined] if one.examined else [])))
     preview = reliability_of(one.question, one.statement)
     curve = "" if preview is None else reliability_curve(preview)
     asked = f'<p class="soft"><code>{html.escape(one.question)}</code></p>'
-    return f"<section><h3>{html.escape(one.title)}</h3>{asked}{_value(one)}{facts}{curve}</section>"
+    return f"<section><h3>{html.escape(one.title)}</h3>{asked}{_value(one)}{told}{curve}</section>"
 
 
 def _value(one: Published) -> str:
     if one.missing:
         return f"<p><em>{html.escape(one.missing)}</em></p>"
     if isinstance(one.shown, Mapping):
-        return answer_bars(one.shown)
+        return answer_bars(one.shown, one.group_words)
     if isinstance(one.shown, list) and one.shown and all(isinstance(row, Mapping) for row in one.shown):
         return answer_rows(one.shown)
     return f'<p class="big">{html.escape(one.said or _short(one.shown))}</p>'

@@ -99,10 +99,10 @@ def card(made: Release) -> str:
 
 def ethics(made: Release) -> str:
     """What an ethics board asks of one answer, in one paragraph: who is protected, how well, and what is not promised."""
-    _, protected, means, reliable = made.sentences()[:4]
+    (_, protected, means), reliable = made.sentences()[:3], _ended(made.statement["reliable"])
     return (
         f"This answer was made deliberately uncertain, so that it tells almost nothing about any one person. {protected} {means} "
-        f"{_ended(reliable)} It does not hide what is true of people in general: someone who learns from it that a habit is "
+        f"{reliable} It does not hide what is true of people in general: someone who learns from it that a habit is "
         "common may still guess about you, whether or not you were asked."
     )
 

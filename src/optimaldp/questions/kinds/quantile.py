@@ -74,6 +74,9 @@ class Quantile(OfBins[BinAnswer]):
     def restored(self, answer: Any) -> BinAnswer:
         return self.binning.named(answer)
 
+    def answer_words(self, answer: Any, statement: Mapping[str, Any]) -> str:
+        return f"{answer.low} to {answer.high}" if isinstance(answer, BinAnswer) else ""
+
     @property
     def small_twin(self) -> Question | None:  # type: ignore[override]
         if self.binning.bins <= 4:

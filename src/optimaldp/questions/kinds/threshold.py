@@ -245,7 +245,7 @@ class PeopleWho(Quantity[Given]):
         return {"kind": "number", "of": self.quantity, "among": self.among is not None}
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
-        return _notes(self.among)
+        return _notes(self.among)[1 if self.predicate == EVERY_RECORD else 0 :]
 
     def words(self) -> str:
         if self.whole:

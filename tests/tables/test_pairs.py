@@ -220,6 +220,17 @@ def test_one_record_decides_nothing_for_others(name: str, kind: str, share: int,
     check_pairs(opened, kind, share, list(SOURCES).index(name))
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ODD)
+def test_one_record_decides_nothing_for_others_in_spark(spark: Any, kind: str, tmp_path: Path) -> None:
+    opened = []
+    for place, (record, table) in enumerate(tables(kind)):
+        path = tmp_path / f"{place}.parquet"
+        pq.write_table(table, path)
+        opened.append((record, open_source(spark.read.parquet(str(path)))))
+    check_pairs(opened, kind, 4)
+
+
 POSTGRES = {
     "text": [("text", "text"), ("citext", "text"), ("mild", "text"), ("char(8)", "text")],
     "whole": [("bigint", "whole")],

@@ -371,6 +371,21 @@ def test_dictionaries_of_views_of_texts_are_read() -> None:
     assert count_people(table, Tally((Condition("v = 'yes'"),))).counts == (1, 2)
 
 
+@pytest.mark.parametrize("longest", ["yes", "x" * 40, "x" * 41])
+@pytest.mark.parametrize("dtype", [pa.string(), pa.large_string(), pa.string_view()])
+def test_the_cells_of_a_piece_fit_together(dtype: Any, longest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with limits of a few bytes as with those of 32 bits: cells that are allowed never fail together."""
+    monkeypatch.setattr(arrow_feed, "LONGEST_CELL", 40)
+    monkeypatch.setattr(arrow_feed, "_MOST_BYTES", 120)
+    texts = pa.array([longest, "no", None, *[longest] * 9, "no"], dtype)
+    for column in (texts, texts.dictionary_encode()):
+        pieces = list(arrow_feed._pieces(pa.record_batch({"v": column})))
+        assert sum(map(len, pieces)) == len(texts)
+        assert longest == "yes" or max(map(len, pieces)) == 3
+        counted = count_people(pa.table({"v": column}), KeyTally("v")).keys
+        assert counted == ({"no": 2} if len(longest) > 40 else {"no": 2, longest: 10})
+
+
 def test_what_takes_its_types_from_records_is_refused(tmp_path: Path) -> None:
     import pyarrow.dataset as datasets
 

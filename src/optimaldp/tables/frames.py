@@ -35,6 +35,7 @@ from optimaldp.tables.versions import version_of, version_of_arrow
 _PER_UNIT = {"s": 10**6, "ms": 10**3}
 _US = "us"
 _LARGEST = 9_223_372_022_400_000_000 - 1  # microseconds: the engine's last moment
+_MOST_BYTES = 2**30  # of the text in one piece of a table
 _MOST_DIGITS = 400  # of a decimal that is written out
 _FOLDER = re.compile(r"[^=]+=.*")
 
@@ -211,7 +212,24 @@ class DatasetFeed:
         import pyarrow as pa
 
         for batch in self.dataset.scanner(columns=names).to_batches():
-            yield pa.RecordBatch.from_arrays([_safe(column) for column in batch.columns], schema=schema)
+            for piece in _pieces(batch):
+                yield pa.RecordBatch.from_arrays([_safe(column) for column in piece.columns], schema=schema)
+
+
+def _pieces(batch: Any) -> Iterator[Any]:
+    """A batch in pieces whose text has fewer bytes than Arrow can count in 32 bits, however long the cells are."""
+    rows = _MOST_BYTES // LONGEST_CELL if any(map(_is_heavy, batch.columns)) else max(1, len(batch))
+    yield from (batch.slice(start, rows) for start in range(0, len(batch), rows))
+
+
+def _is_heavy(column: Any) -> bool:
+    import pyarrow.compute as pc
+    import pyarrow.types as types
+
+    if types.is_dictionary(column.type) and _is_text(column.type.value_type):
+        longest = pc.max(pc.binary_length(column.dictionary.cast(_decodable(column.type.value_type)))).as_py()
+        return len(column) * min(longest or 0, LONGEST_CELL) > _MOST_BYTES
+    return _is_text(column.type) and (column.nbytes or 0) > _MOST_BYTES
 
 
 def _safe(column: Any) -> Any:
@@ -219,7 +237,7 @@ def _safe(column: Any) -> Any:
     import pyarrow.types as types
 
     if types.is_dictionary(column.type):
-        values = column.dictionary.cast(_decodable(column.type.value_type))
+        values = safe_text(column.dictionary.cast(_decodable(column.type.value_type)))
         column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     if types.is_float16(column.type) or types.is_null(column.type):
         return column.cast(_safe_type(column.type))

@@ -87,16 +87,16 @@ def _holds(
 
 
 def _examine_edges(
-    tails: Any,
-    heads: Any,
-    kinds: Any,
-    small: Any,
-    first_is_small: Any,
-    forward: Any,
-    promises: Any,
+    tails: Numbers,
+    heads: Numbers,
+    kinds: Numbers,
+    small: Numbers,
+    first_is_small: Numbers,
+    forward: Numbers,
+    promises: Numbers,
     least_sure_side: float,
-    state: Any,
-    ratio: Any,
+    state: Numbers,
+    ratio: Numbers,
 ) -> tuple[float, int]:
     """Write the state of every edge, and the least ratio of those that one float did not pass.
 
@@ -426,7 +426,7 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
     return PrivacyFinding(False, worst[1], largest, violation(mechanism, worst[1]))
 
 
-def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) -> tuple[Any, Floats]:
+def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Numbers, used: Floats) -> tuple[Any, Floats]:
     """Edges between equal given rows at one level are one case."""
     ends = rows.exact_of[graph.tails[edges]].astype(np.int64), rows.exact_of[graph.heads[edges]].astype(np.int64)
     both_exact = (ends[0] >= 0) & (ends[1] >= 0)
@@ -436,7 +436,7 @@ def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Any, used: Floats) ->
     return edges[kept], used[kept]
 
 
-def _second_stage(graph: DatasetGraph, rows: FloatRows, promises: Promises, edges: Any) -> npt.NDArray[np.bool_]:
+def _second_stage(graph: DatasetGraph, rows: FloatRows, promises: Promises, edges: Numbers) -> npt.NDArray[np.bool_]:
     """Which edges are certainly private at twice the precision, where the events are single answers."""
     kept = np.ones(len(edges), dtype=bool)
     if not len(edges):
@@ -454,7 +454,7 @@ def _second_stage(graph: DatasetGraph, rows: FloatRows, promises: Promises, edge
     return kept
 
 
-def _row_parts(rows: FloatRows, vertices: Any) -> tuple[Floats, Floats]:
+def _row_parts(rows: FloatRows, vertices: Numbers) -> tuple[Floats, Floats]:
     """Every probability of some datasets as a sum of two floats, within 2^-105."""
     high, low = np.empty((len(vertices), rows.table.shape[1])), np.zeros((len(vertices), rows.table.shape[1]))
     known: dict[int, list[tuple[float, float]]] = {}
@@ -492,7 +492,7 @@ def _first_stage(
 
 
 def _ratios(
-    tail: Floats, head: Floats, kind: Any, promises: Promises, unit: float
+    tail: Floats, head: Floats, kind: Numbers, promises: Promises, unit: float
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """For each edge an upper bound of its least ratio at its deltas, and whether a promise is in doubt."""
     ratio, doubtful = np.ones(len(tail)), np.zeros(len(tail), dtype=bool)

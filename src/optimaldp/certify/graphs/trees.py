@@ -28,7 +28,7 @@ from optimaldp.mechanisms.certificate import ROOT
 _UP, _DOWN = 1 + 8 * UNIT, 1 - 8 * UNIT
 
 
-def _mark_ancestry(predecessor: Any, needed: Any, settled: Any, concerned: Any) -> None:
+def _mark_ancestry(predecessor: Numbers, needed: Numbers, settled: Numbers, concerned: Numbers) -> None:
     """The needed datasets and all from which their bounds come, up to those whose value needs no proof."""
     for start in range(len(predecessor)):
         vertex = start
@@ -48,8 +48,8 @@ def _walk_gap(
     x_small: float,
     x_low: bool,
     error: float,
-    ahead: Any,
-    back: Any,
+    ahead: Numbers,
+    back: Numbers,
     kind: int,
 ) -> tuple[float, float]:
     """Over the bounds of one kind of walk the smallest gap, from above, and the slope of the bound that has it.
@@ -87,20 +87,20 @@ def _walk_gap(
 
 
 def _local_gaps(
-    tails: Any,
-    heads: Any,
-    kinds: Any,
-    predecessor: Any,
-    concerned: Any,
-    small: Any,
-    low: Any,
+    tails: Numbers,
+    heads: Numbers,
+    kinds: Numbers,
+    predecessor: Numbers,
+    concerned: Numbers,
+    small: Numbers,
+    low: Numbers,
     error: float,
-    ahead: Any,
-    back: Any,
-    deltas: Any,
-    gap: Any,
-    slope: Any,
-    delta: Any,
+    ahead: Numbers,
+    back: Numbers,
+    deltas: Numbers,
+    gap: Numbers,
+    slope: Numbers,
+    delta: Numbers,
 ) -> None:
     """For each concerned dataset the gap to the bound of its predecessor; of parallel edges the one that bounds most.
 
@@ -121,23 +121,23 @@ def _local_gaps(
 
 
 def _total_gaps(
-    predecessor: Any,
-    concerned: Any,
-    given: Any,
-    given_row: Any,
-    root_above: Any,
-    root_rest: Any,
-    small: Any,
-    low: Any,
+    predecessor: Numbers,
+    concerned: Numbers,
+    given: Numbers,
+    given_row: Numbers,
+    root_above: Numbers,
+    root_rest: Numbers,
+    small: Numbers,
+    low: Numbers,
     error: float,
-    delta: Any,
-    gap: Any,
-    slope: Any,
+    delta: Numbers,
+    gap: Numbers,
+    slope: Numbers,
     tiny: float,
     endless: float,
-    total: Any,
-    state: Any,
-    stack: Any,
+    total: Numbers,
+    state: Numbers,
+    stack: Numbers,
 ) -> int:
     """For each concerned dataset what the gaps on its path add up to, relative to its own scale; or one on a cycle, else -1.
 
@@ -181,7 +181,7 @@ def _total_gaps(
     return -1
 
 
-def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endless: float) -> None:
+def _settle(parent: Numbers, total: Numbers, product: Numbers, state: Numbers, stack: Numbers, endless: float) -> None:
     """Walk up from every vertex to one that is settled, then settle the walk backwards: each vertex is touched once."""
     for start in range(len(parent)):
         depth = 0
@@ -202,7 +202,7 @@ def _settle(parent: Any, total: Any, product: Any, state: Any, stack: Any, endle
                 state[below] = 3
 
 
-def _own_edges(tails: Any, heads: Any, predecessor: Any, ahead: Any, back: Any) -> tuple[int, int]:
+def _own_edges(tails: Numbers, heads: Numbers, predecessor: Numbers, ahead: Numbers, back: Numbers) -> tuple[int, int]:
     """Write the edges that lead from a predecessor to its dataset: *ahead* as they are written, *back* against it."""
     forth, home = 0, 0
     for edge in range(len(tails)):

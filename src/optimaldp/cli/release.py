@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from optimaldp.asking.result import Release
+    from optimaldp.histograms.margins import CrossTable
 
 _RIGHT = {"at most 5 %": "95 %", "at most 1 %": "99 %", "0": "always"}
 
@@ -167,7 +168,9 @@ def show(made: Release, *, proof: bool) -> None:
 
     console = Console()
     console.print(Text(made.words()), Text(made.question, style="dim"), sep="\n")
-    if isinstance(made.answer, dict):
+    if made.crossed:
+        console.print(cross_table(made.crosstab()))
+    elif isinstance(made.answer, dict):
         console.print(answer_table(made, made.answer))
     else:
         console.print(Text(made.said(), style="bold"))
@@ -180,6 +183,24 @@ def show(made: Release, *, proof: bool) -> None:
         for name, value in made.proof():
             table.add_row(Text(name.replace("_", " "), style="dim"), Text(value))
         console.print(table)
+
+
+def cross_table(made: CrossTable) -> Any:
+    """The cells with their sums. Counts as small as their noise carry a star: the words would not fit beside many columns."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    flag, last = f" [unreliable: ± {made.reach}]", f"{made.names[-1]}: "
+    head, *lines = [[word.replace(flag, " *") for word in line] for line in made.grid()]
+    flagged = any(word.endswith(" *") for line in lines for word in line)
+    table = Table(box=SIMPLE_HEAD, title=Text(made.names[-1]), caption=Text(f"* {flag[2:-1]}") if flagged else None)
+    for place, word in enumerate(head):
+        named = place < len(made.names) - 1
+        table.add_column(Text(word.removeprefix(last)), justify="left" if named else "right", overflow="fold")
+    for place, line in enumerate(lines):
+        table.add_row(*map(Text, line), end_section=place == len(lines) - 2)
+    return table
 
 
 def answer_table(made: Release, answer: Mapping[str, object]) -> Any:

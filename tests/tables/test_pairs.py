@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import psycopg
@@ -35,6 +36,7 @@ from optimaldp.tables import (
     Steps,
     Tally,
     count_people,
+    csv_files,
     open_source,
     readings,
 )
@@ -302,6 +304,28 @@ def test_quoted_text_is_never_code(odd_server: str) -> None:
     assert count_people(source, Tally((Condition(attack),))).counts == (0, 1)
 
 
+def test_a_connection_that_is_handed_over_is_read_whatever_it_was_told(odd_server: str) -> None:
+    """One text beyond Latin-1 made the query fail; a function of the same name read everybody's text."""
+    with psycopg.connect(odd_server, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA evil; CREATE TABLE handed (v text, i uuid)")
+        connection.execute("CREATE FUNCTION evil.octet_length(text) RETURNS int LANGUAGE sql AS 'SELECT 2000000'")
+        connection.execute("INSERT INTO handed VALUES ('no', gen_random_uuid()), ('\u03a9', gen_random_uuid())")
+    told = {"row_factory": psycopg.rows.dict_row, "cursor_factory": psycopg.ClientCursor, "autocommit": True}
+    with psycopg.connect(odd_server, **told) as connection:
+        connection.execute("SET standard_conforming_strings = on; SET client_encoding = LATIN1")
+        source = open_source((connection, "handed"))
+        connection.execute("SET standard_conforming_strings = off; SET search_path = evil, pg_catalog")
+        assert count_people(source, KeyTally("v")).keys == {"no": 1, "\u03a9": 1}
+        assert set((count_people(source, KeyTally("i")).keys or {}).values()) == {1}
+        first = source.version()
+        assert connection.execute("SHOW search_path").fetchone() == {"search_path": "evil, pg_catalog"}
+        connection.execute("INSERT INTO public.handed VALUES ('no')")
+        assert source.version() != first
+        connection.execute("SET client_encoding = SQL_ASCII")
+        with pytest.raises(TableError, match="set client_encoding to UTF8"):
+            open_source((connection, "handed"))
+
+
 def test_a_database_in_another_encoding_is_refused_at_opening(postgres: PostgresServer) -> None:
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute("DROP DATABASE IF EXISTS western")
@@ -346,6 +370,26 @@ def test_the_texts_of_pandas_cells_do_not_depend_on_how_they_are_kept(dtype: str
     ]
     assert texts[0]
     assert all(other == texts[0] for other in texts)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, 2.0, 10.0**20],
+        [10**20, 1],
+        np.array(["2024-01-01T10:00:00", "2024-01-02"], "datetime64[s]"),
+        np.array([5, 7], "timedelta64[D]"),
+        pd.arrays.IntervalArray.from_breaks([0, 1, 2]),
+        np.array([1.5, 2.0], np.longdouble),
+    ],
+    ids=lambda values: str(getattr(values, "dtype", values)),
+)
+def test_an_odd_object_leaves_the_cells_of_other_people_as_they_are(values: Any) -> None:
+    plain = arrow_feed._cells(pd.Series(values)).to_pylist()
+    for odd in (None, "x", 1.5, 1j, 10**30, NOON, np.datetime64(2**60, "s"), object()):
+        kept = [pd.Series(np.array([*values, odd], dtype=object))]
+        kept += [pd.Series([*values, odd])] if isinstance(values, list) else []
+        assert all(arrow_feed._cells(one).to_pylist()[:-1] == plain for one in kept), odd
 
 
 @pytest.mark.parametrize(
@@ -447,6 +491,51 @@ def test_cells_have_64_bits(name: str, high: int, tmp_path: Path) -> None:
     steps = [Steps(column, F(0), F(high + 1), F(1)) for column in ("who", "v")]
     cells = count_people(SOURCES[name](wide, tmp_path), Tally(tuple(steps))).cells
     assert cells == {0: 1, high * (high + 2) + high: 1}
+
+
+def test_the_types_of_duckdb_are_read_by_their_whole_names() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (v UUID, w VARCHAR[], x DECIMAL(5, 2)[], y VARCHAR(9))")
+    connection.execute("INSERT INTO t VALUES (uuid(), ['a'], [1.5], 'a'), (uuid(), NULL, NULL, 'b')")
+    source = open_source((connection, "t"))
+    assert [source.schema[name].kind for name in "vwxy"] == ["text", "other", "other", "text"]
+    assert set((count_people(source, KeyTally("v")).keys or {}).values()) == {1}
+
+
+def test_the_order_of_a_session_does_not_choose_the_groups_of_a_person() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES (1, 'a'), (1, 'b'), (1, 'b')) v(who, v)")
+    people = People(unit="who", groups_per_person=1)
+    for order in ("ASC", "DESC"):
+        connection.execute(f"SET default_order = '{order}'")
+        assert count_people((connection, "t"), Tally((Options("v", ("a", "b")),)), people).counts == (0, 1, 0)
+
+
+def test_columns_of_the_same_name_and_wide_numbers_are_read() -> None:
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
+    assert count_people(twice, Tally((Condition("a_2 = 2"),))).counts == (1, 0)
+    wide = pl.DataFrame({"v": pl.Series([1, 2**120], dtype=pl.Int128)})
+    assert count_people(wide, Tally((Condition("v > 1"),))).counts == (1, 1)
+
+
+@pytest.mark.parametrize("before", range(12))
+def test_where_a_long_line_ends_does_not_depend_on_the_lines_before(
+    before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, number in {"_LONGEST_LINE": 16, "_LONGEST_HEADER": 8, "_CHUNK": 4, "_SMALL": 0}.items():
+        monkeypatch.setattr(csv_files, name, number)
+    cut, kept = "y" * 15 + ",yes", "z" * 12 + ",yes"
+    (tmp_path / "t.csv").write_text(f"a,b\n{'x' * before},no\n{cut}\n{kept}\n{cut}")
+    assert count_people(tmp_path / "t.csv", Tally((Options("b", ("yes", "no")),))).counts == (1, 1, 2)
+
+
+@pytest.mark.parametrize("known", [1, 8, 9, 20])
+@pytest.mark.parametrize("step", [F(1), F(10**10)])
+def test_how_many_people_have_a_value_does_not_decide_whether_a_sum_is_exact(known: int, step: Fraction) -> None:
+    table = pa.table({"v": [10.0**15] * known + [None] * (20 - known)})
+    cells = count_people(table, Tally((Grid("v", F(0), F(10**15), step),), summed=True)).cells
+    assert sum(cells.values()) == 20
+    assert cells[int(10**15 / step)] == known
 
 
 def test_a_view_has_no_version(tmp_path: Path) -> None:

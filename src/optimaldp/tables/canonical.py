@@ -37,6 +37,7 @@ _WHOLE = ("int64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16
 _KINDS: dict[str, Kind] = {
     "boolean": "truth",
     "string": "text",
+    "uuid": "text",
     "date": "date",
     **dict.fromkeys(_WHOLE, "whole"),
     **dict.fromkeys(("uint64", "int128", "uint128", "float16", "float32", "float64", "decimal"), "real"),
@@ -128,7 +129,8 @@ def canonical(stored: Stored, raw: str, dialect: Dialect) -> Value | None:
     if kind == "text":
         short = f"(CASE WHEN {dialect.size.format(raw)} <= {LONGEST_CELL} THEN {{0}} END)"
         text = dialect.text.format(raw)
-        return Value(text if stored.options else short.format(text), "string", dialect, unbounded=text)
+        bounded = stored.word == "uuid" or stored.options  # by its type
+        return Value(text if bounded else short.format(text), "string", dialect, unbounded=text)
     templates = _templates(dialect)
     if kind == "real":
         word = "wide" if stored.wide else "float" if stored.word.startswith("float") else "real"

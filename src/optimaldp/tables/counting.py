@@ -12,7 +12,7 @@ from optimaldp.errors import TableError
 from optimaldp.tables.engines import Rows
 from optimaldp.tables.opening import open_source
 from optimaldp.tables.plans import CountingPlan, plan_counting
-from optimaldp.tables.readings import EXACT_SUMS, nested_too_deeply
+from optimaldp.tables.readings import EXACT_SUMS, FEW_STEPS, nested_too_deeply
 from optimaldp.tables.reducing import busiest_groups, one_row_each
 from optimaldp.tables.source import Source, without_engine_message
 from optimaldp.tables.sql import SqlTable, Value
@@ -70,9 +70,10 @@ def count_checked(opened: Source, plan: CountingPlan) -> Counted:
 def _of_sums(total: dict[int, list[int]], size: int, label: str) -> dict[int, int]:
     """Cells with just as many people and just the same sums of steps: everybody as near to the mean as whole steps are."""
     cells: dict[int, int] = {}
+    # Longer grids are summed in 128 bits. By the people, not by how many of them have a value.
+    if size <= FEW_STEPS and sum(numbers[0] for numbers in total.values()) * size >= EXACT_SUMS:
+        raise TableError("data", label, "has more people than a sum is exact for", "ask with a larger step")
     for cell, (people, known, steps) in sorted(total.items()):
-        if known * size >= EXACT_SUMS:
-            raise TableError("data", label, "has more people than a sum is exact for", "ask with a larger step")
         each, more = divmod(steps, known) if known else (0, 0)
         found = {each: known - more, each + 1: more, size - 1: people - known}
         cells |= {cell * size + place: number for place, number in found.items() if number}

@@ -216,17 +216,20 @@ def _whole_lines(path: str) -> Iterator[bytes]:
         while True:
             end = rest.rfind(b"\n") + 1
             if end:
-                yield rest[:end]
+                # Only the first line can be longer than a piece; where it is cut does not depend on what stands before it.
+                first = rest.find(b"\n", 0, end)
+                yield rest[:end] if first <= _LONGEST_LINE else rest[:_LONGEST_LINE] + rest[first:end]
                 rest = rest[end:]
             piece = bytes(file.read(_CHUNK))
             if not piece:
                 break
             if len(rest) > _LONGEST_LINE:
+                rest = rest[: _LONGEST_LINE + 1]  # one byte more says that it is longer
                 next_end = piece.find(b"\n")
                 piece = piece[next_end:] if next_end >= 0 else b""
             rest += piece
     if rest:
-        yield rest + b"\n"
+        yield rest[:_LONGEST_LINE] + b"\n"
 
 
 def split_line(line: bytes, delimiter: bytes) -> list[bytes]:

@@ -65,7 +65,7 @@ def without_password(url: str) -> str:
 def _connect(url: str) -> Any:
     import psycopg
 
-    return psycopg.connect(url, autocommit=True)
+    return psycopg.connect(url, autocommit=True, client_encoding="utf8")
 
 
 def _open_duckdb(url: str, name: str, schema: str | None) -> Source:
@@ -110,12 +110,12 @@ def open_postgres(connection: Any, name: str, schema: str | None, label: str, *,
     """A table or view of a PostgreSQL connection; a connection of our *own* is given the settings that we rely on."""
 
     def opened() -> Source:
-        relation = postgres_table(connection, name, schema)
-        if relation is None:
-            raise _not_found(name, schema)
         if own:
             settled_postgres(connection)
         check_postgres(connection, label)
+        relation = postgres_table(connection, name, schema)
+        if relation is None:
+            raise _not_found(name, schema)
         columns = postgres_columns(connection, relation, postgres_required(connection, relation))
 
         def version() -> str | None:
@@ -169,6 +169,8 @@ def open_ibis(open_table: Callable[[], Any], label: str) -> Source:
             return source_of(relation, columns, DuckdbEngine(backend.con), label, version=version)
         check_postgres(backend.con, label)
         relation = f"({query.replace('%', '%%')})"
-        return source_of(relation, postgres_columns(backend.con, relation), PostgresEngine(backend.con), label)
+        return source_of(
+            relation, postgres_columns(backend.con, relation), PostgresEngine(backend.con, named=False), label
+        )
 
     return without_engine_message(label, "opened", opened)

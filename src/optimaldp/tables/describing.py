@@ -153,7 +153,8 @@ def check_description(description: Description, source: Source | None = None) ->
         rows = stored.table.select(cell=text, bad=there & one.cell.value(text).isnull())
         number = _fetch(stored, rows.aggregate(number=rows.count(where=rows["bad"])))[0][0]
         if number:
-            examples = _fetch(stored, rows.filter(rows["bad"]).limit(_SHOWN))
+            different = rows.filter(rows["bad"]).group_by("cell").aggregate(number=rows.count())
+            examples = _fetch(stored, different.limit(_SHOWN))
             found.append(Unread(one.name, int(number), tuple(str(example[0])[:40] for example in examples)))
     return found
 

@@ -163,7 +163,8 @@ _DUCKDB_TYPES = {
     "FLOAT": "float32",
     "DOUBLE": "float64",
     "VARCHAR": "string",
-    "UUID": "string",
+    "UUID": "uuid",
+    '"NULL"': "string",
     "DATE": "date",
     "TIMESTAMP": "timestamp",
     "TIMESTAMP_S": "timestamp_other",
@@ -184,9 +185,9 @@ def _duckdb_column(name: str, dtype: Any, *, required: bool) -> Stored:
     if str(getattr(dtype, "id", "")) == "enum":
         return Stored(name, "string", required, tuple(dict(dtype.children)["values"]))
     written = str(dtype)
-    if written.startswith("DECIMAL"):
+    if re.fullmatch(r"DECIMAL\([0-9, ]+\)", written):
         return Stored(name, "decimal", required)
-    if written.startswith("VARCHAR"):  # with or without a collation
+    if written.startswith("VARCHAR") and not written.endswith("]"):  # with or without a collation
         return Stored(name, "string", required)
     return Stored(name, _DUCKDB_TYPES.get(written, written.lower()), required)
 
@@ -211,10 +212,11 @@ def duckdb_table(connection: Any, name: str, schema: str | None) -> tuple[str, l
 _OLDEST_POSTGRES = 140000
 _SETTINGS = {
     "standard_conforming_strings": "on",
-    "search_path": "pg_catalog",
     "default_transaction_read_only": "on",
     "lc_messages": "C",
 }
+_OF_QUERIES = {"standard_conforming_strings": "on", "client_encoding": "UTF8", "search_path": "pg_catalog"}
+"""Set for each query, because a connection that was handed over may be told something else at any time."""
 
 
 @dataclass(frozen=True)
@@ -222,18 +224,34 @@ class PostgresEngine:
     """A connection to PostgreSQL; results come in binary, so no setting decides how a number is written."""
 
     connection: Any
+    named: bool = True
+    """Whether the table is named with its schema: an expression of somebody else's may need the search path."""
     dialect: Dialect = POSTGRES
 
     def run(self, query: SqlTable) -> Rows:
-        with self.connection.transaction(), self.connection.cursor(binary=True) as cursor:
-            return list(cursor.execute(query.text, _bound(query)).fetchall())
+        told = [pair for pair in _OF_QUERIES.items() if self.named or pair[0] != "search_path"]
+        settings = f"SELECT {', '.join(['set_config(%s, %s, true)'] * len(told))}"
+        # Rolled back: nothing was written, and the settings end with it.
+        with self.connection.transaction(force_rollback=True), postgres_cursor(self.connection) as cursor:
+            cursor.execute(settings, [part for pair in told for part in pair])
+            return list(cursor.execute(query.text, _bound(query), binary=True).fetchall())
+
+
+def postgres_cursor(connection: Any) -> Any:
+    """A cursor that binds parameters at the server and gives rows as tuples, whatever the connection was told."""
+    import psycopg
+
+    return psycopg.Cursor(connection, row_factory=psycopg.rows.tuple_row)
 
 
 def check_postgres(connection: Any, label: str) -> None:
     """Refuse a server on which the SQL that is written here would not mean the same for every cell."""
     if connection.info.server_version < _OLDEST_POSTGRES:
         raise TableError("data", label, "lives in a PostgreSQL before version 14", "write it to a Parquet file")
-    with connection.cursor() as cursor:
+    if connection.info.encoding == "ascii":
+        rule = "is handed over by a connection with client_encoding SQL_ASCII, in which texts are bytes"
+        raise TableError("data", label, rule, "set client_encoding to UTF8")
+    with postgres_cursor(connection) as cursor:
         query = "SELECT current_setting('server_encoding'), current_setting('standard_conforming_strings')"
         encoding, conforming = cursor.execute(query).fetchone()
     if encoding != "UTF8":
@@ -246,7 +264,7 @@ def check_postgres(connection: Any, label: str) -> None:
 
 def settled_postgres(connection: Any) -> None:
     """Set what the SQL that is written here relies on, for a connection of our own."""
-    with connection.cursor() as cursor:
+    with postgres_cursor(connection) as cursor:
         for name, value in _SETTINGS.items():
             cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
 
@@ -262,7 +280,8 @@ _POSTGRES_TYPES = {
     "date": "date",
     "timestamp": "timestamp",
     "timestamptz": "timestamptz",
-    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext", "uuid"), "string"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext"), "string"),
+    "uuid": "uuid",
 }
 _SURE_DIGITS = 300  # digits on either side of the point that a double always holds
 
@@ -272,14 +291,14 @@ def postgres_table(connection: Any, name: str, schema: str | None) -> str | None
     written = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part is not None)
     query = """SELECT n.nspname::text, c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.oid = to_regclass(%s) AND c.relkind IN ('r', 'v', 'm', 'f', 'p')"""
-    with connection.cursor() as cursor:
+    with postgres_cursor(connection) as cursor:
         found = cursor.execute(query, (written,)).fetchone()
     return None if found is None else ".".join(map(POSTGRES.name_of, found))
 
 
 def postgres_columns(connection: Any, relation: str, required: Iterable[str] = ()) -> list[Stored]:
     """The columns of a relation; no record is read."""
-    with connection.cursor() as cursor:
+    with postgres_cursor(connection) as cursor:
         described = cursor.execute(f"SELECT * FROM {relation} AS t LIMIT 0", {}).description
         codes = list({column.type_code for column in described})
         query = """SELECT t.oid::bigint, t.typname::text, ARRAY(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = t.oid
@@ -302,7 +321,7 @@ def postgres_columns(connection: Any, relation: str, required: Iterable[str] = (
 def postgres_required(connection: Any, relation: str) -> list[str]:
     """The columns of a table that are never NULL, as the server enforces."""
     query = "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnotnull AND attnum > 0"
-    with connection.cursor() as cursor:
+    with postgres_cursor(connection) as cursor:
         return [row[0] for row in cursor.execute(query, (relation.replace("%%", "%"),)).fetchall()]
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Number
+from numbers import Complex, Number, Real
 from typing import Any
 
 from optimaldp.errors import TableError
@@ -333,9 +333,9 @@ def _cells(series: Any) -> Any:
     import pyarrow.compute as pc
 
     kind = str(series.dtype)
-    if kind.startswith("float"):
+    if kind in ("float16", "float32", "float64"):
         return _double_texts(pa.array(series, from_pandas=True).cast(pa.float64()))
-    if kind.startswith(("int", "uint", "bool")):
+    if kind == "bool" or re.fullmatch("u?int(8|16|32|64)", kind):
         return pa.array(series, from_pandas=True).cast(pa.string())
     if kind.startswith(("datetime64[", "timestamp[")):
         number = safe_times(pa.array(series, from_pandas=True)).cast(pa.int64())
@@ -380,10 +380,16 @@ def cell_text(value: object) -> str | None:
             return text if text.isascii() or text.encode() else None  # half of a pair of characters is no text
         if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
             return "true" if value else "false"
+        if type(value).__name__ in ("datetime64", "timedelta64"):  # of numpy: what a day is, and what is none
+            value = _moment_of_numpy(value)
         if isinstance(value, datetime.datetime):
             return _moment_text(value if value.tzinfo is None else value.astimezone(datetime.UTC))
         if isinstance(value, datetime.date):
             return value.isoformat()
+        if isinstance(value, Complex) and not isinstance(value, Real):
+            value = value.real if value.imag == 0 else None  # one complex number makes all of a column complex
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            value = float(value)  # which one fraction makes of all of a column
         if isinstance(value, Decimal):
             # A few bytes may stand for a thousand million digits.
             return format(value, "f") if abs(value.adjusted()) <= _MOST_DIGITS else str(value)
@@ -392,6 +398,13 @@ def cell_text(value: object) -> str | None:
         return str(value) if isinstance(value, Number) else None
     except Exception:  # an object of any class may do anything when it is looked at
         return None
+
+
+def _moment_of_numpy(value: Any) -> object:
+    """A point in time of numpy as Python's; None for one that Python cannot hold, and for lengths of time."""
+    short = value.dtype.str[4:6] in ("ns", "ps", "fs", "as")
+    plain = value.astype("datetime64[us]").item() if short else value.item()
+    return plain if isinstance(plain, datetime.date) else None
 
 
 def _moment_text(value: datetime.datetime) -> str:
@@ -418,6 +431,9 @@ def _open_polars(frame: Any) -> Source:
         if type(dtype).__name__ == "Enum"
     }
     label = "polars table in memory"
+    # Arrow has no whole numbers of 128 bits; here they are numbers anyway.
+    wide = [name for name, dtype in frame.schema.items() if type(dtype).__name__ in ("Int128", "UInt128")]
+    frame = frame.cast(dict.fromkeys(wide, float)) if wide else frame
     return _open_arrow(without_engine_message(label, "opened", frame.to_arrow), label, options=listed)
 
 
@@ -465,7 +481,8 @@ def _as_table(table: object) -> Any:
     if isinstance(table, pa.RecordBatchReader):
         rule = "can be read only once, and each question reads its table anew"
         raise TableError("data", "RecordBatchReader", rule, "give the table: reader.read_all()")
-    return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    made: Any = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    return made.rename_columns(unique_names(tuple(made.column_names)))
 
 
 def _open_arrow(

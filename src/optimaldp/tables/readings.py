@@ -42,7 +42,7 @@ Place = Callable[[Value], Value]
 MOST_BINS = 2**50
 _FITS = 2**62  # integers below stay exact in the engine's 64 bits
 EXACT_SUMS = 2**53  # sums of whole numbers below are exact in doubles
-_FEW_STEPS = 2**20  # steps of a number whose sums are exact for 2^33 people
+FEW_STEPS = 2**20  # steps of a number whose sums are exact for 2^33 people
 _DOUBLE_FITS = 2**51  # below, the guess of a bin from doubles is off by one at most
 
 
@@ -289,7 +289,7 @@ def numbered(reading: Reading, schema: Schema) -> Numbered:
 
 def _steps(reading: Bins | Steps | Grid, column: ColumnType, place: Place, value: Value) -> Value:
     """The steps of a number, so that they add up exactly and quickly."""
-    if not isinstance(reading, Grid) or reading.points > _FEW_STEPS:
+    if not isinstance(reading, Grid) or reading.points >= FEW_STEPS:
         return place(value).cast("wide")
     if not _is_plain(reading):
         return place(value)

@@ -137,7 +137,7 @@ def busiest_groups(rows: SqlTable, keys: tuple[str, ...], group: str, last: int,
     rows = rows.mutate(**{group: write.cases((rows["speaks"], rows[group])).fill_null(last)})
     there = rows.mutate(rows_there=rows.count().over([*(rows[key] for key in keys), rows[group]]))
     rank = write.pattern(
-        f"DENSE_RANK() OVER (PARTITION BY {', '.join(['{}'] * len(keys))} ORDER BY {{}}, {{}}, {{}})",
+        f"DENSE_RANK() OVER (PARTITION BY {', '.join(['{}'] * len(keys))} ORDER BY {{}} ASC, {{}} ASC, {{}} ASC)",
         "int64",
         *(there[key] for key in keys),
         write.cases((there[group] == last, 1), else_=0),

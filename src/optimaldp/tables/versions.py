@@ -10,6 +10,8 @@ import hashlib
 import os
 from typing import Any
 
+from optimaldp.tables.engines import postgres_cursor
+
 _POSTGRES = """
     SELECT c.oid::text, pg_current_snapshot()::text, pg_postmaster_start_time()::text, current_user::text,
            current_database()::text
@@ -65,7 +67,7 @@ def version_of_postgres(connection: Any, relation: str) -> str | None:
     Ordinary tables of this server alone: a view may depend on the time, a foreign table on another server, rows under row
     security on who asks, and a standby does not say which transactions it has not applied yet.
     """
-    with connection.cursor() as cursor:
+    with postgres_cursor(connection) as cursor:
         facts = cursor.execute(_POSTGRES, (relation.replace("%%", "%"),)).fetchone()
     address = f"{connection.info.host}:{connection.info.port}"
     return None if facts is None else _token("\0".join((address, *facts)))

@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import random
+import secrets
 import signal
 import socket
 import statistics
@@ -190,8 +191,6 @@ async def ask_once(curator: AsyncCurator, name: str, dataset: str, given: Given)
 
 def _call(body: dict[str, Any]) -> Any:
     """An ask whose whole document is kept: the number of its request is what the ledger is searched for."""
-    import secrets
-
     from optimaldp.client import SentCall
 
     return SentCall("ask", lambda document: document, body, ticket=secrets.token_urlsafe(24))
@@ -248,7 +247,7 @@ def bare_spends(
         ready.wait()
         start, used = time.time(), time.process_time()
         for asker, charge, answer, statement in entries:
-            held = AskersLedger(ledger, Behalf(asker, Budget(OWN), request="0" * 32)).reserve(**charge)
+            held = AskersLedger(ledger, Behalf(asker, Budget(OWN), request=secrets.token_hex(16))).reserve(**charge)
             held.record(answer, statement)
         return start, time.time(), time.process_time() - used
 

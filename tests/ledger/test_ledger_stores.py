@@ -238,7 +238,12 @@ def test_the_description_by_which_a_table_was_last_read_is_kept(location: str) -
         assert (again.description, len(again.entries())) == ("second", 3)
         with pytest.raises(LedgerError, match=r"Open the description \(NAME"):
             again.note_description(None)
+        for other in ({"neighbours": "add-remove"}, {"unit": "patient"}):
+            with pytest.raises(LedgerError, match="was changed to say otherwise"):
+                again.note_description("third", **other)  # type: ignore[arg-type]
         assert len(again.entries()) == 3
+        again.note_description("third", neighbours="substitution", unit=None)
+        assert again.description == "third"
 
 
 def test_the_key_of_a_ledgers_codes_has_256_bits(location: str) -> None:

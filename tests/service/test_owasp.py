@@ -73,6 +73,31 @@ def test_object_level_authorisation_of_stewards(service: Caller) -> None:
     assert service.call("stan", "DELETE", "/v1/askers/dave").status_code == 404
 
 
+def test_a_name_that_somebody_else_gets_opens_nothing_of_hers(service: Caller) -> None:
+    """A steward of one data set gives a name that was free again: neither old keys nor old answers come with it."""
+    keys = service.curator.keys
+    grant = {"datasets": {"hospital": {"epsilon": "0.5", "shared": True}}}
+    assert service.call("sue", "PUT", "/v1/askers/dave", json=grant).status_code == 200
+    keys["dave"] = service.post("sue", "/v1/keys", {"name": "dave"}).json()["key"]  # type: ignore[index]
+    number = service.ask("dave").json()["request"]
+    assert service.call("sue", "DELETE", "/v1/askers/dave").status_code == 200
+    other = {"datasets": {"clinic": {"epsilon": "0.5", "shared": True}}}
+    assert service.call("stan", "PUT", "/v1/askers/dave", json=other).status_code == 200
+    assert service.get("dave", "/v1/me").status_code == 401
+    keys["dave"] = service.post("stan", "/v1/keys", {"name": "dave"}).json()["key"]  # type: ignore[index]
+    assert service.get("dave", f"/v1/requests/{number}").status_code == 404
+    assert service.get("dave", "/v1/requests").json() == {"requests": []}
+
+
+def test_enumeration_of_askers_by_a_steward(service: Caller) -> None:
+    """To a steward of one data set, who asks another does not exist."""
+    grant = {"datasets": {"hospital": {"epsilon": "0.1", "shared": True}}}
+    assert service.call("sue", "PUT", "/v1/askers/dave", json=grant).status_code == 200
+    assert same(*(service.call("stan", "DELETE", f"/v1/askers/{name}") for name in ("dave", "nobody")))
+    assert same(*(service.post("stan", "/v1/keys", {"name": name}) for name in ("ann", "dave")))
+    assert same(*(service.post("stan", "/v1/keys", {"name": name}) for name in ("ann", "nobody")))
+
+
 def test_object_level_authorisation_of_histories(service: Caller) -> None:
     service.ask("ann")
     service.ask("ben", question="share(smokes) >= 0.4")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running import SHARE, Caller, curator, inline
+from running import DESCRIPTION, SHARE, Caller, curator, inline
 
 from optimaldp.errors import LedgerError, TableError
+from optimaldp.ledger.askers import AskersLedger
 from optimaldp.service.refusals import FAILED, UNAVAILABLE
 from optimaldp.service.routes import ROUTES
 
@@ -188,6 +191,62 @@ def test_a_table_that_went_away_is_one_sentence_and_costs_nothing(tmp_path: Path
     made = service.ask("ann")
     assert (made.status_code, made.json()["error"]["message"]) == (503, UNAVAILABLE)
     assert service.spent() == "0"
+
+
+@pytest.mark.parametrize("change", [{"neighbours": "add-remove"}, {"person": "ward"}, {"reviewed": False}], ids=str)
+def test_a_description_that_promises_something_else_now_is_one_sentence_and_costs_nothing(
+    tmp_path: Path, service: Caller, change: dict[str, Any]
+) -> None:
+    changed = DESCRIPTION | {"optimaldp": DESCRIPTION["optimaldp"] | change}
+    (tmp_path / "hospital.datapackage.json").write_text(json.dumps(changed))
+    for path in ("/v1/ask", "/v1/preview"):
+        made = service.post("ben", path, SHARE)
+        assert (made.status_code, made.json()["error"]["message"]) == (503, UNAVAILABLE)
+    assert service.spent() == "0"
+
+
+def test_when_the_store_fails_tells_no_more_than_that_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise LedgerError("the disk is full")
+
+    with inline(curator(tmp_path, service={"answer_after": 0.4}), monkeypatch) as service:
+        monkeypatch.setattr("optimaldp.service.store.ServiceStore.move_request", broken)
+        start = time.monotonic()
+        assert service.ask("ben").status_code == 503
+        assert time.monotonic() - start >= 0.4
+
+
+def test_a_spend_that_nobody_heard_of_is_not_made_again(service: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is lost while a spend is made: the request waits again, and to approve it twice pays once."""
+    number = service.ask("ann", epsilon="0.75").json()["request"]
+    reserve = AskersLedger.reserve_together
+
+    def unheard(self: AskersLedger, *charges: Any, **agreed: Any) -> Any:
+        reserve(self, *charges, **agreed)
+        self.reserved = False
+        raise LedgerError(f"ledger {self.location!r}: the server ended the connection.")
+
+    with monkeypatch.context() as lost:
+        lost.setattr(AskersLedger, "reserve_together", unheard)
+        assert service.post("dora", f"/v1/requests/{number}/approve").status_code == 503
+    assert service.get("ann", f"/v1/requests/{number}").json()["status"] == "waiting"
+    assert service.post("dora", f"/v1/requests/{number}/approve").status_code == 500
+    assert service.get("ann", f"/v1/requests/{number}").json()["status"] == "failed"
+    assert service.spent() == "0.75"
+
+
+def test_texts_that_no_database_takes_are_refused(service: Caller) -> None:
+    number = service.ask("ann", epsilon="0.75").json()["request"]
+    for reason in ("a\0b", " ", 5):
+        assert service.post("dora", f"/v1/requests/{number}/refuse", {"reason": reason}).status_code == 400
+    for who, method, path in (
+        ("ann", "GET", "/v1/requests/%00"),
+        ("sue", "DELETE", "/v1/keys/%00"),
+        ("sue", "DELETE", "/v1/askers/%00"),
+    ):
+        assert service.call(who, method, path).status_code == 404
+    refused = service.get("ann", "/v1/requests", params={"status": "\0"})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "status")
 
 
 @pytest.mark.parametrize(

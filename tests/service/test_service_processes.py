@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def clerks() -> list[str]:
     return [pid for pid in children if b"slow_clerk" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_question_that_needs_too_much_memory_fails_alone_and_stays_paid(tmp_path: Path, flag: Path) -> None:
     made = curator(tmp_path, service={"answer_after": ROOM, "questions_at_once": 1, "memory": 4096})
     with running(made.config) as url, client(url, made.keys["ben"]) as ben:
@@ -113,7 +114,7 @@ def until(holds: Any) -> Any:
     raise AssertionError("it never did")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_goes_away_finds_her_answer_and_who_waits_at_the_stop_gets_it(tmp_path: Path, flag: Path) -> None:
     keys = written(tmp_path, questions_at_once=1)
     once = {"Idempotency-Key": "once"}
@@ -190,7 +191,7 @@ def command(*words: str, folder: Path, prelude: str = "") -> Iterator[tuple[subp
             process.wait(60)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_demo_from_start_to_stop(tmp_path: Path) -> None:
     with command("--demo", "--port", "0", folder=tmp_path) as (process, lines):
         path = tmp_path / "demo-keys.json"
@@ -206,6 +207,16 @@ def test_the_demo_from_start_to_stop(tmp_path: Path) -> None:
             left = ben.get("/v1/remaining", params={"dataset": keys["dataset"]}).json()
             assert left["usable"] == {"epsilon": "0.5", "delta": "0"}  # they share it
             assert ben.post("/v1/ask", json=asked | {"epsilon": 0.6}).status_code == 202
+            port = str(ben.base_url.port)
+            with socket.create_connection(("127.0.0.1", int(port))) as stranger:
+                stranger.sendall(b"no HTTP at all\r\n\r\n")
+                assert stranger.recv(100).startswith(b"HTTP/1.1 400")
+            # A second one that finds the port taken leaves the keys of the first as they are.
+            taken = [sys.executable, "-m", "optimaldp", "serve", "--demo", "--port", port]
+            second = subprocess.run(taken, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+            assert (second.returncode, second.stdout) == (2, "")
+            assert "cannot be listened on" in second.stderr
+            assert json.loads(path.read_text()) == keys
     assert process.returncode == 0
     events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [events[0]["event"], events[-1]["event"]] == ["started", "stopped"]

@@ -172,7 +172,7 @@ def release_each(
         opened = open_asked(source, asks, book)
         try:
             if book is not None:
-                book.note_description(None if opened.description is None else opened.description.hash)
+                note_description(book, opened)
             made = walk(opened, [order_of(ask, opened, book) for ask in asks], book, bits, watched=clock is None)
             return made if book is None else [replace(one, left=book.remaining()) for one in made]
         except QuestionError:
@@ -190,6 +190,16 @@ def open_asked(source: object, asks: Sequence[Ask], book: Ledger | None = None) 
         remedy = "declare types, delimiter and encoding once for the table"
         raise QuestionError("types", "the questions", "want the table read in different ways", remedy)
     return open_read(source, **readings[0])
+
+
+def note_description(book: Ledger, opened: Source) -> None:
+    """Have the ledger keep by which description the table is read; one that promises something else now is refused."""
+    told = opened.description
+    if told is None:
+        book.note_description(None)
+    else:
+        said = {"unit": told.unit} if told.says_person else {}
+        book.note_description(told.hash, neighbours=told.neighbours, **said)
 
 
 def open_read(source: object, *, description: object = None, **reading: Any) -> Source:

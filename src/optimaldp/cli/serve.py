@@ -33,7 +33,7 @@ def serve(
     """Start the curator, or with ``key`` make, list and revoke its keys."""
     from optimaldp.service.configuration import read_configuration
     from optimaldp.service.server import demo as demonstration
-    from optimaldp.service.server import require_service
+    from optimaldp.service.server import require_service, write_keys
     from optimaldp.service.server import serve as start
 
     require_service()
@@ -51,8 +51,8 @@ def serve(
         return
     if context.invoked_subcommand is not None:
         raise InputError("demo", True, "writes its keys into demo-keys.json by itself", "name a configuration")
-    with demonstration(port=port, ledger=ledger) as (made, announced):
-        start(made, announced=announced, workers=workers)
+    with demonstration(port=port, ledger=ledger) as made:
+        start(made, announce=lambda url: [str(write_keys(made, url))], workers=workers)
 
 
 @key_app.command("create")

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from optimaldp.errors import BudgetError
+from optimaldp.errors import BudgetError, LedgerError
 from optimaldp.ledger.account import Cost, NamedGroup, NamedPart
 from optimaldp.ledger.budget import Budget, readable
 from optimaldp.ledger.chain import EntryChain, now
@@ -43,7 +43,8 @@ class AskersLedger(Ledger):
     """The ledger of a data set on behalf of one asker, for one question: its moment decides the month, and is the spend's time.
 
     **Guarantee.** What this asker spends, in whatever process, keeps her budget (of this month, if it is per month) and the data
-    set's together. Every spend names her, and the approver if there is one. The history and what remains are hers alone.
+    set's together, and a request is paid for once. Every spend names her, and the approver if there is one. The history and what
+    remains are hers alone.
     """
 
     pays_first = True
@@ -113,6 +114,9 @@ class AskersLedger(Ledger):
 
     def _require_room(self, chain: EntryChain, costs: Sequence[Cost]) -> None:
         own = self.behalf.budget
+        if self.behalf.request in chain.requests:  # whoever spent before could not know that the spend was made
+            self.reserved = True
+            raise LedgerError("this request was paid for before. Its spend stays, and it is not paid for again.")
         if own is None:
             chain.account.require(costs)
             return

@@ -63,6 +63,8 @@ class EntryChain:
     """Every answer to the same question, in order."""
     spends_of: dict[str, list[Spend]] = field(default_factory=dict)
     """What each asker spent, in order."""
+    requests: set[str] = field(default_factory=set)
+    """The requests that were paid for."""
     described: str | None = None
     """The hash of the description that was noted last; ``None`` if none was since the opening."""
     paid: Counter[PaidQuestion] = field(default_factory=Counter)
@@ -127,6 +129,8 @@ class EntryChain:
             self.paid[entry.question, entry.asked_bound, entry.part] += 1
             if entry.asker is not None:
                 self.spends_of.setdefault(entry.asker, []).append(entry)
+            if entry.request is not None:
+                self.requests.add(entry.request)
         elif isinstance(entry, Answer):
             self._answer(entry)
         elif isinstance(entry, Described):

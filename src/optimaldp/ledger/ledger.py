@@ -353,15 +353,26 @@ class Ledger:
         with self._current() as chain:
             return chain.described or self.opening.settings.get("description")
 
-    def note_description(self, description: str | None) -> None:
-        """Keep the hash of the description by which the table is read now. A described table is never read without one."""
-        known = self.description
+    def note_description(
+        self, description: str | None, *, neighbours: str | None = None, unit: str | None = AS_STORED
+    ) -> None:
+        """Keep the hash of the description by which the table is read now. A described table is never read without one.
+
+        A changed one that says other *neighbours*, or that somebody else is a person (*unit*), is refused.
+        """
+        known, opening = self.description, self.opening
         if description is None and known is not None:
             raise LedgerError(
                 f"ledger {self.location!r} was made with a description of its table, and the table was opened without one. "
                 f"Open the description (NAME.datapackage.json). {NOTHING_SPENT}"
             )
         if description is not None and description != known:
+            if neighbours not in (None, opening.neighbours) or unit not in (AS_STORED, opening.unit):
+                raise LedgerError(
+                    f"ledger {self.location!r} protects {_unit_words(opening.unit)} under {opening.neighbours.value}, and the "
+                    "description of its table was changed to say otherwise: the two do not add up. Change its person and "
+                    f"neighbours back, or make another ledger. {NOTHING_SPENT}"
+                )
             self._log.append(lambda chain: None, [lambda sequence, hash: Described(sequence, hash, now(), description)])
 
     def times_paid(self, question: str, level: Level, *, part: NamedPart | None = None) -> int:

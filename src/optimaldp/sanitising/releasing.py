@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 from optimaldp.asking.ask import Ask, takes_options
 from optimaldp.asking.corridor import Losses, Order, Ready, losses_of, opened_book, read_own_level, walk
-from optimaldp.asking.releasing import open_asked
+from optimaldp.asking.releasing import note_description, open_asked
 from optimaldp.certify.asked import require_first_draw, require_levels_read
 from optimaldp.certify.core.referee import require_shares
 from optimaldp.certify.histogram_draws import keeps_by_words
@@ -134,7 +134,7 @@ def sanitise(
     with opened_book(ledger) as book:
         opened = open_asked(source, [asked.ask], book)
         if book is not None:
-            book.note_description(None if opened.description is None else opened.description.hash)
+            note_description(book, opened)
         plan = make_plan(opened, asked, book)
         require_drawn(plan)
         return walk(opened, [TableOrder(plan, opened)], book, bits)[0]

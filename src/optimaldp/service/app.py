@@ -127,8 +127,10 @@ class Service:
     async def _opened_desk(self) -> CuratorDesk:
         """The desk. One of several processes waits while the database is away: a failed start would end all of them."""
         for _ in range(_TRIES_TO_OPEN if self.config.workers > 1 else 0):
-            with contextlib.suppress(LedgerError):
+            try:
                 return await run_in_threadpool(CuratorDesk, self.config)
+            except LedgerError as error:
+                log("ledger", level=logging.ERROR, words=str(error))
             await asyncio.sleep(1)
         return await run_in_threadpool(CuratorDesk, self.config)
 
@@ -249,17 +251,13 @@ class Service:
             status, document = 500, error_document(FAILED)
         except BusyError:
             status, document = 503, error_document(BUSY)
-        status, document = await run_in_threadpool(settle, begun.record, status, document)
-        log(
-            "question",
-            kind=kind,
-            who=begun.record.asker,
-            dataset=begun.record.dataset,
-            request=begun.record.id,
-            status=status,
-        )
-        if status in (200, 500):
-            await asyncio.sleep(clock.left())
+        asked = begun.record
+        try:
+            status, document = await run_in_threadpool(settle, asked, status, document)
+            log("question", kind=kind, who=asked.asker, dataset=asked.dataset, request=asked.id, status=status)
+        finally:  # also where the store fails: how long the work took is not to be seen
+            if status in (200, 500):
+                await asyncio.sleep(clock.left())
         return JSONResponse(document, status)
 
 

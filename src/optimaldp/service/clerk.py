@@ -71,14 +71,20 @@ class Clerk:
             self._ledgers[dataset] = open_ledger(self._datasets[dataset]["ledger"])
         return self._ledgers[dataset]
 
-    def _opened(self, dataset: str) -> Source:
-        """The table, opened anew for every question, so that changed data has a new version."""
+    def _opened(self, dataset: str, book: Ledger) -> Source:
+        """The table, opened anew for every question, so that changed data has a new version.
+
+        It was in order when the service started: why it is not now is for the steward.
+        """
+        from optimaldp.asking.releasing import note_description
         from optimaldp.tables import open_source
 
         try:
-            return open_source(self._datasets[dataset]["description"])
-        except TableError:  # it was readable when the service started: why it is not now is for the steward
+            opened = open_source(self._datasets[dataset]["description"])
+            note_description(book, opened)
+        except (TableError, LedgerError):
             raise Refused(503, UNAVAILABLE) from None
+        return opened
 
     def _warm(self, _: Body) -> tuple[int, Any]:
         """Load what a question needs, so that the first one does not take longer than others; nothing of it leaves."""
@@ -92,8 +98,7 @@ class Clerk:
         preview("majority(x = 'y')", epsilon=1)
         release(pyarrow.table({"x": ["y", "z"] * 10}), "histogram(x, ['y', 'z'])", epsilon=1)
         for name in self._datasets:
-            opened = self._opened(name)
-            self._ledger(name).note_description(opened.description.hash if opened.description else None)
+            opened = self._opened(name, self._ledger(name))
             count_checked(opened, plan_counting(opened, Tally((Condition(EVERY_RECORD),)), People()))
         return ANSWERED, {}
 
@@ -102,7 +107,8 @@ class Clerk:
         from optimaldp.asking.releasing import order_of
 
         ask, options = read_ask(body["ask"])
-        opened, book = self._opened(body["dataset"]), self._ledger(body["dataset"])
+        book = self._ledger(body["dataset"])
+        opened = self._opened(body["dataset"], book)
         order = order_of(ask, opened, book)
         request = order.request
         if order.plan.options is not None:  # as the description lists them
@@ -117,8 +123,7 @@ class Clerk:
 
         bits = SystemBits()  # first: a broken generator is refused before anything is read or spent
         book = self._on_behalf(body)
-        opened = self._opened(body["dataset"])
-        book.note_description(None if opened.description is None else opened.description.hash)
+        opened = self._opened(body["dataset"], book)
         try:
             order, kinds, write = self._ordered(kind, body["ask"], opened, book)
         except LedgerError as error:  # a part that the ledger does not declare

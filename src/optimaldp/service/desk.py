@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,10 +33,11 @@ from optimaldp.service.configuration import (
 )
 from optimaldp.service.keys import DAYS, Person, create_key, is_key, moment, number_of
 from optimaldp.service.refusals import FAILED, NO_KEY, Refused, unknown
-from optimaldp.service.store import RequestRecord, ServiceStore, TakenError, noted
+from optimaldp.service.store import STATUSES, RequestRecord, ServiceStore, TakenError, noted
 from optimaldp.tables import Description
 
 _LOST_SECONDS = 900
+_NUMBER = re.compile("[0-9a-f]{16,32}")  # of a key or a request; anything else would only ask the database
 _LONGEST_REASON = 1000
 _LONGEST_IDEMPOTENCY = 200
 _WATCHERS = (Role.STEWARD, Role.AUDITOR)
@@ -211,16 +213,17 @@ class CuratorDesk:
         if dataset is not None:
             self._dataset(person, dataset)
         wanted = None if status is None else str(status)
+        if wanted not in (None, *STATUSES):
+            raise InputError("status", status, "is not a state of a request", f"write one of {', '.join(STATUSES)}")
         found: dict[str, RequestRecord] = {}
-        if person.has(Role.ASKER):
-            mine = self.store.requests(asker=person.name, datasets=None, status=wanted)
-            found |= {one.id: one for one in mine}
-        seen = self._sees(person, Role.APPROVER, *_WATCHERS)
-        if seen:
-            found |= {one.id: one for one in self.store.requests(asker=None, datasets=sorted(seen), status=wanted)}
-        shown = [one for one in found.values() if dataset in (None, one.dataset)]
-        shown.sort(key=lambda one: one.created, reverse=True)
-        return {"requests": [self._shown(one) for one in shown]}
+        of_everybody = self._sees(person, Role.APPROVER, *_WATCHERS)
+        for asker, seen in ((person.name, self._sees(person, Role.ASKER)), (None, of_everybody)):
+            named = sorted(seen if dataset is None else seen & {str(dataset)})
+            if named:
+                listed = self.store.requests(asker=asker, datasets=named, status=wanted)
+                found |= {one.id: one for one in listed}
+        newest_first = sorted(found.values(), key=lambda one: one.created, reverse=True)
+        return {"requests": [self._shown(one) for one in newest_first]}
 
     def request(self, person: Person, number: str) -> Document:
         record = self._request(person, number)
@@ -230,10 +233,11 @@ class CuratorDesk:
         return document
 
     def _request(self, person: Person, number: str, *roles: Role) -> RequestRecord:
-        record = self.store.request(number)
+        record = self.store.request(number) if _NUMBER.fullmatch(number) else None
         if record is None:
             raise unknown("request")
-        mine = not roles and record.asker == person.name and person.has(Role.ASKER)
+        # Her name alone does not make it hers: somebody else may have had it, on data sets that she does not have.
+        mine = not roles and record.asker == person.name and record.dataset in self._sees(person, Role.ASKER)
         if not mine and record.dataset not in self._sees(person, *(roles or (Role.APPROVER, *_WATCHERS))):
             raise unknown("request")
         return record
@@ -379,8 +383,8 @@ class CuratorDesk:
     def refuse(self, person: Person, number: str, body: Mapping[str, Any]) -> Document:
         """Refuse a waiting question, with the reason that the asker reads."""
         reason = body.get("reason")
-        if not isinstance(reason, str) or not reason.strip() or len(reason) > _LONGEST_REASON:
-            rule = f"is not a text of up to {_LONGEST_REASON} characters"
+        if not isinstance(reason, str) or not reason.strip() or len(reason) > _LONGEST_REASON or "\0" in reason:
+            rule = f"is not a text of up to {_LONGEST_REASON} characters, none of them a zero byte"
             raise InputError("reason", reason, rule, "say in a sentence why")
         record = self._waiting(person, number)
         said: dict[str, Any] = {
@@ -429,11 +433,12 @@ class CuratorDesk:
         return written | {"declared": "service"}
 
     def drop_asker(self, person: Person, name: str) -> Document:
-        """Take somebody's right to ask away; what she spent stays spent."""
+        """Take somebody's right to ask away, and her keys with it: whoever gets the name next is somebody else."""
         self._require_undeclared(name)
-        self._require_hers(person, self._rules(name).datasets)
-        if not self.store.drop_asker(name):
+        rules = self._all_askers().get(name)
+        if rules is None or not self._sees(person, Role.STEWARD) >= set(rules.datasets):
             raise unknown("asker")
+        self.store.drop_asker(name)
         self.store.note(person.name, f"drop asker {name}", "done")
         return {"name": name, "dropped": True}
 
@@ -462,13 +467,15 @@ class CuratorDesk:
         """A key for an asker; keys of other roles are made on the machine itself, so that no key makes its own like."""
         name, days = body.get("name"), body.get("days", DAYS)
         askers = self._all_askers()
+        hers = self._sees(person, Role.STEWARD)
+        if isinstance(name, str) and not hers >= set(askers[name].datasets if name in askers else self.config.datasets):
+            raise unknown("asker")
         if not isinstance(name, str) or name not in askers:
             rule = "is not an asker; keys of other roles are made where the service runs"
             raise InputError("name", name, rule, "write: optimaldp serve --config F key create NAME")
         if any(name in self.config.names(role) for role in Role if role is not Role.ASKER):
             rule = "has other roles too; such a key is made where the service runs"
             raise InputError("name", name, rule, f"write: optimaldp serve --config F key create {name}")
-        self._require_hers(person, askers[name].datasets)
         key = create_key(self.config, name, days=days, store=self.store)
         made = self.store.key(str(number_of(key)))
         assert made is not None
@@ -476,7 +483,7 @@ class CuratorDesk:
         return {"id": made.id, "name": name, "key": key, "expires": made.expires}
 
     def revoke_key(self, person: Person, number: str) -> Document:
-        known = self.store.key(number)
+        known = self.store.key(number) if _NUMBER.fullmatch(number) else None
         if known is None or not self._may_revoke(person, known.name):
             raise unknown("key")
         self.store.revoke_key(number)

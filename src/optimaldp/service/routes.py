@@ -10,6 +10,7 @@ from optimaldp import __version__
 from optimaldp.asking.ask import FIELDS, LEVEL, key_of, meaning_of
 from optimaldp.service.asked import ASK_KEYS, PREVIEW_KEYS, SANITISE_KEYS
 from optimaldp.service.configuration import Role
+from optimaldp.service.store import STATUSES
 
 Schema = dict[str, Any]
 _ASKER, _APPROVER, _STEWARD, _AUDITOR = Role.ASKER, Role.APPROVER, Role.STEWARD, Role.AUDITOR
@@ -94,7 +95,7 @@ _REQUEST = _object(
         "asker": _TEXT,
         "dataset": _TEXT,
         "ask": _OBJECT,
-        "status": {"enum": ["waiting", "running", "answered", "failed", "refused"]},
+        "status": {"enum": list(STATUSES)},
         "reason": _MAYBE_TEXT,
         "approver": _MAYBE_TEXT,
     },

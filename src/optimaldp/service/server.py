@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,13 @@ _MOST_CONNECTIONS = 1000
 KEYS_FILE = "demo-keys.json"
 
 
-def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int | None = None) -> None:
-    """Serve until stopped; questions under way are answered first. Prints *announced* and the address when it listens."""
+def serve(
+    config: Configuration, *, announce: Callable[[str], Sequence[str]] = lambda _: (), workers: int | None = None
+) -> None:
+    """Serve until stopped; questions under way are answered first. Prints its address when it listens.
+
+    Before that, what *announce* says of the address.
+    """
     require_service()
     import uvicorn
     from uvicorn.supervisors import Multiprocess
@@ -42,7 +47,8 @@ def serve(config: Configuration, *, announced: Sequence[str] = (), workers: int 
     log_to_stderr()
     number = workers or config.workers
     listening = listen(config)
-    for line in (*announced, f"optimaldp serve: {config.url(listening.getsockname()[1])}"):
+    url = config.url(listening.getsockname()[1])
+    for line in (*announce(url), f"optimaldp serve: {url}"):
         print(line, flush=True)
     options: dict[str, Any] = {
         "lifespan": "on",
@@ -159,23 +165,12 @@ _DESCRIPTION = {
 
 
 @contextmanager
-def demo(*, port: int | None = None, ledger: str | None = None) -> Iterator[tuple[Configuration, list[str]]]:
-    """A curator of made-up patients, with its keys in ``demo-keys.json`` in the current folder; and what to say about them.
-
-    Without *ledger* its budget lives in a folder that ends with it.
-    """
+def demo(*, port: int | None = None, ledger: str | None = None) -> Iterator[Configuration]:
+    """A curator of made-up patients. Without *ledger* its budget lives in a folder that ends with it."""
     with tempfile.TemporaryDirectory(prefix="optimaldp-demo-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         _write_demo(folder)
-        config = read_configuration(folder / "curator.toml", ledger=ledger, port=_free_port() if port == 0 else port)
-        path = _write_keys(config)
-        yield config, [str(path)]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        yield read_configuration(folder / "curator.toml", ledger=ledger, port=port)
 
 
 def _write_demo(folder: Path) -> None:
@@ -194,8 +189,8 @@ def _write_demo(folder: Path) -> None:
     (folder / "curator.toml").write_text(f"[service]\nanswer_after = 2.0\n\n{dataset}{askers}{others}", "utf-8")
 
 
-def _write_keys(config: Configuration) -> Path:
-    """Fresh keys for everybody, readable by who started the demo alone."""
+def write_keys(config: Configuration, url: str) -> Path:
+    """Fresh keys of the demo for everybody, in ``demo-keys.json`` of this folder, readable by who started it alone."""
     from optimaldp.service.keys import create_key
     from optimaldp.service.store import ServiceStore
 
@@ -207,7 +202,7 @@ def _write_keys(config: Configuration) -> Path:
     finally:
         store.close()
     document = {
-        "url": config.url(config.port),
+        "url": url,
         "dataset": "hospital",
         "steward": key[_STEWARD],
         "approver": key[_APPROVER],
@@ -215,7 +210,12 @@ def _write_keys(config: Configuration) -> Path:
         "askers": [key[name] for name in _ASKERS],
     }
     path = Path.cwd() / KEYS_FILE
-    path.unlink(missing_ok=True)  # never write through a link, nor into a file that others may read
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-        file.write(json.dumps(document, indent=2) + "\n")
+    try:
+        path.unlink(missing_ok=True)  # never write through a link, nor into a file that others may read
+        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(json.dumps(document, indent=2) + "\n")
+    except OSError as error:
+        raise InputError(
+            KEYS_FILE, str(path), f"cannot be written ({error.strerror})", "start in another folder"
+        ) from None
     return path

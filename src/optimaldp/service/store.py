@@ -47,6 +47,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 _NUMBERED = {"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "postgresql": "BIGSERIAL PRIMARY KEY"}
 
 
+STATUSES = ("waiting", "running", "answered", "failed", "refused")
+"""What can become of a request."""
+
+
 class TakenError(Exception):
     """Another request of this asker has this idempotency key."""
 
@@ -163,18 +167,14 @@ class ServiceStore:
         sent = (requests.c.asker == asker) & (requests.c.idempotency == idempotency)
         return next(iter(self._requests(sent)), None)
 
-    def requests(
-        self, *, asker: str | None, datasets: Sequence[str] | None, status: str | None = None
-    ) -> list[RequestRecord]:
-        """The newest requests of one asker, or of some data sets."""
+    def requests(self, *, asker: str | None, datasets: Sequence[str], status: str | None = None) -> list[RequestRecord]:
+        """The newest requests about these data sets, of one asker or of everybody, without their answers."""
         requests = self._table("requests")
-        condition = self._sql.true()
+        condition = requests.c.dataset.in_(list(datasets))
         for column, value in (("asker", asker), ("status", status)):
             if value is not None:
                 condition &= requests.c[column] == value
-        if datasets is not None:
-            condition &= requests.c.dataset.in_(list(datasets))
-        return self._requests(condition)
+        return self._requests(condition, [one for one in requests.c if one.name != "answer"])
 
     def move_request(self, number: str, before: str, *, noted: Mapping[str, Any] | None = None, **values: Any) -> bool:
         """Change a request that is in the state *before*, and note it: of two who try, one succeeds."""
@@ -192,9 +192,10 @@ class ServiceStore:
             if noted is not None:
                 connection.execute(self._added["log"], noted)
 
-    def _requests(self, condition: Any) -> list[RequestRecord]:
+    def _requests(self, condition: Any, columns: Sequence[Any] = ()) -> list[RequestRecord]:
         requests = self._table("requests")
-        chosen = requests.select().where(condition).order_by(requests.c.created.desc()).limit(_MOST_LISTED)
+        chosen = self._sql.select(*(columns or requests.c)).where(condition)
+        chosen = chosen.order_by(requests.c.created.desc()).limit(_MOST_LISTED)
         with self._reading() as connection:
             rows = [dict(row) for row in connection.execute(chosen).mappings()]
         return [RequestRecord(**row | {"recorded": bool(row["recorded"])}) for row in rows]
@@ -213,10 +214,13 @@ class ServiceStore:
             connection.execute(askers.delete().where(askers.c.name == name))
             connection.execute(askers.insert().values(name=name, document=json.dumps(document)))
 
-    def drop_asker(self, name: str) -> bool:
-        askers = self._table("askers")
+    def drop_asker(self, name: str) -> None:
+        """Forget what was granted to this name, and revoke its keys."""
+        askers, keys = self._table("askers"), self._table("keys")
         with self._writing() as connection:
-            return bool(connection.execute(askers.delete().where(askers.c.name == name)).rowcount)
+            connection.execute(askers.delete().where(askers.c.name == name))
+            good = (keys.c.name == name) & keys.c.revoked.is_(None)
+            connection.execute(keys.update().where(good).values(revoked=moment()))
 
     # Browsers on their way through a provider's pages: every step can be taken once, until its time is over.
 

@@ -14,10 +14,16 @@ LOGGER = logging.getLogger("optimaldp.service")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object for each record: when, how bad, what, and the fields that were given with it."""
+    """One JSON object for each record: when, how bad, what, and the fields that were given with it.
+
+    Of a library's record, which may quote anything, only whose it is and the kind of its error.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         said = {"time": moment(), "level": record.levelname.lower(), "event": record.getMessage()}
+        if record.name != LOGGER.name:
+            kind = record.exc_info[0] if record.exc_info else None
+            said |= {"event": "library", "library": record.name, "kind": "" if kind is None else kind.__name__}
         # Never exc_info: a traceback's words may hold data.
         return json.dumps(said | getattr(record, "fields", {}))
 
@@ -28,12 +34,11 @@ def log(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
 
 
 def log_to_stderr() -> None:
-    """Write the log to standard error, as JSON lines."""
+    """Write the log to standard error, as JSON lines; with it what libraries warn of."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    LOGGER.handlers[:] = [handler]
+    logging.getLogger().handlers[:] = [handler]
     LOGGER.setLevel(logging.INFO)
-    LOGGER.propagate = False
 
 
 class Counters:

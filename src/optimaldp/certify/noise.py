@@ -544,11 +544,15 @@ def _jumps_problem(noise: SparseParts) -> str:
 def places_problem(noise: SparseParts) -> str:
     """Whether all sets of cells are equally likely; tried where there are few of them."""
     for number in (1, 2):
-        drawn, undecided = _measured(lambda source: tuple(map(int, noise.places(number, source))), _DEPTH)  # noqa: B023
+        drawn, undecided = _measured(partial(_cells_drawn, noise, number), _DEPTH)
         ways = comb(noise.cells, number)
         if len(drawn) != ways or not all(known <= Fraction(1, ways) <= known + undecided for known in drawn.values()):
             return "the cells that survive are not equally likely"
     return ""
+
+
+def _cells_drawn(noise: SparseParts, number: int, source: BitSource) -> tuple[int, ...]:
+    return tuple(map(int, noise.places(number, source)))
 
 
 def _sparse_together(noise: SparseParts, cells: Mapping[int, int], source: BitSource) -> dict[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -44,29 +44,37 @@ class ApproximateDP(Level):
 
     forward: tuple[Bound, ...]
     backward: tuple[Bound, ...]
-    bounds: tuple[Bound, ...] = field(init=False, compare=False)
-    """Those of both directions."""
-    is_single: bool = field(init=False, compare=False)
-    """Whether this is plain (epsilon, delta)-DP: one bound, the same in both directions."""
-    is_rational: bool = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        # Made once: these are looked at far more often than a level is made.
-        bounds, single = self.forward + self.backward, len(self.forward) == 1 and self.forward == self.backward
-        rational = all(bound.epsilon.infinite or bound.epsilon.exact_ratio is not None for bound in bounds)
-        vars(self).update(bounds=bounds, is_single=single, is_rational=rational)
-        if single:
-            vars(self).update(epsilon=bounds[0].epsilon, delta=bounds[0].delta)
+    # Made once: these are looked at far more often than a level is made.
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Those of both directions."""
+        return self.forward + self.backward
+
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether this is plain (epsilon, delta)-DP: one bound, the same in both directions."""
+        return len(self.forward) == 1 and self.forward == self.backward
+
+    @cached_property
+    def is_rational(self) -> bool:  # type: ignore[override]
+        return all(bound.epsilon.infinite or bound.epsilon.exact_ratio is not None for bound in self.bounds)
 
     @cached_property
     def epsilon(self) -> Epsilon:
-        """The epsilon of a level that is a single (epsilon, delta); it is made with the level, so only others come here."""
-        raise LevelError("level", str(self), "is not a single (epsilon, delta)")
+        """The epsilon of a level that is a single (epsilon, delta)."""
+        return self._single.epsilon
 
     @cached_property
     def delta(self) -> Fraction:
-        """The delta of a level that is a single (epsilon, delta), as with epsilon."""
-        raise LevelError("level", str(self), "is not a single (epsilon, delta)")
+        """The delta of a level that is a single (epsilon, delta)."""
+        return self._single.delta
+
+    @property
+    def _single(self) -> Bound:
+        if not self.is_single:
+            raise LevelError("level", str(self), "is not a single (epsilon, delta)")
+        return self.forward[0]
 
     @property
     def symmetric(self) -> bool:

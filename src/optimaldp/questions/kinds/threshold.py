@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from optimaldp.distances.linear import LinearCondition, count_condition, share_condition
@@ -25,7 +26,7 @@ from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, 
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
 from optimaldp.results import Given
-from optimaldp.tables.tally import EVERY_RECORD, Condition, Tally
+from optimaldp.tables.tally import EVERY_RECORD, Condition
 
 Counts = tuple[int, int, int]
 """(yes, no, outside)."""
@@ -48,28 +49,28 @@ class Threshold(Question[str]):
     name: str = ""
     """``majority``, ``any`` or ``all`` when it was asked in that word."""
 
-    # What follows from the words is made once: a release and its referee ask for it again and again.
-    readings: tuple[Condition, ...] = field(init=False, compare=False, default=())
-    tally: Tally = field(init=False, compare=False, default=Tally(()))
-    cells: int = field(init=False, compare=False, default=2)
-    condition: LinearCondition = field(init=False, compare=False)
-    where_is_among: bool = field(init=False, compare=False, default=False)
-    needs_a_filter: bool = field(init=False, compare=False, default=False)
-    takes_prior: bool = field(init=False, compare=False, default=False)
     answers = YES_NO
 
-    def __post_init__(self) -> None:
-        own, asked = (Condition(self.predicate),), () if self.among is None else (Condition(self.among),)
+    @property
+    def readings(self) -> tuple[Condition, ...]:
+        return (Condition(self.predicate),)
+
+    @cached_property  # a release and its referee ask for it again and again
+    def condition(self) -> LinearCondition:
         make = count_condition if self.quantity == "count" else share_condition
-        vars(self).update(
-            readings=own,
-            tally=Tally(own + asked),
-            cells=4 if asked else 2,
-            condition=make(self.comparison, self.bound),
-            where_is_among=self.quantity == "share",
-            needs_a_filter=self.predicate == EVERY_RECORD and not asked,
-            takes_prior=not asked,
-        )
+        return make(self.comparison, self.bound)
+
+    @property
+    def where_is_among(self) -> bool:  # type: ignore[override]
+        return self.quantity == "share"
+
+    @property
+    def needs_a_filter(self) -> bool:  # type: ignore[override]
+        return self.predicate == EVERY_RECORD and self.among is None
+
+    @property
+    def takes_prior(self) -> bool:  # type: ignore[override]
+        return self.among is None
 
     def fold(self, cells: Cells) -> Counts:
         return _folded(cells, self.among)

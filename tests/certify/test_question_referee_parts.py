@@ -12,7 +12,8 @@ import pytest
 
 from optimaldp.certify.asked import groups_together, require_groups_together
 from optimaldp.certify.core.drawing import close, is_distribution, stand_in
-from optimaldp.certify.core.meanings import check_fold, small_tables, watched_cells
+from optimaldp.certify.core.meanings import small_tables, watched_cells
+from optimaldp.certify.folding import check_fold
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.core.meanings import MEANINGS, cells_of_groups, public_group
+from optimaldp.certify.core.meanings import KINDS, cells_of_groups, public_group
 from optimaldp.certify.core.referee import SecondCalculation
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Epsilon, Neighbours, approximate
@@ -63,7 +63,7 @@ def small_tables(size: int) -> Iterator[dict[int, int]]:
 def test_both_say_the_same_at_every_small_table(text: str) -> None:
     question: Any = parse(text)
     spec = question.spec()
-    meaning = MEANINGS[spec["kind"]]
+    meaning = KINDS[spec["kind"]].truth
     answers = set()
     for table in small_tables(question.tally.size):
         truth = question.truth(question.fold(table))
@@ -96,7 +96,7 @@ def test_the_sum_that_decides(text: str) -> None:
 def test_kinds_without_one_sum_and_kinds_that_nobody_knows() -> None:
     for text in OTHERS:
         assert SecondCalculation.of(Chained(parse(text))) is None  # type: ignore[arg-type]
-    assert "new" not in MEANINGS
+    assert "new" not in KINDS
 
 
 @pytest.mark.parametrize("text", [text for text in OTHERS if text.startswith(("share(p among a)", "mean"))])

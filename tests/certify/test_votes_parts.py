@@ -282,8 +282,8 @@ def test_lists_of_two_among_three_are_tried_for_up_to_four_people(wrong: tuple[i
     assert not examine_leading(replace(own, chosen=twin)).private  # type: ignore[call-arg]
     for changed in ({"epsilon": READ("1.01")}, {"neighbours": Neighbours.ADD_REMOVE}):
         assert "another level" in refusal(examine_leading(replace(own, chosen=replace(chosen, **changed))))  # type: ignore[call-arg]
-    assert "list of 2 leaders" in examine_leading(own).checks[0]
-    assert "over 3 options" in examine_leading(own).checks[0]
+    assert "list of 2 leaders" in examine_leading(own).checks[1]
+    assert "over 3 options" in examine_leading(own).checks[1]
 
 
 def test_a_list_that_is_impossible_or_a_hair_too_likely() -> None:

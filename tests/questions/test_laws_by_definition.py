@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from optimaldp.certify.core.meanings import MEANINGS
+from optimaldp.certify.core.meanings import KINDS
 from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, level
@@ -56,7 +56,7 @@ def tables(size: int, people: int) -> tuple[Counts, ...]:
 def least_moves(question: Any, neighbours: Neighbours) -> Iterator[tuple[Counts, int, float]]:
     """Every small table, its true answer, and the moves to the nearest table with another one."""
     size, spec = question.tally.size, question.spec()
-    meaning = partial(MEANINGS[spec["kind"]], spec)
+    meaning = partial(KINDS[spec["kind"]].truth, spec)
     if neighbours is SUBSTITUTION:
         for people in range(4):  # their number is public and stays
             truth = {table: meaning(dict(enumerate(table))) for table in tables(size, people)}

@@ -10,6 +10,7 @@ from typing import Any
 
 from optimaldp.certify.core.drawing import Words
 from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.folding import counted_once
 from optimaldp.certify.noise import (
     STREAMS,
     Stream,
@@ -41,7 +42,7 @@ def examine_noise(mechanism: Any) -> Finding:
     problem = _code_problem(_Sampler(kind, twin)) or borders_problem(mechanism.noise())
     if problem:
         return Finding(False, (), f"the sampler does not draw the noise of its recipe: {problem}")
-    return Finding(
+    passed = Finding(
         True,
         (
             "the recipe of the noise, in exact arithmetic: every cell, every neighbour",
@@ -50,6 +51,7 @@ def examine_noise(mechanism: Any) -> Finding:
             f"for all tables, by theorem: {mechanism.proof}",
         ),
     )
+    return counted_once(mechanism, passed)
 
 
 def examine_rows(mechanism: Any) -> Finding:
@@ -68,9 +70,10 @@ def examine_rows(mechanism: Any) -> Finding:
         if sum(abs(a - b) for a, b in zip(here, there)) == 2
     ]
     try:
-        return certify_rows(values, places, edges, epsilon=mechanism.setting.level.epsilon).finding
+        passed = certify_rows(values, places, edges, epsilon=mechanism.setting.level.epsilon).finding
     except NotCertifiedError as error:
         return Finding(False, (), str(error))
+    return counted_once(mechanism, passed)
 
 
 def examine_kept(mechanism: Any) -> Finding:

@@ -18,6 +18,7 @@ from typing import Any
 
 from optimaldp.certify.core.drawing import CoarseBits, CoinBits
 from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.folding import counted_once
 from optimaldp.certify.noise import STREAMS, Stream
 from optimaldp.certify.votes import Row
 from optimaldp.laws.law import Table
@@ -273,7 +274,12 @@ def examine_leading(mechanism: Any) -> Finding:
     finding = examine_top(
         few.probabilities, options=options, size=size, epsilon=setting.level.epsilon, relation=setting.neighbours
     )
-    return replace(finding, checks=(*finding.checks, f"for all other tables, by theorem: {mechanism.proof}"))
+    found = counted_once(
+        mechanism, replace(finding, checks=(*finding.checks, f"for all other tables, by theorem: {mechanism.proof}"))
+    )
+    if found.private and not leaders_are_drawn(mechanism):
+        return Finding(False, finding.checks, "the sampler does not follow the law that was examined")
+    return found
 
 
 def _leaders(counts: Sequence[int], size: int) -> Listing:

@@ -11,26 +11,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import chain, combinations, combinations_with_replacement, product
 from typing import Any
 
 from optimaldp.certify.core.drawing import MOST_OPTIONS, close, draws_follow, is_distribution
 from optimaldp.certify.core.examined import Examined, Finding, same
-from optimaldp.certify.core.meanings import MEANINGS, Meaning, People, own_meaning, watched_cells
+from optimaldp.certify.core.meanings import Meaning, People, known_kind, meaning_of, watched_cells
 from optimaldp.certify.votes import (
     Inequality,
     agrees_balanced,
     agrees_fair,
     agrees_hedge,
     agrees_weighted,
-    count_of,
     examine_balanced,
     examine_fair,
     examine_hedge,
     examine_weighted,
-    mean_of,
-    share_of,
 )
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
@@ -50,7 +46,7 @@ def check_close_races(mechanism: Examined) -> tuple[str, list[str]]:
     options = len(mechanism.question.answers)
     if "continuum" in mechanism.name and options > _MOST_DIVISIBLE:
         return "divisible votes are proven private for up to five options only", []
-    if options > MOST_OPTIONS:  # the coins of so many are tried one by one instead
+    if not 1 < options <= MOST_OPTIONS:  # the coins of more are tried one by one instead
         return "", []
     level, step = mechanism.setting.level, mechanism.question.cells // (options + 1)
     near = {votes: _moved(votes, mechanism.setting.neighbours) for votes in _races(options)}
@@ -119,9 +115,7 @@ Groups = tuple[Mapping[int, int], ...]
 
 def check_personal_lines(mechanism: Examined) -> str:
     """What is wrong, or nothing: everybody is compared at their own level."""
-    spec = mechanism.question.spec()
-    known = MEANINGS.get(spec["kind"])
-    meaning = own_meaning(mechanism) if known is None else partial(known, spec)
+    meaning = meaning_of(mechanism)
     for first, second in combinations(watched_cells(mechanism.question.cells, 4), 2):
         lines = [_Line(mechanism.setting.levels, first, second, strict_first) for strict_first in (True, False)]
         changes = [line.change(meaning) for line in lines]
@@ -322,23 +316,19 @@ def _held(mechanism: Examined) -> tuple[list[Epsilon], list[int]]:
 
 def _sum_of(spec: Mapping[str, Any], *, all_values: bool = False) -> _Sum | None:
     """The sum behind a question; the last cell is somebody outside, who adds nothing, wherever there is one."""
-    kind, among = spec["kind"], spec.get("among", False)
-    step = 2 if among else 1
-    if kind in ("count", "share"):
-        make: Callable[..., Inequality] = count_of if kind == "count" else share_of
-        question = make(spec["comparison"], spec["bound"], outside=among)
-        # A share of none or of all among some people is a count of everybody.
-        count = not among or 0 in question.adds[:2]
-        return _Sum(question, (0, 2, 1) if among else (0, 1), count)
-    if kind == "compare":
-        return _Sum(Inequality((Fraction(1), Fraction(-1), Fraction(0)), ">", Fraction(0)), (0, step, 2 * step), False)
-    if kind == "mean":
-        values = int((spec["high"] - spec["low"]) / spec["step"]) + 1
-        places = range(values) if all_values else watched_cells(values, _WATCHED)
-        read = [spec["low"] + place * spec["step"] for place in places]
-        cells = (*(place * step for place in places), values * step)
-        return _Sum(mean_of(spec["comparison"], spec["bound"], read), cells, False)
-    return None
+    known, among = known_kind(spec), spec.get("among", False)
+    if known.sum is None:
+        return None
+    adds, comparison, bound = known.sum(spec)
+    step, yes_or_no = 2 if among else 1, len(adds) == 2  # else the last cell is that of people without a value
+    values = len(adds) if yes_or_no else len(adds) - 1
+    places = range(values) if all_values else watched_cells(values, _WATCHED)
+    cells, read = [place * step for place in places], [adds[place] for place in places]
+    if among or not yes_or_no:
+        cells, read = [*cells, 1 if yes_or_no else values * step], [*read, Fraction(0)]
+    # A share of none or of all among some people is a count of everybody.
+    everybody = yes_or_no and (not among or 0 in adds)
+    return _Sum(Inequality(tuple(read), comparison, bound), tuple(cells), everybody)
 
 
 def _least(question: Inequality, people: int) -> int:
@@ -419,7 +409,7 @@ def examine_personal(mechanism: Examined) -> Finding:
 
 def _unlike(mechanism: Any, pair: tuple[Epsilon, Epsilon]) -> str:
     """Few cells are watched: that no option of an election counts more than another is looked at in all of them."""
-    if mechanism.question.spec()["kind"] != "winner":
+    if not known_kind(mechanism.question.spec()).votes:
         return ""
     options = len(mechanism.question.answers)
     step = mechanism.question.cells // (options + 1)

@@ -10,6 +10,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from optimaldp.certify.core.examined import Finding, same
+from optimaldp.certify.folding import counted_once
 from optimaldp.certify.quantile_law import (
     DirectLaw,
     EnclosedPowers,
@@ -449,7 +450,8 @@ def examine(law: Law) -> Finding:
 
 def examine_ranking(mechanism: Any) -> Finding:
     """The same for the law that a question's mechanism has chosen."""
-    return examine(mechanism.chosen)
+    found = examine(mechanism.chosen)
+    return found if mechanism.listed else counted_once(mechanism, found)
 
 
 @lru_cache(maxsize=256)

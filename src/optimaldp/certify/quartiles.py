@@ -11,6 +11,7 @@ from typing import Any
 
 from optimaldp.certify.core.drawing import Words
 from optimaldp.certify.core.examined import Finding
+from optimaldp.certify.folding import counted_once
 from optimaldp.certify.quantile import examine, examine_several
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Neighbours, level
@@ -149,7 +150,8 @@ def examine_several_ranks(mechanism: Any) -> Finding:
     if tuple(chosen.ranks) != tuple(mechanism.question.spec()["ranks"]) or not _is_drawn(mechanism):
         return Finding(False, (), "the sampler does not follow the law that was examined")
     drawn = "what is printed is drawn from these laws one after the other, by scripted bits"
-    return Finding(True, (*finding.checks, drawn, f"for all tables, by theorem: {mechanism.proof}"))
+    checks = (*finding.checks, drawn, f"for all tables, by theorem: {mechanism.proof}")
+    return counted_once(mechanism, Finding(True, checks))
 
 
 def _is_drawn(mechanism: Any) -> bool:

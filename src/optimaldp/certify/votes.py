@@ -13,7 +13,7 @@ from typing import Any
 from optimaldp.certify.core.closeness import Exponentials
 from optimaldp.certify.core.drawing import close, draws_follow, is_distribution
 from optimaldp.certify.core.examined import Finding, same
-from optimaldp.certify.core.meanings import MEANINGS
+from optimaldp.certify.core.meanings import meaning_of
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, precision, upper
@@ -524,11 +524,10 @@ class _Grid:
             raise ArithmeticError("the levels are not those of a small table")
         if len(set(self.levels)) < len(self.levels) or max(self.levels) > self.setting.level.epsilon:
             raise ArithmeticError("a level is named twice, or is above the epsilon of the release")
-        spec = mechanism.question.spec()
-        meaning = MEANINGS[spec["kind"]]
+        meaning = meaning_of(mechanism)
         self.points = list(product(*(range(size + 1) for size in self.sizes)))
         people = sum(self.sizes)
-        self.truth = {p: meaning(spec, {0: sum(p), 1: people - sum(p)}) for p in self.points}
+        self.truth = {p: meaning({0: sum(p), 1: people - sum(p)}) for p in self.points}
         self.rows = {p: mechanism.law(self.table(p)).probabilities() for p in self.points}
 
     def table(self, point: Counts) -> Table:

@@ -190,9 +190,16 @@ def histograms(people: int, bins: int) -> list[tuple[int, ...]]:
 def finite(
     vertices: Sequence[Any], values: Sequence[Fraction], places: Sequence[Sequence[int]], people: int = 2
 ) -> Any:
+    bins = len(vertices[0])
+    question = SimpleNamespace(
+        answers=("a", "b", "c")[:bins],
+        cells=bins + 1,
+        spec=lambda: {"kind": "histogram", "among": False},
+        fold=lambda cells: tuple(cells.get(place, 0) for place in range(bins + 1)),
+    )
     return SimpleNamespace(
         rows=lambda: (vertices, values, places),
-        question=SimpleNamespace(answers=("a", "b", "c")[: len(vertices[0])]),
+        question=question,
         setting=setting(people, level=level_of("ln(2)")),
     )
 

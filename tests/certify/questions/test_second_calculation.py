@@ -12,8 +12,8 @@ import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, MadeUp, level_of, setting
 
 from optimaldp.certify.core.examined import Finding, mint
-from optimaldp.certify.core.meanings import check_fold, check_group_fold
 from optimaldp.certify.core.referee import SecondCalculation, draw, examine_release
+from optimaldp.certify.folding import check_fold, check_group_fold
 from optimaldp.certify.leaders import _all_heads_differ, _Drawing, _draws_exactly, _follows, _kind, _small, _within
 from optimaldp.certify.personal_tables import _held, _least, _sum_of
 from optimaldp.certify.quartiles import examine_several_ranks

@@ -32,11 +32,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def own_meaning(mechanism: Examined) -> Meaning:
-    """Of a question of a kind that the referee does not know: where its answer changes, it must say itself."""
-    return lambda table: mechanism.question.truth(mechanism.question.fold(table))
-
-
 def _thresholds(spec: Spec, table: Counts) -> int:
     """Counts and shares: one of them, or several that are joined by "and" or "or".
 
@@ -97,6 +92,16 @@ def _mean(spec: Spec, table: Counts) -> int:
     return 0 if _COMPARE[spec["comparison"]](total, spec["bound"] * sum(asked.values())) else 1
 
 
+Sum = tuple[Sequence[Fraction], str, Fraction]
+"""What a person of each cell adds (those of the cells behind add nothing), and the bound with which the sum is compared."""
+
+
+def _sum_of_mean(spec: Spec) -> Sum:
+    """Times the number of people: compared with 0."""
+    adds = [spec["low"] + place * spec["step"] - spec["bound"] for place in range(_values(spec))]
+    return (*adds, Fraction(0)), spec["comparison"], Fraction(0)
+
+
 def _share_difference(spec: Spec, table: Counts) -> int:
     (reads_a, in_a), (reads_b, in_b) = spec["first"], spec["second"]
     last = max(reads_a, in_a, reads_b, in_b)
@@ -128,27 +133,15 @@ def _mean_difference(spec: Spec, table: Counts) -> int:
     return 0 if _COMPARE[spec["comparison"]](left, right) else 1
 
 
-MEANINGS: dict[str, Callable[[Spec, Counts], int]] = {
-    "count": _thresholds,
-    "share": _thresholds,
-    "several": _thresholds,
-    "compare": _compare,
-    "winner": _winner,
-    "quantile": _quantile,
-    "mean": _mean,
-    "share-difference": _share_difference,
-    "mean-difference": _mean_difference,
-}
-"""The kinds that the referee knows by itself: where the true answer stands, from a question's plain numbers and a table."""
+def _group_of_pair(spec: Spec, cell: int) -> Any:
+    (reads_a, in_a), (reads_b, in_b) = spec["first"], spec["second"]
+    last = max(reads_a, in_a, reads_b, in_b)
+    return tuple((cell >> (last - place)) & 1 for place in (in_a, in_b))
 
 
 def public_group(spec: Spec, cell: int) -> Any:
     """Of two groups whose members are public: to which a record of this cell belongs. Nobody leaves theirs."""
-    if spec["kind"] == "mean-difference":
-        return cell % 4
-    (reads_a, in_a), (reads_b, in_b) = spec["first"], spec["second"]
-    last = max(reads_a, in_a, reads_b, in_b)
-    return tuple((cell >> (last - place)) & 1 for place in (in_a, in_b))
+    return known_kind(spec).group(spec, cell)
 
 
 def cells_of_groups(spec: Spec, size: int) -> list[int]:
@@ -170,7 +163,6 @@ _MOST_MIXED = 16  # cells that are all occupied at once; of more the watched one
 _MIXED_LINES = 4
 _NEAR = 3
 _FAR_AGAIN = (7, 14, 15)
-_ABOUT_SEVERAL_NUMBERS = ("several", "share-difference", "mean-difference")
 
 People = tuple[int, ...]
 """A small table: the cells that its people are in, sorted. Each table has one such list, and a person is one place of it."""
@@ -228,14 +220,13 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
     Each is looked at near the place where the answer changes, at its ends, and as *far* from the place as is said.
     """
     spec, size = mechanism.question.spec(), mechanism.question.cells
-    known = MEANINGS.get(spec["kind"])
-    meaning = own_meaning(mechanism) if known is None else partial(known, spec)
+    kind, meaning = known_kind(spec), meaning_of(mechanism)
     lines: list[tuple[int, int, int, dict[int, int]]] = []
     if not mechanism.setting.public_groups:  # where groups are public, nobody goes from an empty group to another
         pairs = list(combinations(sorted(cell for cell in {0, 1, size - 2, size - 1} if 0 <= cell < size), 2))
-        few = len(mechanism.question.answers) == 2 or known is None
+        few = len(mechanism.question.answers) == 2 or kind is NEW
         lines += [(*pair, people, {}) for pair in (pairs if few else pairs[:2])]
-    if spec["kind"] in _ABOUT_SEVERAL_NUMBERS:
+    if kind.several_numbers:
         lines += _mixed(mechanism, people)
     for first, second, moving, others in lines:
         at_first = meaning({**others, first: moving})
@@ -268,66 +259,50 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, di
         yield *pair, people - each * len(staying), dict.fromkeys(staying, each)
 
 
-# From the cells of a tally to the counts that are made noisy or ranked: every person in one place, once.
-#
-# Where the law of the printed answer cannot be read (noisy counts, several quantiles, a list of leaders), its parts are
-# examined. Then the step before it must be examined too: a person who counts twice would lose twice the level.
-
-_WATCHED = 7
-_MOST_CELLS = 5000
+# What the referee knows of each kind of question by itself.
 
 
-def check_fold(mechanism: Any) -> str:
-    """What is wrong, or nothing. Of very many cells the same question with few is tried: one code serves both."""
-    if mechanism.question.cells > _MOST_CELLS:
-        mechanism = mechanism.small_twin()
-    spec, cells = mechanism.question.spec(), mechanism.question.cells
-    among = spec["among"]
-    last = (cells // 2 if among else cells) - 1
-    # Without a place for everybody else a record that no value lists is in the first place: still in one, and in one only.
-    outsiders = last if spec.get("everyone_else", True) else 0
-    watched = watched_cells(cells, _WATCHED)
-    tables: list[dict[int, int]] = [{cell: 3} for cell in watched]
-    # And everybody at once, in every cell: one cell among many that counts twice is as bad as all of them.
-    tables += [{}, {cell: cell + 1 for cell in range(cells)}]
-    for table in tables:
-        expected: dict[int, int] = {}
-        for cell, people in table.items():
-            # The question's own reading; people who are not asked are in its last place.
-            place = (last if cell % 2 else cell // 2) if among else cell
-            place = _crossed(place, spec) if "sides" in spec else outsiders if place == last else place
-            expected[place] = expected.get(place, 0) + people
-        if _people(mechanism.question.fold(table), last) != expected:
-            return "somebody is not counted once and in their own place"
-    return ""
+@dataclass(frozen=True)
+class Kind:
+    """A kind of question, as the referee reads it from the plain numbers of a question."""
+
+    truth: Callable[[Spec, Counts], int] | None = None
+    """Where the true answer of a table stands; ``None`` for a kind that must say so itself."""
+    sum: Callable[[Spec], Sum] | None = None
+    """The question as one sum over people, where it is one."""
+    fold: str = ""
+    """What looks at every person's place in the counts, where too few cells are watched from outside to see it."""
+    group: Callable[[Spec, int], Any] = _group_of_pair
+    """Where groups can be public, the group of a cell."""
+    several_numbers: bool = False
+    """Whether it compares numbers that can each be about nobody: then tables with people in all cells are looked at, too."""
+    votes: bool = False
+    """Whether its answers are options that are all treated alike."""
 
 
-def _crossed(place: int, spec: Any) -> int:
-    """The cell of a cross table: in a column that is closed, whoever has no value has the first."""
-    positions = []
-    for size in reversed(spec["sides"]):
-        place, position = divmod(place, size)
-        positions.append(position)
-    crossed = 0
-    for size, closed, position in zip(spec["sides"], spec["closed"], reversed(positions)):
-        crossed = crossed * (size - closed) + (0 if closed and position == size - 1 else position)
-    return crossed
+NEW = Kind()
+KINDS: Mapping[str, Kind] = {
+    "count": Kind(_thresholds, sum=lambda spec: ((Fraction(1), Fraction(0)), spec["comparison"], spec["bound"])),
+    "share": Kind(_thresholds, sum=lambda spec: ((1 - spec["bound"], -spec["bound"]), spec["comparison"], Fraction(0))),
+    "several": Kind(_thresholds, several_numbers=True),
+    "compare": Kind(_compare, sum=lambda spec: ((Fraction(1), Fraction(-1), Fraction(0)), ">", Fraction(0))),
+    "winner": Kind(_winner, votes=True),
+    "quantile": Kind(_quantile, fold="folding.check_fold"),
+    "mean": Kind(_mean, sum=_sum_of_mean),
+    "share-difference": Kind(_share_difference, several_numbers=True),
+    "mean-difference": Kind(
+        _mean_difference, fold="folding.check_group_fold", group=lambda _, cell: cell % 4, several_numbers=True
+    ),
+}
 
 
-def check_group_fold(mechanism: Any) -> str:
-    """The same for two groups: a cell is a value and whether its people are in the first alone, the second alone, or neither."""
-    cells = {cell: cell + 1 for cell in range(mechanism.question.cells)}
-    last = mechanism.question.cells // 4 - 1
-    for folded, membership in zip(mechanism.question.fold(cells), (1, 2)):
-        expected = {cell // 4: people for cell, people in cells.items() if cell % 4 == membership}
-        if _people(folded, last) != expected:
-            return "somebody is not counted once and in their own place"
-    return ""
+def known_kind(spec: Spec) -> Kind:
+    """The kind of a question, or :data:`NEW`."""
+    return KINDS.get(spec["kind"], NEW)
 
 
-def _people(folded: Any, last: int) -> Mapping[int, int]:
-    """Counts by place: a list of them, or those with a value by place and those without."""
-    if isinstance(folded, tuple):
-        return {place: people for place, people in enumerate(folded) if people}
-    by_place = {place: people for place, people in folded.values.items() if people}
-    return by_place | ({last: folded.without} if folded.without else {})
+def meaning_of(mechanism: Examined) -> Meaning:
+    """Where the true answer of a table stands; a question of a new kind must say itself where its answer changes."""
+    spec, question = mechanism.question.spec(), mechanism.question
+    truth = known_kind(spec).truth
+    return partial(truth, spec) if truth else lambda table: question.truth(question.fold(table))

@@ -17,12 +17,12 @@ from optimaldp.certify.asked import arithmetic_holds, groups_together, require_f
 from optimaldp.certify.core.drawing import MOST_OPTIONS, close, draws_follow, flips_its_coins, is_distribution, stand_in
 from optimaldp.certify.core.examined import Certified, Examined, Finding, mint, same
 from optimaldp.certify.core.meanings import (
-    MEANINGS,
+    NEW,
     People,
     cells_of_groups,
-    check_fold,
-    check_group_fold,
+    known_kind,
     lines_of,
+    meaning_of,
     public_group,
     small_tables,
 )
@@ -326,21 +326,15 @@ class SecondCalculation:
     def of(cls, mechanism: Examined) -> Self | None:
         """``None`` where the law has no second calculation. Made once for the examination and every draw."""
         spec, cells = mechanism.question.spec(), mechanism.question.cells
-        kind, summed = spec["kind"], mechanism.name in ("balanced chain", "signed distance")
-        if not summed or kind not in ("count", "share", "compare", "mean") or cells > _MOST_CELLS:
+        summed, made = known_kind(spec).sum, mechanism.name in ("balanced chain", "signed distance")
+        if summed is None or not made or cells > _MOST_CELLS:
             return None
+        adds, comparison, bound = summed(spec)
         own = cells // 2 if spec["among"] else cells
-        bound, comparison = (0, ">") if kind == "compare" else (spec["bound"], spec["comparison"])
-        # What a person of each cell adds. Shares and means are multiplied by the number of people: their sum is compared with 0.
-        if kind == "mean":
-            values = int((spec["high"] - spec["low"]) / spec["step"]) + 1
-            adds = [spec["low"] + place * spec["step"] - bound for place in range(values)]
-        else:
-            adds = {"count": [1], "compare": [1, -1], "share": [1 - bound, *[-bound] * (own - 1)]}[kind]
-        adds += [0] * (own - len(adds))
+        adds = [*adds, *[Fraction(0)] * (own - len(adds))]
         if spec["among"]:  # the odd cells hold the people who are not asked: they add nothing
-            adds = [number for add in adds for number in (add, 0)]
-        numbers = [*map(Fraction, adds), Fraction(bound if kind == "count" else 0)]
+            adds = [number for add in adds for number in (add, Fraction(0))]
+        numbers = [*adds, bound]
         # The finest difference between two sums: all are multiples of it. Where all are 0 any unit will do.
         below = math.lcm(*(number.denominator for number in numbers))
         finest = Fraction(math.gcd(*(int(number * below) for number in numbers)) or 1, below)
@@ -412,27 +406,20 @@ def certify(mechanism: object) -> Certified[Any]:
 def examine_release(mechanism: Any) -> Finding:
     """Look at any mechanism of a release: those with a law of their own kind have a referee of their own kind."""
     try:
-        own, failure, kind = Finding(True, ()), "", mechanism.question.spec()["kind"]
+        own, kind = Finding(True, ()), known_kind(mechanism.question.spec())
         if not arithmetic_holds(mechanism.setting.level.epsilon):
             return Finding(False, (), "e^epsilon is not what a series gives")
         if mechanism.setting.groups and mechanism.name not in _DRAWN_TOGETHER:
             return Finding(False, (), "it would answer each of several groups at the level of all")
         if (special := _REFEREES.get(mechanism.name)) is not None:
             own = _finding(special, mechanism)
-            if not own.private:
+            if not own.private or not mechanism.listed:
                 return own
-            if not mechanism.listed:
-                return own if kind in ("keys", "number") else _counted_once(mechanism, own)
-            # Of many bins few are watched from outside: that each person is in one of them, once, is looked at in all.
-            failure = check_fold(mechanism) if kind == "quantile" else ""
-        elif kind == "mean-difference":
-            failure = check_group_fold(mechanism)
-        if failure:
+        if failure := _theorem(kind.fold)(mechanism) if kind.fold else "":
             return Finding(False, own.checks, failure)
         if special is None and mechanism.setting.personal and mechanism.listed:
             return _finding("personal_tables.examine_personal", mechanism)
-        raced = kind == "winner" and len(mechanism.question.answers) > 1
-        races = [_theorem("personal_tables.check_close_races")] if raced else []
+        races = [_theorem("personal_tables.check_close_races")] if kind.votes else []
         checks, epsilon, delta = [*own.checks], mechanism.setting.level.epsilon, mechanism.setting.level.delta
         tiny = epsilon.leading_zeros + (delta.denominator.bit_length() - delta.numerator.bit_length() if delta else 0)
         working = precision(_BITS + 3 * (tiny + epsilon.ceiling))  # tells e^epsilon from 1, and delta from 0
@@ -450,15 +437,6 @@ def examine_release(mechanism: Any) -> Finding:
         # A law that is none, a division by nothing, a row that is too short. Its words are the law's own: they stay here.
         cause = str(error) if type(error) is ArithmeticError else type(error).__name__
     return Finding(False, (), f"its law cannot be examined: {cause}")
-
-
-def _counted_once(mechanism: Examined, own: Finding) -> Finding:
-    """Where the law of what is printed cannot be read, its parts were examined; what is left are the steps around them."""
-    if failure := check_fold(mechanism):
-        return Finding(False, own.checks, failure)
-    if mechanism.question.spec()["kind"] == "top" and not _theorem("leaders.leaders_are_drawn")(mechanism):
-        return Finding(False, own.checks, "the sampler does not follow the law that was examined")
-    return Finding(True, ("every person is counted once and in their own place", *own.checks))
 
 
 def _small_tables(mechanism: Examined) -> tuple[str, list[str]]:
@@ -494,10 +472,9 @@ def _small_failure(
 ) -> str:
     """Whether the true answer is the likeliest one, and as many moves from another one as a breadth-first search finds."""
     question, neighbours = mechanism.question, mechanism.setting.neighbours
-    spec = question.spec()
-    known = MEANINGS.get(spec["kind"])
+    meaning = meaning_of(mechanism)
     tables = {people: dict(Counter(people)) for people in near}
-    truths = {p: known(spec, table) if known else question.truth(question.fold(table)) for p, table in tables.items()}
+    truths = {people: meaning(table) for people, table in tables.items()}
     moves: dict[People, int] = {}  # to a table with another true answer; where none leads there, it is left out
     front, steps = [people for people in near if any(truths[other] != truths[people] for other in near[people])], 1
     while front:
@@ -508,7 +485,7 @@ def _small_failure(
     largest, searched = max(map(len, near)), 0
     everywhere = len({cell for people in near for cell in people}) == question.cells
     comes = neighbours is Neighbours.ADD_REMOVE
-    likeliest = known is not None and mechanism.name not in _NOT_LIKELIEST
+    likeliest = known_kind(question.spec()) is not NEW and mechanism.name not in _NOT_LIKELIEST
     for people, table in tables.items():
         if likeliest and any(rows[people][truths[people]] < p for p in rows[people]):
             return "the true answer of a small table is not the likeliest one"
@@ -525,7 +502,7 @@ def _public_size(mechanism: Examined) -> tuple[str, list[str]]:
     """Tables of the public size on the lines between two cells: where the answer changes, next to it, and far from it."""
     setting, level, people = mechanism.setting, mechanism.setting.level, mechanism.setting.people or _UNKNOWN_SIZE
     # The laws of very many answers are derived again by a referee of their own, if their kind has one.
-    if len(mechanism.question.answers) > (12 if mechanism.question.spec()["kind"] in MEANINGS else MOST_OPTIONS):
+    if len(mechanism.question.answers) > (MOST_OPTIONS if known_kind(mechanism.question.spec()) is NEW else 12):
         return "", []
     second, ratio = SecondCalculation.of(mechanism), level.epsilon.exact_ratio or level.epsilon.exp()
     far: Sequence[int] = _FAR if second else (*_FAR, *_BETWEEN)
@@ -571,7 +548,7 @@ def _sampler(mechanism: Examined) -> tuple[str, list[str]]:
             break
     # The ends of bins are tried by the referee of quantiles, with words of 64 bits next to them.
     near_ends = mechanism.name not in _DERIVED_AGAIN
-    many = mechanism.question.spec()["kind"] == "winner" and len(mechanism.question.answers) > MOST_OPTIONS
+    many = known_kind(mechanism.question.spec()).votes and len(mechanism.question.answers) > MOST_OPTIONS
     follows = all(draws_follow(twin, Table(table), near_ends=near_ends) for table in tables)
     if not follows or (many and not flips_its_coins(mechanism)):
         return "the sampler does not follow the law that was examined", []

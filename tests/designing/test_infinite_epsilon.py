@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from optimaldp.certify import verify
-from optimaldp.designing import Design, Status, design
+from optimaldp.designing import Design, Status, design, solve
+from optimaldp.designing.choosing import choose_boundary, lexicographic
 from optimaldp.designing.impossibility import _support_arcs
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, line
@@ -162,5 +164,62 @@ def test_three_answers_with_an_infinite_epsilon_are_not_too_many_for_rationals()
     size = 2_100
     some = [level("ln(2)"), level("inf", "1/10")]
     graph = line(size).with_levels(some, [int(i == 5) for i in range(size - 1)])
-    found = design(graph, lambda name: ANSWERS if int(name) < 1_000 else ["y", "x", "z"], answers=ANSWERS)
+    found = design(
+        graph, lambda name: ANSWERS if int(name) < 1_000 else ["y", "x", "z"], answers=ANSWERS, boundary="undominated"
+    )
     assert found.status is Status.OPTIMAL
+
+
+OPPOSITE = {"0": ["a", "b", "c"], "1": ["b", "a", "c"], "2": ["b", "c", "a"]}
+
+
+def _opposite(first: Level, second: Level) -> Problem:
+    graph = DatasetGraph.from_edges("012", [("0", "1", first), ("1", "2", second)])
+    return Problem(graph, Preferences.read(graph, OPPOSITE, "abc"))
+
+
+def test_three_answers_approach_what_nothing_attains_and_the_gap_says_how_near() -> None:
+    found = solve(replace(_opposite(ENDLESS, FINITE), boundary="raised"))
+    assert found.mechanism is not None
+    assert found.claim == "undominated"
+    assert found.gap is not None
+    assert 0 < found.gap < 1e-9
+    assert found.mechanism["0"]["a"] < 1
+    assert verify(found.mechanism).private
+    assert Design.from_json(found.to_json()).claim == found.claim
+
+
+def test_where_an_infinite_epsilon_forbids_nothing_the_proof_is_exact() -> None:
+    found = solve(replace(_opposite(level("inf", 1), FINITE), boundary="raised"))
+    assert (found.claim, found.gap) == ("undominated", 0)
+
+
+def test_a_huge_epsilon_is_approached_too() -> None:
+    found = solve(replace(_opposite(level(700), FINITE), boundary="raised"))
+    assert found.claim == "undominated"
+    assert found.mechanism is not None
+    assert verify(found.mechanism).private
+
+
+@pytest.mark.parametrize("second", [FINITE, ENDLESS])
+def test_a_lexicographic_optimum_is_private_where_epsilon_is_infinite(second: Level) -> None:
+    found = lexicographic(_opposite(ENDLESS, second))
+    assert found.status is Status.NO_OPTIMUM
+    assert "infinite" in found.witness["reason"]
+    assert found.mechanism is None or verify(found.mechanism).private
+
+
+def test_a_lexicographic_optimum_keeps_what_is_never_answered() -> None:
+    problem = _opposite(level("inf", "1/10"), FINITE)
+    never = lexicographic(replace(problem, fixed={0: (Fraction(1), Fraction(0), Fraction(0))}))
+    assert never.mechanism is not None
+    assert never.mechanism["1"] == {"a": Fraction(9, 10), "b": Fraction(1, 10), "c": 0}
+
+
+def test_the_largest_expected_value_is_approached() -> None:
+    problem = _opposite(ENDLESS, FINITE)
+    found = choose_boundary(problem.graph, problem.preferences)
+    assert found.mechanism is not None
+    assert found.claim == "undominated"
+    assert "up to rounding" in found.witness["reason"]
+    assert found.mechanism["0"]["a"] > 1 - Fraction(1, 10**9)

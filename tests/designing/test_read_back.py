@@ -46,7 +46,7 @@ def forged(found: Design, **fields: object) -> Design:
 
 def test_what_is_read_back_is_the_same(found):
     again = Design.from_json(found.to_json())
-    assert again.status_line == found.status_line == "greatest for the undominated boundary, proven exactly"
+    assert again.status_line == found.status_line == "greatest for a boundary of one row per preference, proven exactly"
     assert repr(again) == repr(found)
     assert again.to_json() == found.to_json()
     assert rows(again) == rows(found)

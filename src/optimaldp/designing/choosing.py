@@ -12,16 +12,16 @@ import numpy as np
 
 from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.designing.event_program import EventProgram
-from optimaldp.designing.impossibility import UNPROVEN, is_linear
+from optimaldp.designing.impossibility import UNATTAINED, UNPROVEN, forbid_impossible
 from optimaldp.designing.many import free_prefixes
 from optimaldp.designing.raised import Wish, design_raised, weighing_certificate, with_chosen_boundary
 from optimaldp.designing.result import Design, Outcome, Route, Status
 from optimaldp.designing.solving import passed, solve
 from optimaldp.designing.steps import repaired
-from optimaldp.designing.two_answers import BALANCED, given_boundary
+from optimaldp.designing.two_answers import given_boundary
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, boundary_graph
-from optimaldp.graphs.problem import FAIR, RAISED, Problem
+from optimaldp.graphs.problem import BALANCED, FAIR, RAISED, Problem
 from optimaldp.mechanisms import Claimed, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import Weighing
 from optimaldp.privacy.numbers import read_number, shown_text
@@ -41,10 +41,10 @@ def choose_boundary(
     *graph*, *truth* and *answers* as in :func:`~optimaldp.designing.design`.
 
     *values* are what the 1st, 2nd, ... most wanted answers are worth (non-increasing; missing ones are worth 0); *prior* weighs
-    the datasets (equally if left out). **Guarantee.** No private mechanism has a larger expected value, and nothing dominates
-    the result; ``witness`` has the value. Where the datasets have more than 1,500 classes at one level, and with a Gaussian
-    level or an infinite epsilon, only mechanisms are compared that are constant on the boundary of each region, and
-    ``witness`` says so.
+    the datasets (equally if left out). **Guarantee.** No private mechanism has a larger expected value (up to rounding, where
+    ``gap`` is not 0), and nothing dominates the result; ``witness`` has the value. Where the datasets have more than 1,500
+    classes at one level, and with a Gaussian level, only mechanisms are compared that are constant on the boundary of each
+    region, and ``witness`` says so.
 
     >>> from optimaldp import graphs
     >>> best = choose_boundary(graphs.line(3, level="ln(2)"), {"0": "a", "1": "b", "2": "b"}, prior={"0": 2, "1": 1, "2": 1})
@@ -69,6 +69,7 @@ def choose_boundary(
     expected = sum(
         (mass * _worth_of(found.mechanism, v, worth) for v, mass in enumerate(masses) if mass > 0), Fraction(0)
     )
+    among += ", up to rounding" if found.gap else ""
     said = {"reason": f"the largest expected value among {among}", "expected": shown_text(expected)}
     return replace(found, witness=said)
 
@@ -211,6 +212,8 @@ def lexicographic(problem: Problem) -> Design:
     if not free_prefixes(problem):  # the boundary is everything: nothing is left to choose
         return solve(problem)
     program = EventProgram(problem)
+    if forbid_impossible(program) is not None:
+        return solve(problem)
     kept: dict[tuple[int, int], int] = {}  # dataset and k -> the constraint that keeps what its prefix sum has
     for k in range(1, len(problem.answers)):
         stage = [p for p in free_prefixes(problem) if len(p.event) == k]
@@ -239,9 +242,12 @@ def _nothing_dominates(problem: Problem, program: EventProgram, kept: Mapping[tu
     best = program.maximise(program.sum_of((p.vertex, p.event) for p in free_prefixes(problem)))
     assert best is not None
     rows = SharedRows.from_rows(program.rows(best.point))
+    mechanism = Mechanism(problem.graph, problem.preferences, rows)
     said = {"reason": "the largest first prefix sums, among those the largest second ones, and so on"}
-    if not is_linear(problem):
-        mechanism = Mechanism(problem.graph, problem.preferences, rows)
+    if not is_private(mechanism):
+        none = solve(problem)
+        return replace(none, witness={**none.witness, "reason": UNATTAINED})
+    if program.forbids:
         unproven = {**said, "certificate": UNPROVEN}
         return Design(
             problem, Status.OPTIMAL, Route.LINEAR_PROGRAM, mechanism, None, unproven, claim=Claimed.UNDOMINATED

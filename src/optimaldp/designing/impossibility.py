@@ -49,11 +49,12 @@ def is_linear(problem: Problem) -> bool:
     levels = problem.graph.levels
     if isinstance(levels, PlainLevels):
         return bool((levels.epsilon <= _LARGEST_EPSILON).all())
-    return all(
-        isinstance(level, ApproximateDP)
-        and not any(bound.epsilon.infinite or bound.epsilon.ceiling > _LARGEST_EPSILON for bound in level.bounds)
-        for level in levels
-    )
+    return all(isinstance(level, ApproximateDP) and not any(map(is_endless, level.bounds)) for level in levels)
+
+
+def is_endless(bound: Bound) -> bool:
+    """Whether a promise is infinite, or so large that it is no inequality of moderate size."""
+    return bound.epsilon.infinite or bound.epsilon.ceiling > _LARGEST_EPSILON
 
 
 def forbid_impossible(program: EventProgram) -> str | None:

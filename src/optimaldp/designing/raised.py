@@ -21,19 +21,19 @@ import numpy.typing as npt
 
 from optimaldp.designing.event_program import EventProgram
 from optimaldp.designing.homogeneous import is_plain
-from optimaldp.designing.impossibility import is_linear, is_unattained
+from optimaldp.designing.impossibility import forbid_impossible, is_endless, is_linear, is_unattained
 from optimaldp.designing.result import Outcome, Route, Status
-from optimaldp.designing.steps import nearest_private, repaired, round_down
-from optimaldp.designing.two_answers import UNDOMINATED
+from optimaldp.designing.steps import HAIRS, is_private, nearest_private, repaired, round_down
 from optimaldp.errors import CertificateError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, boundary, components, crossing_edges, distances
-from optimaldp.graphs.dataset_graph import PlainLevels
+from optimaldp.graphs.dataset_graph import PlainLevels, sample_levels
 from optimaldp.graphs.names import NumberNames
-from optimaldp.graphs.problem import Problem
+from optimaldp.graphs.problem import UNDOMINATED, Problem
 from optimaldp.mechanisms import Certificate, Claimed, SharedRows
 from optimaldp.mechanisms.certificate import EventConstraint, Multiplier, Weighing, Weights
 from optimaldp.mechanisms.rows import Row
-from optimaldp.privacy import ApproximateDP, Bound, Epsilon, Level
+from optimaldp.privacy import ApproximateDP, Bound, Epsilon, GaussianDP, Level
+from optimaldp.privacy.epsilon import INFINITE
 from optimaldp.programs.linear import Solution, Terms
 
 # Classes of datasets that need not be told apart, and the small problem that has one dataset for each class.
@@ -477,10 +477,10 @@ def design_raised(problem: Problem, wish: Wish | None = None) -> Outcome | None:
     """A private mechanism that nothing dominates; on graphs with too many classes, nothing that treats coarser classes alike.
 
     With a *wish* its value becomes as large as possible before anything else, and the least favourite is not looked at.
-    ``None`` where one row for each preference and closed forms do better than coarse classes (one level on a large graph), and
-    where a promise is no linear inequality.
+    Where epsilon is infinite, what nothing attains is approached, and the gap says how near. ``None`` where one row for each
+    preference and closed forms do better than coarse classes (one level on a large graph), and with a Gaussian level.
     """
-    if not is_linear(problem):
+    if any(isinstance(level, GaussianDP) for level in sample_levels(problem.graph.levels)):
         return None
     for classes in partitions(problem, MOST_CLASSES, _MOST_COARSE, None if wish is None else wish.labels()):
         if not classes.stable and is_plain(problem.graph):
@@ -524,19 +524,20 @@ def weighing_certificate(problem: Problem, weighing: Weighing) -> Certificate:
 
 def _raise(small: Problem, classes: Classes, wish: Wish | None = None) -> _Raised | None:
     """One program for each stage, on the classes; ``None`` if no private mechanism treats the classes alike."""
-    used, nominal, exact_columns = small, dict[Bound, Bound](), _EXACT_COLUMNS
-    if not all(level.is_rational for level in small.graph.levels):
-        exact_columns = _EXACT_SHORT
-        if len(classes) * len(small.answers) > _EXACT_IRRATIONAL:
-            used, nominal = _with_short_levels(small)
-    program = EventProgram(used, exact_columns=exact_columns)
+    rational = all(level.is_rational for level in small.graph.levels)
+    short = not rational and len(classes) * len(small.answers) > _EXACT_IRRATIONAL
+    used, nominal = _for_program(small, short=short)
+    program = EventProgram(used, exact_columns=_EXACT_COLUMNS if rational else _EXACT_SHORT)
+    if forbid_impossible(program) is not None:
+        return None
     stages = _Stages(program, small, classes, wish)
     best = stages.solve()
     if best is None:
         return None
     rows = program.rows(best.point)
-    if not best.exact:
-        mended = nearest_private(small, _equal_where_promised(small, rows), program.interior)
+    if not best.exact or not (is_linear(small) or is_private(small, rows)):
+        hairs = HAIRS if best.exact else ()
+        mended = nearest_private(small, _equal_where_promised(small, rows), program.interior, hairs)
         if mended is None:
             return None
         rows = mended
@@ -597,22 +598,30 @@ class _Stages:
         return total
 
 
-def _with_short_levels(small: Problem) -> tuple[Problem, dict[Bound, Bound]]:
-    """The same problem at levels that are a hair stricter and have a short ``e^epsilon``, and what each promise stands for."""
+def _for_program(small: Problem, *, short: bool) -> tuple[Problem, dict[Bound, Bound]]:
+    """The same problem at levels that a program can hold, and what each shortened promise stands for.
+
+    A huge epsilon becomes an infinite one, which rows without a 0 keep. With *short* an irrational ``e^epsilon`` becomes a short
+    ratio a hair below.
+    """
     nominal: dict[Bound, Bound] = {}
 
-    def shortened(bound: Bound) -> Bound:
-        if bound.epsilon.exact_ratio is not None:
+    def held(bound: Bound) -> Bound:
+        if is_endless(bound):
+            return Bound(INFINITE, bound.delta)
+        if not short or bound.epsilon.exact_ratio is not None:
             return bound
         ratio = max(Fraction(1), round_down(bound.epsilon.ratio_below(bits=_SHORT_BITS), _SHORT_BITS))
-        short = Bound(Epsilon(Fraction(0), ratio), bound.delta)
-        nominal.setdefault(short, bound)
-        return short
+        brief = Bound(Epsilon(Fraction(0), ratio), bound.delta)
+        nominal.setdefault(brief, bound)
+        return brief
 
+    if not short and is_linear(small):
+        return small, nominal
     graph, levels = small.graph, []
     for level in graph.levels:
         assert isinstance(level, ApproximateDP)
-        levels.append(ApproximateDP(*(tuple(map(shortened, bounds)) for bounds in (level.forward, level.backward))))
+        levels.append(ApproximateDP(*(tuple(map(held, bounds)) for bounds in (level.forward, level.backward))))
     return replace(small, graph=graph.with_levels(levels, graph.level_of_edge)), nominal
 
 

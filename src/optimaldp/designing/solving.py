@@ -26,8 +26,6 @@ from optimaldp.designing.many import design_many
 from optimaldp.designing.raised import design_raised, with_chosen_boundary, with_confirmed_rule
 from optimaldp.designing.result import Claim, Design, NoRoomError, Outcome, Proof, Route, Status
 from optimaldp.designing.two_answers import (
-    BALANCED,
-    UNDOMINATED,
     design_balanced,
     design_binary,
     design_fair,
@@ -38,7 +36,16 @@ from optimaldp.errors import CertificateError, NotCertifiedError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs import boundary as boundary_of
 from optimaldp.graphs.dataset_graph import sample_levels
-from optimaldp.graphs.problem import FAIR, RAISED, Problem, default_rule, read_boundary, read_fixed
+from optimaldp.graphs.problem import (
+    BALANCED,
+    FAIR,
+    RAISED,
+    UNDOMINATED,
+    Problem,
+    default_rule,
+    read_boundary,
+    read_fixed,
+)
 from optimaldp.graphs.readers import read_graph
 from optimaldp.mechanisms import Certificate, Claimed, Mechanism, SharedRows
 from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_problem, read_whole_design
@@ -231,8 +238,10 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
         return _unattained(problem, outcome)
     if verdict.private and not verdict and claim is not None and claim.proof.weighing is not None:
         # Rounding left a proof with too large a gap: the mechanism is private, and that is all that is said.
-        bare = verify(mechanism)
-        return Design(problem, None, outcome.route, mechanism, None, {"reason": verdict.reason}, proof, bare)
+        status, why = None, {"reason": verdict.reason}
+        if outcome.status is Status.NO_OPTIMUM:
+            status, why = outcome.status, outcome.witness
+        return Design(problem, status, outcome.route, mechanism, None, why, proof, verify(mechanism))
     if not verdict:
         if not isinstance(outcome.rows, SharedRows):
             raise NoRoomError(problem)

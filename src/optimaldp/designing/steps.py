@@ -220,6 +220,7 @@ def _ratio(end: Fraction, start: Fraction) -> tuple[int, Fraction]:
 
 
 _MIXES = tuple(Fraction(1, 10**k) for k in (11, 10, 9, 8, 7, 6, 5))
+HAIRS = tuple(Fraction(1, 10**k) for k in (40, 20))  # for rows that are exact, and break only what a 0 forbids
 
 
 def repaired(problem: Problem, rows: list[Row], interior: Callable[[], list[Row] | None]) -> list[Row]:
@@ -239,14 +240,16 @@ def repaired(problem: Problem, rows: list[Row], interior: Callable[[], list[Row]
     )
 
 
-def nearest_private(problem: Problem, rows: list[Row], interior: Callable[[], list[Row] | None]) -> list[Row] | None:
+def nearest_private(
+    problem: Problem, rows: list[Row], interior: Callable[[], list[Row] | None], hairs: Sequence[Fraction] = ()
+) -> list[Row] | None:
     """The same, or ``None``. What has room is the average of the given rows; if that is not enough *interior* is asked."""
     calm = [_average(problem)] * len(rows)
-    for share in (Fraction(0), *_MIXES):
+    for share in (Fraction(0), *hairs, *_MIXES):
         if is_private(problem, mixed := _mixed(problem, rows, calm, share)):
             return mixed
     roomy = interior()
-    for share in _MIXES if roomy is not None else ():
+    for share in (*hairs, *_MIXES) if roomy is not None else ():
         if is_private(problem, mixed := _mixed(problem, rows, roomy or [], share)):
             return mixed
     return None

@@ -24,7 +24,7 @@ from optimaldp.designing.steps import (
 from optimaldp.errors import LevelError, ProblemError
 from optimaldp.graphs import crossing_edges
 from optimaldp.graphs.dataset_graph import PlainLevels
-from optimaldp.graphs.problem import FAIR, RAISED, Problem
+from optimaldp.graphs.problem import BALANCED, FAIR, RAISED, UNDOMINATED, Problem
 from optimaldp.mechanisms import BoundTree, Certificate, Claimed, How, Settling, SharedRows
 from optimaldp.mechanisms.certificate import ROOT, DualProof, Event
 from optimaldp.mechanisms.rows import Row
@@ -35,7 +35,6 @@ from optimaldp.privacy.numbers import shown_text
 # Rules that choose the values on the boundary (theory 2.4).
 
 
-BALANCED, UNDOMINATED = "balanced", "undominated"
 RULES = (FAIR, RAISED, BALANCED, UNDOMINATED)
 
 

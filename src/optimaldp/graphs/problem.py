@@ -274,7 +274,7 @@ def components_without_boundary(graph: DatasetGraph, preferences: Preferences) -
 
 Row = tuple[Fraction, ...]
 
-FAIR, RAISED = "fair", "raised"
+FAIR, RAISED, BALANCED, UNDOMINATED = "fair", "raised", "balanced", "undominated"
 
 
 def default_rule(preferences: Preferences) -> str:
@@ -304,7 +304,11 @@ class Problem:
         if self.boundary is None:
             many = f"{len(self.fixed)} given datasets" if len(self.fixed) != 1 else "1 given dataset"
             return f"with {many}" if self.fixed else ""
-        return "" if self.chosen_by in (FAIR, RAISED) else f"for the {self.chosen_by or 'given'} boundary"
+        if self.chosen_by in (FAIR, RAISED):
+            return ""
+        if self.chosen_by == UNDOMINATED:  # the rule's name says nothing of datasets of one preference that differ
+            return "for a boundary of one row per preference"
+        return f"for the {self.chosen_by or 'given'} boundary"
 
     @property
     def chosen_by(self) -> str | None:

@@ -255,12 +255,13 @@ def design_text(
 def gap_above(gap: float | None) -> float | int | None:
     """How a gap is written: 0, or the next power of ten, so that whoever computes it a little differently agrees.
 
-    >>> gap_above(3.2e-14), gap_above(0.0)
-    (1e-13, 0)
+    >>> gap_above(3.2e-14), gap_above(1e-11 + 1e-26), gap_above(0.0)
+    (1e-13, 1e-10, 0)
     """
     if not gap:
         return None if gap is None else 0
-    return float(f"1e{math.ceil(math.log10(gap))}")
+    power = math.ceil(math.log10(gap))
+    return next(above for k in (power, power + 1) if (above := float(f"1e{k}")) >= gap)  # a logarithm rounds, too
 
 
 def _check_fields(document: object, known: tuple[str, ...], *, required: tuple[str, ...]) -> None:

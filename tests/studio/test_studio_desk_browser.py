@@ -117,8 +117,8 @@ def test_a_release_spends_the_budget_and_the_second_is_refused(page: Any, desk: 
     assert "ε = 0.4 of 1 left" in page.inner_text("#budget")
     assert "share(age < 40) >= 0.99" in page.inner_text("#history")
     said = page.locator(".answer .facts:not(.cautions) li").all_inner_texts()
-    assert len(said) == 4
-    assert said[-1] == "Budget: ε = 0.4 of 1 left after 1 question."
+    assert len(said) == 5
+    assert said[2] == "Budget: ε = 0.4 of 1 left after 1 question."
     assert said[0].startswith("Protected: each row counts as one person")
     assert not page.is_visible(".proof dl")
     page.click(".proof summary")

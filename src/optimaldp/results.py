@@ -108,3 +108,10 @@ class Result(ABC):
     def _bars(self) -> str:
         """Bars above the rows of the HTML view, where there is something to draw."""
         return ""
+
+
+class Verdict(Result):
+    """What the referee says of something that was published. It is true where all that was claimed holds."""
+
+    @abstractmethod
+    def __bool__(self) -> bool: ...

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optimaldp.certify import Verdict, verify
+from optimaldp.certify import DesignVerdict, verify
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.mechanisms import BoundTree, Certificate, Mechanism, SharedRows
 from optimaldp.mechanisms.certificate import FREE, ROOT
@@ -67,7 +67,7 @@ def balanced_line(half: int, ratio: Fraction, delta: Fraction) -> tuple[Mechanis
     return mechanism, Certificate(given, (BoundTree((0,), left), BoundTree((1,), right)))
 
 
-def verify_given(mechanism: Mechanism, certificate: Certificate | None = None, **more) -> Verdict:
+def verify_given(mechanism: Mechanism, certificate: Certificate | None = None, **more) -> DesignVerdict:
     """The verdict where the problem fixes what the certificate takes as given (or what *more* says)."""
     if certificate is not None and not more and len(certificate.given) == len(mechanism):
         more = {"fixed": {v: mechanism.rows.row(v) for v in np.flatnonzero(certificate.given).tolist()}}

@@ -96,17 +96,17 @@ def test_the_worst_edge_in_rationals():
     values = [QUARTER, Fraction(3, 8), HALF, Fraction(3, 10)]
     mechanism = line_of(values, level(1))
     finding = check_exactly(mechanism)
-    assert (finding.private, finding.worst_edge, finding.reason) == (True, 2, "")
+    assert (finding.private, finding.worst, finding.reason) == (True, 2, "")
     assert finding.epsilon == pytest.approx(math.log(5 / 3))
     levels, kinds = [level("ln(3/2)"), level("ln(5/4)"), level("ln(8/5)")], [0, 1, 2]
     graph = graph_of(4, [(0, 1), (1, 2), (2, 3)], levels, kinds)
     broken = check_exactly(Mechanism(graph, mechanism.preferences, mechanism.rows))
-    assert (broken.private, broken.worst_edge) == (False, 1)  # 4/3 against 5/4 is more than 5/3 against 8/5
+    assert (broken.private, broken.worst) == (False, 1)  # 4/3 against 5/4 is more than 5/3 against 8/5
     assert "between '1' and '2'" in broken.reason
     assert broken.epsilon == pytest.approx(math.log(5 / 3))
     for same in ([QUARTER, HALF, QUARTER], [HALF, QUARTER, HALF]):
-        assert check_exactly(line_of(same, level(1))).worst_edge == 0  # of equals the first
-        assert check_exactly(line_of(same, level("0.1"))).worst_edge == 0
+        assert check_exactly(line_of(same, level(1))).worst == 0  # of equals the first
+        assert check_exactly(line_of(same, level("0.1"))).worst == 0
 
 
 def test_is_private_says_the_same():
@@ -114,7 +114,7 @@ def test_is_private_says_the_same():
         mechanism = line_of(values, level("ln(2)"))
         assert is_private(mechanism) is check_privacy(mechanism).private
     alone = line_of([QUARTER], level("ln(2)"))
-    assert (check_privacy(alone).private, check_privacy(alone).worst_edge, check_privacy(alone).epsilon) == (
+    assert (check_privacy(alone).private, check_privacy(alone).worst, check_privacy(alone).epsilon) == (
         True,
         None,
         0.0,
@@ -122,7 +122,7 @@ def test_is_private_says_the_same():
     wrong = Mechanism(alone.graph, alone.preferences, SharedRows(((HALF, QUARTER),), np.zeros(1, dtype=np.int32)))
     assert not is_private(wrong)
     told = check_privacy(wrong)
-    assert (told.private, told.worst_edge, told.epsilon) == (False, None, math.inf)
+    assert (told.private, told.worst, told.epsilon) == (False, None, math.inf)
     assert "it sums to 0.75" in told.reason
     unused = SharedRows(((HALF, HALF), (HALF, QUARTER)), np.zeros(1, dtype=np.int32))
     assert row_fault(Mechanism(alone.graph, alone.preferences, unused)) == ""
@@ -153,7 +153,7 @@ def test_long_rows_are_checked_by_enclosures_with_the_same_verdict(answers, monk
         assert plain.epsilon <= enclosed.epsilon * (1 + 1e-15)
         assert enclosed.epsilon == pytest.approx(plain.epsilon, rel=1e-11)
         if not plain.private:
-            assert enclosed.worst_edge == plain.worst_edge
+            assert enclosed.worst == plain.worst
 
 
 def test_gaussian_quantiles_that_agree_too_long_count_as_broken(monkeypatch):

@@ -28,7 +28,7 @@ def test_the_verdict_is_the_exact_one(delta):
         mechanism = line(table, levels, [0, 1, 0, 1])
         quick, exact = check_float_rows(mechanism, mechanism.rows), check_exactly(mechanism)
         assert (quick.private, quick.reason) == (exact.private, exact.reason)
-        assert quick.worst_edge == exact.worst_edge
+        assert quick.worst == exact.worst
         assert exact.epsilon * (1 - 1e-15) <= quick.epsilon <= exact.epsilon + 1e-11
         verdicts.add(quick.private)
     assert verdicts == {True, False}
@@ -52,13 +52,13 @@ def test_ratios_that_passed_in_two_floats_are_told():
     mechanism = line([[low, 0.4, 0.5], [high, 0.3, 0.5], [high, 0.3, 0.5]], [level("ln(2)")])
     finding = check_float_rows(mechanism, mechanism.rows)
     assert finding.private
-    assert finding.worst_edge == 0
+    assert finding.worst == 0
     assert math.log(high / low) * (1 - 1e-15) <= finding.epsilon <= math.log(2) * (1 + 1e-15)
     # With a larger one among the clear edges that is the one.
     levels = [level("ln(2)"), level(3)]
     wide = line([[low, 0.4, 0.5], [high, 0.3, 0.5], [0.02, 0.4, 0.58]], levels, [0, 1])
     finding = check_float_rows(wide, wide.rows)
-    assert (finding.private, finding.worst_edge) == (True, 1)
+    assert (finding.private, finding.worst) == (True, 1)
     assert finding.epsilon == pytest.approx(math.log(high / 0.02))
 
 
@@ -96,7 +96,7 @@ def test_edges_between_rows_of_floats_are_different_cases():
 def test_of_equally_broken_edges_the_first_is_named():
     table = [[0.1, 0.4, 0.5], [0.2, 0.3, 0.5], [0.1, 0.4, 0.5], [0.2, 0.3, 0.5]]
     mechanism = line(table, [level("ln(3/2)")])
-    assert check_float_rows(mechanism, mechanism.rows).worst_edge == 0
+    assert check_float_rows(mechanism, mechanism.rows).worst == 0
     wrong = rows_of([[0.25, 0.25, 0.5], [-0.1, 0.6, 0.5], [-0.1, 0.6, 0.5]])
     assert "'1'" in float_row_fault(mechanism_of(wrong, [(0, 1)], [level(1)]), wrong)
 
@@ -116,14 +116,14 @@ def test_many_broken_edges_are_not_all_measured(monkeypatch):
         mechanism = line(table, [level("ln(3/2)")])
         finding = check_float_rows(mechanism, mechanism.rows)
         assert asked == expected
-        assert (finding.private, finding.worst_edge) == (False, 1)
+        assert (finding.private, finding.worst) == (False, 1)
         assert finding.epsilon == pytest.approx(math.log(4))
     # The worst one breaks its own promise most, though another uses a larger epsilon.
     monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 9)
     levels = [level("ln(3/2)"), level("ln(39/10)")]
     mechanism = line(table, levels, [0, 1, 0, 0])
     finding = check_float_rows(mechanism, mechanism.rows)
-    assert (finding.worst_edge, finding.epsilon) == (2, pytest.approx(math.log(4)))
+    assert (finding.worst, finding.epsilon) == (2, pytest.approx(math.log(4)))
 
 
 def test_given_rows_are_compared_exactly():

@@ -24,7 +24,7 @@ def test_the_verdict_names_the_edge_and_its_epsilon():
         for promised in (level(3), level("ln(2)"), level("ln(2)", "0.001"), level("ln(3)")):
             mechanism = mechanism_of(sides, edges, [promised])
             quick, exact = check_sides(mechanism, mechanism.rows), check_exactly(mechanism)
-            assert (quick.private, quick.worst_edge, quick.reason) == (exact.private, exact.worst_edge, exact.reason)
+            assert (quick.private, quick.worst, quick.reason) == (exact.private, exact.worst, exact.reason)
             assert exact.epsilon * (1 - 1e-15) <= quick.epsilon <= exact.epsilon * (1 + 1e-9) + 1e-12
 
 
@@ -116,21 +116,21 @@ def test_a_mechanism_that_is_broken_everywhere_is_not_measured_everywhere(monkey
     monkeypatch.setattr(floats, "_check_edge", counted)
     open_edges = told_edges([0, 1, 2, 3], [0.7, 0.41, 1.1, 1.39], kept=False)
     whole = floats._third_stage(mechanism, open_edges, 0.0, 9)
-    assert (whole.private, whole.worst_edge, whole.epsilon) == (False, 3, pytest.approx(math.log(4)))
+    assert (whole.private, whole.worst, whole.epsilon) == (False, 3, pytest.approx(math.log(4)))
     assert asked == [3, 2, 0, 1]  # by how much each is above its own promise
     asked.clear()
     monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 1)
     part = floats._third_stage(mechanism, told_edges([0, 1, 2, 3], [0.7, 9.0, 1.1, 1.39], kept=False), 0.0, 9)
     assert asked == [1, 3]
-    assert (part.private, part.worst_edge, part.epsilon) == (False, 3, pytest.approx(math.log(4)))
+    assert (part.private, part.worst, part.epsilon) == (False, 3, pytest.approx(math.log(4)))
     part = floats._third_stage(mechanism, told_edges([0, 2, 3], [1.6, 1.7, 2.0], kept=False), 0.0, 9)
-    assert (part.worst_edge, part.epsilon) == (3, 1.6)  # what was not measured stands with its bound
+    assert (part.worst, part.epsilon) == (3, 1.6)  # what was not measured stands with its bound
     kept = floats._third_stage(mechanism, told_edges([1], [0.41], kept=False), 0.1, 9)
-    assert (kept.private, kept.worst_edge, kept.epsilon) == (True, 1, pytest.approx(math.log(1.5)))
-    assert floats._third_stage(mechanism, told_edges([1], [0.41], kept=False), 5.0, 9).worst_edge == 9
+    assert (kept.private, kept.worst, kept.epsilon) == (True, 1, pytest.approx(math.log(1.5)))
+    assert floats._third_stage(mechanism, told_edges([1], [0.41], kept=False), 5.0, 9).worst == 9
     assert floats._third_stage(mechanism, told_edges([1], [0.41]), 0.2, 9).epsilon == 0.2
     monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 0)
     assert floats._third_stage(mechanism, told_edges([0], [0.7], kept=False), 0.0, 9).epsilon < 0.7
     monkeypatch.setattr(floats, "_MOST_EXACT_EDGES", 9)
     alike = mechanism_of([0.1, 0.2, 0.1, 0.2], [(0, 1), (2, 3)], levels[:1])
-    assert check_sides(alike, alike.rows).worst_edge == 0
+    assert check_sides(alike, alike.rows).worst == 0

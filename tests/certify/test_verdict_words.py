@@ -6,7 +6,7 @@ import math
 
 from optimaldp.certify.graphs import rounding as loops
 from optimaldp.certify.graphs.rounding import Loop
-from optimaldp.certify.graphs.verdict import Verdict
+from optimaldp.certify.graphs.verdict import DesignVerdict
 
 
 def test_loops_are_compiled_from_where_it_pays(monkeypatch):
@@ -23,7 +23,7 @@ def test_loops_are_compiled_from_where_it_pays(monkeypatch):
 
 def verdict(**changes):
     settings = {"private": True, "worst_edge": ("u", "v"), "epsilon": 1.0, "optimal": True, "gap": 0.0, "reason": "so"}
-    return Verdict(**(settings | changes))
+    return DesignVerdict(**(settings | changes))
 
 
 def test_how_a_verdict_was_proven():
@@ -31,9 +31,11 @@ def test_how_a_verdict_was_proven():
     assert verdict(gap=1e-30).proof == "exact"
     assert verdict(gap=1.1e-30).proof == verdict(gap=1e-12).proof == "floating-point"
     assert verdict(optimal=False).proof is verdict(optimal=None).proof is verdict(gap=None).proof is None
-    assert repr(verdict()) == "Verdict(private, optimal, proven exactly, least epsilon 1, worst edge u – v)"
+    assert repr(verdict()) == "DesignVerdict(private, optimal, proven exactly, least epsilon 1, worst edge u – v)"
     assert "proven in floating point" in repr(verdict(gap=1e-12))
-    assert repr(verdict(optimal=False, worst_edge=None)) == "Verdict(private, not proven optimal, least epsilon 1)"
+    assert (
+        repr(verdict(optimal=False, worst_edge=None)) == "DesignVerdict(private, not proven optimal, least epsilon 1)"
+    )
     assert "optimal" not in repr(verdict(optimal=None, private=False))
     assert [
         bool(verdict(private=p, optimal=o)) for p, o in ((True, True), (True, None), (True, False), (False, True))

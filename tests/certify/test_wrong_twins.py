@@ -214,7 +214,7 @@ def test_a_parallel_edge_adds_its_promise():
 
 def test_a_verdict_reads_well():
     verdict = verify(line_optimum(START, 4, TWO, NOTHING), line_certificate(4))
-    assert repr(verdict).startswith("Verdict(private, greatest, proven exactly, least epsilon 0.693147")
+    assert repr(verdict).startswith("DesignVerdict(private, greatest, proven exactly, least epsilon 0.693147")
     assert list(verdict.to_document()) == [
         "private",
         "worst_edge",

@@ -16,7 +16,8 @@ from optimaldp.certify.channels.reading import (
     Factors,
     Matrix,
 )
-from optimaldp.certify.channels.verdict import ChannelPrivacyFinding, check_channel_privacy
+from optimaldp.certify.channels.verdict import check_channel_privacy
+from optimaldp.certify.core.examined import LeastLevel
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 
@@ -112,10 +113,10 @@ def test_rationals_below_every_float_are_compared() -> None:
             assert finding.epsilon == pytest.approx(math.log(factor), rel=1e-9)
     matrix = matrix_of([[tiny, 1 - tiny], [Fraction(0), ONE], [tiny, 1 - tiny]])
     for edges in (PATH, CLIQUE):
-        assert check_channel_privacy(matrix, edges, TWO) == ChannelPrivacyFinding(False, math.inf, (0, 1, 0))
+        assert check_channel_privacy(matrix, edges, TWO) == LeastLevel(False, math.inf, (0, 1, 0))
     same = matrix_of([[Fraction(0), HALF, HALF]] * 3)
-    assert check_channel_privacy(same, PATH, TWO) == ChannelPrivacyFinding(True, 0.0, None)
-    assert check_channel_privacy(same, CLIQUE, TWO) == ChannelPrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(same, PATH, TWO) == LeastLevel(True, 0.0, None)
+    assert check_channel_privacy(same, CLIQUE, TWO) == LeastLevel(True, 0.0, None)
 
 
 @pytest.mark.parametrize("edges", [PATH, CLIQUE], ids=["path", "clique"])
@@ -147,7 +148,7 @@ def test_in_a_clique_the_largest_share_counts_and_not_the_largest_cell() -> None
 
 
 def test_without_neighbours_there_is_nothing_to_break() -> None:
-    assert check_channel_privacy(matrix_of([[ONE, 0], [0, ONE]]), [], TWO) == ChannelPrivacyFinding(True, 0.0, None)
+    assert check_channel_privacy(matrix_of([[ONE, 0], [0, ONE]]), [], TWO) == LeastLevel(True, 0.0, None)
 
 
 def test_outputs_that_neither_gives_hide_nothing() -> None:

@@ -31,10 +31,10 @@ from optimaldp.laws.law import Setting
 from optimaldp.privacy.epsilon import ZERO, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.results import Result
+from optimaldp.results import Result, Verdict
 
 if TYPE_CHECKING:
-    from optimaldp.certify.graphs.verdict import StatusVerdict, Verdict
+    from optimaldp.certify.graphs.verdict import DesignVerdict, StatusVerdict
     from optimaldp.designing import Design
     from optimaldp.mechanisms import Mechanism
 
@@ -44,7 +44,7 @@ _ROWS = "the rows, remaps and expected errors: they are made of noisy tables tha
 
 
 @dataclass(frozen=True, repr=False)
-class ReleaseVerdict(Result):
+class ReleaseVerdict(Verdict):
     """What the referee says of a published release, from its document alone."""
 
     holds: bool
@@ -75,18 +75,20 @@ def verify(published: Release, /) -> ReleaseVerdict: ...
 
 
 @overload
-def verify(published: Design, /) -> Verdict | StatusVerdict: ...
+def verify(published: Design, /) -> DesignVerdict | StatusVerdict: ...
 
 
 @overload
-def verify(published: Mapping[str, Any] | str | os.PathLike[str], /) -> ReleaseVerdict | Verdict | StatusVerdict: ...
+def verify(
+    published: Mapping[str, Any] | str | os.PathLike[str], /
+) -> ReleaseVerdict | DesignVerdict | StatusVerdict: ...
 
 
 @overload
-def verify(published: Mechanism, /, *claims: object, **options: object) -> Verdict: ...
+def verify(published: Mechanism, /, *claims: object, **options: object) -> DesignVerdict: ...
 
 
-def verify(published: Any, /, *claims: Any, **options: Any) -> Verdict | StatusVerdict | ReleaseVerdict:
+def verify(published: Any, /, *claims: Any, **options: Any) -> DesignVerdict | StatusVerdict | ReleaseVerdict:
     """Examine what was published: a release, a sanitised table, a design, the document or file of one, or a mechanism.
 
     Of a release the referee rebuilds the mechanism from the public numbers in the document, without any data, and examines it
@@ -97,7 +99,7 @@ def verify(published: Any, /, *claims: Any, **options: Any) -> Verdict | StatusV
 
     >>> from optimaldp import design, graphs
     >>> verify(design(graphs.votes(3), graphs.majority, epsilon="ln(2)", delta="0.1"))
-    Verdict(private, fair, proven exactly, least epsilon 0.693147, worst edge 111 – 211)
+    DesignVerdict(private, fair, proven exactly, least epsilon 0.693147, worst edge 111 – 211)
     """
     if isinstance(published, Release):
         return verify_document(published.to_document())

@@ -16,7 +16,7 @@ from optimaldp.errors import CertificateError, NotCertifiedError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision, sign
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.results import Result
+from optimaldp.results import Verdict
 from optimaldp.sampling import BitSource, choose, enumerate_bits, uniform_below
 
 # The sampler of noise by its exact law, read from the very parts that a draw puts together.
@@ -277,7 +277,7 @@ _PLAN_FIELDS = {"ratio_epsilon", "copies", "mode", "width"}
 
 
 @dataclass(frozen=True, repr=False)
-class NoiseVerdict(Result):
+class NoiseVerdict(Verdict):
     """What the referee found: the true level, whether it keeps the claim, and whether the plan draws what it says."""
 
     claimed: Epsilon
@@ -294,6 +294,9 @@ class NoiseVerdict(Result):
     def accepted(self) -> bool:
         """Whether the level is exactly the one claimed and the plan is sound."""
         return not self.objections
+
+    def __bool__(self) -> bool:
+        return self.accepted
 
     def summary(self) -> str:
         word = "accepted" if self.accepted else "rejected: " + self.objections[0]

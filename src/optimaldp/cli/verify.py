@@ -13,7 +13,7 @@ from optimaldp.cli.options import read_json
 from optimaldp.errors import InputError
 
 if TYPE_CHECKING:
-    from optimaldp.certify import Verdict
+    from optimaldp.certify import DesignVerdict
     from optimaldp.mechanisms import Mechanism
 
 
@@ -70,7 +70,7 @@ def _verify_releases(documents: list[Any], verify_document: Any, *, source: str)
     raise typer.Exit(0 if all(report.holds for report in reports) else 1)
 
 
-def _show(verdict: Verdict, mechanism: Mechanism) -> None:
+def _show(verdict: DesignVerdict, mechanism: Mechanism) -> None:
     from rich.console import Console
     from rich.table import Table
 

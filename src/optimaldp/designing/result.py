@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from optimaldp.certify.graphs.verdict import PRINTING_ERROR, Verdict, verify
+from optimaldp.certify.graphs.verdict import PRINTING_ERROR, DesignVerdict, verify
 from optimaldp.documents.json_text import read_json_text, without_collection
 from optimaldp.errors import ProblemError
 from optimaldp.graphs import distances
@@ -84,7 +84,7 @@ class Claim:
     proof: Certificate
     problem: Problem
 
-    def check(self) -> Verdict:
+    def check(self) -> DesignVerdict:
         """Let the referee check privacy and optimality; it shares no code with the designer."""
         problem = self.problem
         if problem.boundary is None:
@@ -121,7 +121,7 @@ class Design(Result):
     certificate: Claim | None
     witness: dict[str, Any] = field(default_factory=dict)
     proof: Proof = Proof.EXACT
-    verdict: Verdict | None = None
+    verdict: DesignVerdict | None = None
     claim: Claimed | None = None
     gap: float | None = None
 
@@ -163,7 +163,7 @@ class Design(Result):
     def to_document(self, *, digits: int | None = None) -> dict[str, Any]:
         """The result as a document: exact strings, or numbers of about *digits* digits that are private as printed."""
         mechanism = self.mechanism
-        said: list[Verdict] = []  # by the referee about the numbers as they are printed
+        said: list[DesignVerdict] = []  # by the referee about the numbers as they are printed
 
         def accept(printed: Mechanism) -> bool:
             assert self.certificate is not None

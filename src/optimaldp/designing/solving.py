@@ -13,8 +13,8 @@ from optimaldp.certify.graphs.privacy import is_private
 from optimaldp.certify.graphs.verdict import (
     IMPOSSIBLE,
     PRINTING_ERROR,
+    DesignVerdict,
     StatusVerdict,
-    Verdict,
     verify,
     verify_claims,
     verify_document,
@@ -324,7 +324,7 @@ def solved_again(problem: Problem, mechanism: Mechanism, said: str = Status.OPTI
     return again
 
 
-def examined(published: Design | Mapping[str, Any]) -> Verdict | StatusVerdict:
+def examined(published: Design | Mapping[str, Any]) -> DesignVerdict | StatusVerdict:
     """What the referee finds about a design or its document: a mechanism with its claim, or a proof that there is none."""
     document = published.to_document() if isinstance(published, Design) else published
     if document.get("status") not in IMPOSSIBLE:
@@ -333,7 +333,7 @@ def examined(published: Design | Mapping[str, Any]) -> Verdict | StatusVerdict:
     return verdict if verdict.mechanism is None else replace(verdict, mechanism=confirmed(document, verdict.mechanism))
 
 
-def confirmed(document: Mapping[str, Any], verdict: Verdict) -> Verdict:
+def confirmed(document: Mapping[str, Any], verdict: DesignVerdict) -> DesignVerdict:
     """A verdict on a file together with what only solving can tell: a rule, and an optimum or a claim without a certificate."""
     said = Status.OPTIMAL if document.get("status") == Status.OPTIMAL else document.get("claim")
     unproven = said if verdict.optimal is None else None
@@ -374,7 +374,7 @@ def _without_optimum(document: dict[str, Any], status: Status) -> Design:
     return again
 
 
-def _confirmed_proof(claimed: Proof, verdict: Verdict) -> Proof:
+def _confirmed_proof(claimed: Proof, verdict: DesignVerdict) -> Proof:
     """What the referee proved; what is claimed to be exact may have been printed with 17 digits since."""
     if verdict.proof is None or verdict.gap is None:
         return Proof.FLOATING_POINT

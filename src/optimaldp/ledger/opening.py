@@ -201,7 +201,7 @@ def _read_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class LedgerVerdict(Result):
+class LedgerCheck(Result):
     """What :func:`verify_ledger` found. ``intact`` is the answer; ``problem`` says why not."""
 
     intact: bool
@@ -214,14 +214,14 @@ class LedgerVerdict(Result):
 
     def summary(self) -> str:
         if self.intact:
-            return f"LedgerVerdict(intact, {self.entries} entries, head {str(self.head)[:12]}…)"
-        return f"LedgerVerdict(not intact: {self.problem})"
+            return f"LedgerCheck(intact, {self.entries} entries, head {str(self.head)[:12]}…)"
+        return f"LedgerCheck(not intact: {self.problem})"
 
     def to_document(self) -> dict[str, Any]:
         return {"intact": self.intact, "entries": self.entries, "head": self.head, "problem": self.problem}
 
 
-def verify_ledger(location: Location, *, head: str | None = None) -> LedgerVerdict:
+def verify_ledger(location: Location, *, head: str | None = None) -> LedgerCheck:
     """Check the store, the chain of hashes, that no spend was ever made beyond the budget, and *head* if one was noted.
 
     **Guarantee.** An intact verdict means: every entry is byte for byte what was written, in its place, from the first to the
@@ -231,15 +231,15 @@ def verify_ledger(location: Location, *, head: str | None = None) -> LedgerVerdi
         with open_ledger(location, readonly=True) as ledger:
             return _verdict(ledger, head)
     except LedgerError as error:
-        return LedgerVerdict(False, 0, None, str(error))
+        return LedgerCheck(False, 0, None, str(error))
 
 
-def _verdict(ledger: Ledger, head: str | None) -> LedgerVerdict:
+def _verdict(ledger: Ledger, head: str | None) -> LedgerCheck:
     entries = ledger.entries()
     problem = _overspent(ledger)
     if head is not None and head not in ledger.hashes():
         problem = f"no entry has the noted hash {head!r}: the ledger was cut off or replaced"
-    return LedgerVerdict(problem is None, len(entries), ledger.head, problem)
+    return LedgerCheck(problem is None, len(entries), ledger.head, problem)
 
 
 def _overspent(ledger: Ledger) -> str | None:

@@ -32,10 +32,11 @@ from optimaldp.certify.channels.reading import (
     read_worth,
     size_of_terms,
 )
+from optimaldp.certify.core.examined import LeastLevel
 from optimaldp.errors import CertificateError
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.results import Result
+from optimaldp.results import Verdict
 
 # Does every edge keep its factor, for every output? Floats say where it is clear, rationals decide where it is not.
 
@@ -49,20 +50,7 @@ Arc = tuple[int, int, Fraction]
 Place = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class ChannelPrivacyFinding:
-    """``epsilon`` is the least that the channel keeps, rounded up (what is below 1e-12 may be shown as 0); ``worst`` is where:
-    two neighbours and an output.
-
-    Where the channel is not private, ``worst`` is where it breaks its promise.
-    """
-
-    private: bool
-    epsilon: float
-    worst: Place | None
-
-
-def check_channel_privacy(matrix: Matrix, edges: list[AnswerPair], factors: Factors) -> ChannelPrivacyFinding:
+def check_channel_privacy(matrix: Matrix, edges: list[AnswerPair], factors: Factors) -> LeastLevel[Place]:
     """Both directions of every edge, every output.
 
     **Guarantee.** ``private`` is decided exactly, of the distributions that the rows are (floats divided by their sum).
@@ -78,8 +66,8 @@ def check_channel_privacy(matrix: Matrix, edges: list[AnswerPair], factors: Fact
     for y, other, z, length in _suspects(matrix, arcs, factors):
         high, low = matrix.cell(y, z) * matrix.total(other), matrix.cell(other, z) * matrix.total(y)
         if not factors.allows(high, low, length):
-            return ChannelPrivacyFinding(False, epsilon, worst if epsilon == math.inf else (y, other, z))
-    return ChannelPrivacyFinding(True, epsilon, worst)
+            return LeastLevel(False, epsilon, worst if epsilon == math.inf else (y, other, z))
+    return LeastLevel(True, epsilon, worst)
 
 
 def _extreme_pairs(matrix: Matrix, length: Fraction, factors: Factors) -> Iterator[Arc]:
@@ -233,7 +221,7 @@ _ROUNDING = Fraction(1, 10**9)  # relative gap that an irrational e^epsilon or f
 
 
 @dataclass(frozen=True, repr=False)
-class ChannelVerdict(Result):
+class ChannelVerdict(Verdict):
     """What the referee found about a channel on a graph of its inputs, for one epsilon, prior and gain.
 
     ``epsilon`` is the least that the channel keeps, rounded up. ``optimal`` is ``None`` if no certificate was given;

@@ -33,6 +33,20 @@ class Finding:
         return "certified" if self.private else f"not certified: {self.failure}"
 
 
+Where = TypeVar("Where")
+
+
+@dataclass(frozen=True)
+class LeastLevel(Generic[Where]):
+    """Whether every promise is kept, the least epsilon that is (rounded up; infinite if there is none), and *worst*: the place
+    that comes nearest to breaking its promise, or breaks it most."""
+
+    private: bool
+    epsilon: float
+    worst: Where | None
+    reason: str = ""
+
+
 @final
 class Certified(Generic[Mechanism]):
     """A mechanism with the finding that passed it: the only thing that a release samples from."""

@@ -268,7 +268,7 @@ class _Classes:
 
 
 @dataclass(frozen=True)
-class ImpossibilityFinding:
+class ImpossibilityCheck:
     """Whether a proof of impossibility holds, and by how much; or why it does not."""
 
     proven: bool
@@ -276,7 +276,7 @@ class ImpossibilityFinding:
     reason: str
 
 
-def examine_impossibility(problem: Problem, proof: Impossibility) -> ImpossibilityFinding:
+def examine_impossibility(problem: Problem, proof: Impossibility) -> ImpossibilityCheck:
     """Whether the multipliers prove that no private mechanism, or no greatest one, has the given rows of *problem*.
 
     **Guarantee.** ``proven`` is true only if every promise that is used holds between its datasets, and the sum of the promises
@@ -286,18 +286,16 @@ def examine_impossibility(problem: Problem, proof: Impossibility) -> Impossibili
     try:
         return _examined(problem, proof)
     except CertificateError as error:
-        return ImpossibilityFinding(False, None, f"witness rejected: {error}")
+        return ImpossibilityCheck(False, None, f"witness rejected: {error}")
 
 
-def _examined(problem: Problem, proof: Impossibility) -> ImpossibilityFinding:
+def _examined(problem: Problem, proof: Impossibility) -> ImpossibilityCheck:
     q, held, given = len(problem.answers), HeldPromises(problem.graph), problem.given_rows()
     if proof.kind == INFEASIBLE:
         margin = -fraction(most_of({}, proof.multipliers, held, q, given.get))
         if margin <= 0:
-            return ImpossibilityFinding(
-                False, None, "the promises times their multipliers do not add up to less than 0"
-            )
-        return ImpossibilityFinding(True, margin, "no private mechanism has the given values: the promises exclude it")
+            return ImpossibilityCheck(False, None, "the promises times their multipliers do not add up to less than 0")
+        return ImpossibilityCheck(True, margin, "no private mechanism has the given values: the promises exclude it")
     for number, rows in enumerate(proof.mechanisms):
         _require_private(problem, given, rows, f"mechanisms[{number}]")
     target: dict[int, list[Rational]] = defaultdict(lambda: [_ZERO] * q)
@@ -311,10 +309,10 @@ def _examined(problem: Problem, proof: Impossibility) -> ImpossibilityFinding:
             target[vertex][answer] += rational(times)
     margin = fraction(attained - most_of(target, proof.multipliers, held, q, given.get))
     if margin <= 0:
-        return ImpossibilityFinding(
+        return ImpossibilityCheck(
             False, None, "the multipliers do not exclude that one mechanism has all that is wanted"
         )
-    return ImpossibilityFinding(
+    return ImpossibilityCheck(
         True, margin, "no private mechanism is greatest: what is wanted can be had one by one, but not together"
     )
 

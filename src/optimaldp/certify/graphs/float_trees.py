@@ -20,7 +20,7 @@ from optimaldp.certify.graphs.trees import (
     TINY,
     Floats,
     Numbers,
-    TreeFinding,
+    TreeGaps,
     TreeWords,
     above_roundings,
     add_up,
@@ -64,7 +64,7 @@ class FloatTrees:
         impossible_rest: npt.NDArray[np.bool_] = ~low & (small == 0.0)
         return impossible_rest
 
-    def gaps(self, tree: BoundTree, prefix: Prefix, needed: npt.NDArray[np.bool_]) -> TreeFinding:
+    def gaps(self, tree: BoundTree, prefix: Prefix, needed: npt.NDArray[np.bool_]) -> TreeGaps:
         """Check a tree as far as the *needed* datasets rest on it, and add up its gaps."""
         words, count = TreeWords(self._mechanism), len(self._mechanism)
         predecessor = np.ascontiguousarray(tree.predecessor, dtype=np.int32)
@@ -93,7 +93,7 @@ class FloatTrees:
         if astray >= 0:
             return words.cycle(int(astray))
         scale = np.maximum(np.maximum(small, TINY), delta)
-        return TreeFinding(total * above_roundings(len(total)), scale=scale)
+        return TreeGaps(total * above_roundings(len(total)), scale=scale)
 
     def _refine(self, tree: BoundTree, gap: Floats, slope: Floats, small: Floats) -> int | None:
         """Decide in rationals where floats are in doubt: cancellation, infinite epsilon, a wrong certificate.
@@ -208,7 +208,7 @@ class SharedTrees:
         """Where the event has probability one."""
         return self._sums.sure(prefix)[self._rows.of]
 
-    def gaps(self, tree: BoundTree, prefix: Prefix, needed: npt.NDArray[np.bool_]) -> TreeFinding:
+    def gaps(self, tree: BoundTree, prefix: Prefix, needed: npt.NDArray[np.bool_]) -> TreeGaps:
         """Check a tree as far as the *needed* datasets rest on it, and add up its gaps."""
         words, count, predecessor = TreeWords(self._mechanism), len(self._mechanism), tree.predecessor
         if len(predecessor) != count or predecessor.max(initial=0) >= count:
@@ -274,7 +274,7 @@ class SharedTrees:
         ends: Numbers,
         scale: Floats,
         local: tuple[Floats, Floats],
-    ) -> TreeFinding:
+    ) -> TreeGaps:
         """Add up along the tree; only the datasets that it concerns, and their roots, take part."""
         place = np.zeros(len(scale), dtype=np.int64)
         place[ends] = np.arange(len(ends))
@@ -294,7 +294,7 @@ class SharedTrees:
             return words.cycle(int(ends[astray[0]]))
         gaps = np.zeros(len(scale))
         gaps[ends] = total
-        return TreeFinding(gaps, scale=scale)
+        return TreeGaps(gaps, scale=scale)
 
     def _root_gaps(self, roots: Numbers, prefix: Prefix) -> Floats:
         """A given value that was rounded down when it was printed: the difference is a gap from the start."""

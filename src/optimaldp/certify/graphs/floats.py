@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.core.closeness import enclosure
+from optimaldp.certify.core.examined import LeastLevel
 from optimaldp.certify.graphs.rounding import (
     ABSOLUTE_ERROR,
     RELATIVE_ERROR,
     SPLIT,
     UNIT,
-    EdgeFinding,
+    EdgeUse,
     Loop,
-    PrivacyFinding,
     check_pair,
     log_above,
     parts_below,
@@ -215,7 +215,7 @@ class DoubtfulEdges:
     kept: npt.NDArray[np.bool_]
 
 
-def check_sides(mechanism: Mechanism, rows: TwoSides) -> PrivacyFinding:
+def check_sides(mechanism: Mechanism, rows: TwoSides) -> LeastLevel[int]:
     """The verdict on privacy of a mechanism in sides; the same as in rationals, much sooner."""
     promises = Promises(mechanism.graph.levels)
     doubtful, largest, edge = float_stages(mechanism, SmallSides.of(rows), promises)
@@ -281,7 +281,7 @@ def _sharpen(
     return largest, edge
 
 
-def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, edge: int) -> PrivacyFinding:
+def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, edge: int) -> LeastLevel[int]:
     """What is left is decided in rationals, equal cases once, the most suspicious first.
 
     A mechanism that is broken everywhere is not measured everywhere: then the bounds of the first stage stand in.
@@ -291,8 +291,8 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
     kinds, place = np.unique(graph.level_of_edge[edges], return_inverse=True)
     strain = used - np.array([_least_epsilon(graph.levels[k]) for k in kinds.tolist()] or [0.0])[place]
     order = np.argsort(-strain, kind="stable")
-    worst: tuple[EdgeFinding, int] | None = None
-    known: dict[Any, EdgeFinding] = {}
+    worst: tuple[EdgeUse, int] | None = None
+    known: dict[Any, EdgeUse] = {}
     for count, number in enumerate(edges[order].tolist()):
         checked = _check_edge(mechanism, number, known)
         if not checked.kept and (worst is None or checked.strain > worst[0].strain):
@@ -303,11 +303,11 @@ def _third_stage(mechanism: Mechanism, doubtful: DoubtfulEdges, largest: float, 
             largest = max(largest, float(used[order[count + 1 :]].max(initial=0.0)))
             break
     if worst is None:
-        return PrivacyFinding(True, edge, largest)
-    return PrivacyFinding(False, worst[1], largest, violation(mechanism, worst[1]))
+        return LeastLevel(True, largest, edge)
+    return LeastLevel(False, largest, worst[1], violation(mechanism, worst[1]))
 
 
-def _check_edge(mechanism: Mechanism, number: int, known: dict[Any, EdgeFinding]) -> EdgeFinding:
+def _check_edge(mechanism: Mechanism, number: int, known: dict[Any, EdgeUse]) -> EdgeUse:
     graph = mechanism.graph
     kind = int(graph.level_of_edge[number])
     tail, head = (mechanism.rows.row(int(ends[number])) for ends in (graph.tails, graph.heads))
@@ -392,14 +392,14 @@ def _is_distribution(row: tuple[Fraction, ...]) -> bool:
     return min(row) >= 0 and sum(row) == 1
 
 
-def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
+def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> LeastLevel[int]:
     """The verdict on privacy; the same as in rationals, much sooner."""
     graph, table = mechanism.graph, float_table(rows)
     promises = Promises(graph.levels)
     unit = UNIT if (rows.exact_of >= 0).all() else 4 * UNIT  # the relative error of an entry
     open_edges, used, largest, edge = _first_stage(mechanism, table, promises, unit)
-    known: dict[Any, EdgeFinding] = {}
-    worst: tuple[EdgeFinding, int] | None = None
+    known: dict[Any, EdgeUse] = {}
+    worst: tuple[EdgeUse, int] | None = None
     open_edges, used = _distinct(graph, rows, open_edges, used)
     # Single answers decide about all events without delta, and with it where there are only two of them.
     if table.shape[1] == 2 or not any(bound.delta for level in graph.levels for bound in level.bounds):  # type: ignore[attr-defined]
@@ -422,8 +422,8 @@ def check_float_rows(mechanism: Mechanism, rows: FloatRows) -> PrivacyFinding:
             largest = max(largest, math.log(unmeasured) + 1e-12)
             break
     if worst is None:
-        return PrivacyFinding(True, edge, largest)
-    return PrivacyFinding(False, worst[1], largest, violation(mechanism, worst[1]))
+        return LeastLevel(True, largest, edge)
+    return LeastLevel(False, largest, worst[1], violation(mechanism, worst[1]))
 
 
 def _distinct(graph: DatasetGraph, rows: FloatRows, edges: Numbers, used: Floats) -> tuple[Any, Floats]:
@@ -522,7 +522,7 @@ def _least_ratios(above: Floats, below: Floats, delta: Floats, unit: float) -> F
         return np.asarray(needed.max(axis=1) * (1 + 4 * error))
 
 
-def _check_row_edge(mechanism: Mechanism, rows: FloatRows, number: int, known: dict[Any, EdgeFinding]) -> EdgeFinding:
+def _check_row_edge(mechanism: Mechanism, rows: FloatRows, number: int, known: dict[Any, EdgeUse]) -> EdgeUse:
     graph = mechanism.graph
     kind, u, v = int(graph.level_of_edge[number]), int(graph.tails[number]), int(graph.heads[number])
     # A dataset's own row is known by the dataset, in a tuple: its number is no row's number.

@@ -34,7 +34,7 @@ _Proof = TypeVar("_Proof", BoundTree, DualProof)
 
 
 @dataclass(frozen=True)
-class OptimalityFinding:
+class OptimalityCheck:
     """Whether every prefix sum reaches its bound, and the largest relative gap that is left (0 if exactly)."""
 
     optimal: bool
@@ -42,7 +42,7 @@ class OptimalityFinding:
     reason: str
 
 
-def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
+def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityCheck:
     """Check a certificate against a mechanism that is already known to be private.
 
     **Guarantee.** If ``optimal``, no private mechanism with the same values on the given datasets has, at any dataset, a
@@ -63,15 +63,15 @@ def check_optimality(mechanism: Mechanism, certificate: Certificate, allowed: Gi
         return rejected(str(error))
 
 
-def _check_weighing(mechanism: Mechanism, proof: Weighing, allowed: GivenRows) -> OptimalityFinding:
+def _check_weighing(mechanism: Mechanism, proof: Weighing, allowed: GivenRows) -> OptimalityCheck:
     gap = float_above(max(Fraction(0), weighing_gap(mechanism, proof, allowed)))
     what = "no private mechanism with one row for each class" if proof.within else "no private mechanism"
     more = f" by more than {gap:.2g}" if gap else ""
     proven = gap <= _MOST_DOMINATED
-    return OptimalityFinding(proven, gap if proven else None, f"{what} dominates it{more}")
+    return OptimalityCheck(proven, gap if proven else None, f"{what} dominates it{more}")
 
 
-def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
+def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityCheck:
     largest = 0.0
     preferences, given = mechanism.preferences, certificate.given
     events = len(preferences.orders) * (len(mechanism.answers) - 1)
@@ -97,10 +97,10 @@ def _check_all(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
             _improve_by_duals(gaps, mechanism, certificate, duals[event], allowed)
         vertex = int(np.argmax(np.where(needed, gaps, -1.0)))
         if gaps[vertex] > TOLERANCE:
-            return OptimalityFinding(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
+            return OptimalityCheck(False, None, _unproven(mechanism, vertex, event, float(gaps[vertex])))
         largest = max(largest, float(gaps[vertex]))
     said = f"every prefix sum reaches its proven bound{_given_words(int(given.sum()))}"
-    return OptimalityFinding(True, largest, said)
+    return OptimalityCheck(True, largest, said)
 
 
 def _given_words(count: int) -> str:
@@ -147,9 +147,9 @@ def _event_text(mechanism: Mechanism, event: Event) -> str:
     return "{" + ", ".join(mechanism.answers[a] for a in event) + "}"
 
 
-def rejected(reason: str) -> OptimalityFinding:
+def rejected(reason: str) -> OptimalityCheck:
     """What is said of a certificate that proves nothing."""
-    return OptimalityFinding(False, None, f"certificate rejected: {reason}")
+    return OptimalityCheck(False, None, f"certificate rejected: {reason}")
 
 
 # Is a two-answer mechanism max-min fair? The order in which datasets were settled proves it, neighbour by neighbour.
@@ -165,7 +165,7 @@ _LONGEST = 1024  # bits of a bound that is kept exactly; a longer one is rounded
 _TINY = Fraction(1, 10**250)
 
 
-def check_fair(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityFinding:
+def check_fair(mechanism: Mechanism, certificate: Certificate, allowed: GivenRows) -> OptimalityCheck:
     """Check a certificate of fairness against a mechanism that is already known to be private, in O(V + A).
 
     **Guarantee.** If ``optimal``, every private mechanism with the same fixed rows that gives some dataset v more than t(v) plus
@@ -196,7 +196,7 @@ def check_fair(mechanism: Mechanism, certificate: Certificate, allowed: GivenRow
         largest = max(largest, found)
     reason = "nobody's chance can be raised without lowering somebody's that is no better"
     given = _given_words(int(certificate.given.sum()))
-    return OptimalityFinding(True, largest, reason + (given if certificate.given.any() else ""))
+    return OptimalityCheck(True, largest, reason + (given if certificate.given.any() else ""))
 
 
 def _misfit(settling: Settling, certificate: Certificate, allowed: GivenRows) -> str:

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from optimaldp.certify.core.closeness import Distribution, least_ratio, ratio_within, within_gaussian
+from optimaldp.certify.core.examined import LeastLevel
 from optimaldp.certify.graphs.floats import check_float_rows, check_sides, float_row_fault
 from optimaldp.certify.graphs.given import Lines, Sides, number_above
 from optimaldp.certify.graphs.rounding import (
-    EdgeFinding,
+    EdgeUse,
     Loop,
     Numbers,
-    PrivacyFinding,
     Walk,
     check_pair,
     decimal_above,
@@ -38,7 +38,7 @@ _FEW_DELTAS = 1000  # different ones that are sorted as rationals
 _FLOAT_ERROR = 1e-9  # more than an epsilon as a float is wrong by
 
 
-def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
+def check_privacy(mechanism: Mechanism) -> LeastLevel[int]:
     """Check every promise of the mechanism's graph.
 
     **Guarantee.** ``private`` is true only if each row is a distribution and for each edge, each of its bounds (epsilon, delta)
@@ -47,9 +47,9 @@ def check_privacy(mechanism: Mechanism) -> PrivacyFinding:
     _check_shapes(mechanism)
     # Rows first: what is no distribution may keep every promise all the same.
     if fault := row_fault(mechanism):
-        return PrivacyFinding(False, None, math.inf, fault)
+        return LeastLevel(False, math.inf, None, fault)
     if mechanism.graph.edge_count == 0:
-        return PrivacyFinding(True, None, 0.0)
+        return LeastLevel(True, 0.0, None)
     if all(isinstance(level, ApproximateDP) for level in sample_levels(mechanism.graph.levels)):
         if isinstance(mechanism.rows, TwoSides):
             return check_sides(mechanism, mechanism.rows)
@@ -106,7 +106,7 @@ def row_fault(mechanism: Mechanism) -> str:
     return ""
 
 
-def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
+def check_exactly(mechanism: Mechanism) -> LeastLevel[int]:
     """Each distinct (row, row, level) once: ten million edges between a hundred rows are a few thousand pairs."""
     graph, shared = mechanism.graph, as_shared(mechanism)
     tails, heads, levels, edges = _strictest(
@@ -121,20 +121,20 @@ def check_exactly(mechanism: Mechanism) -> PrivacyFinding:
     # A broken promise before a kept one; then what uses the largest epsilon, or breaks its promise by most.
     edge = max(checked, key=lambda one: (not one[0].kept, one[0].used if private else one[0].strain, -one[1]))[1]
     reason = "" if private else violation(mechanism, edge)
-    return PrivacyFinding(private, edge, max(item.used for item, _ in checked), reason)
+    return LeastLevel(private, max(item.used for item, _ in checked), edge, reason)
 
 
 def _pair_checker(
     rows: tuple[Distribution, ...], levels: tuple[Level, ...], pairs: int
-) -> Callable[[Level, int, int], EdgeFinding]:
+) -> Callable[[Level, int, int], EdgeUse]:
     """How pairs of distinct rows are checked: in rationals, after enclosures where those are long."""
     enclosed = LongRows(rows) if LongRows.pays(rows, levels, pairs=pairs) else None
 
-    def check(level: Level, tail: int, head: int) -> EdgeFinding:
+    def check(level: Level, tail: int, head: int) -> EdgeUse:
         used = enclosed.used(level, tail, head) if enclosed is not None else None
         if used is None:
             return check_pair(level, rows[tail], rows[head])
-        return EdgeFinding(True, used, used - max(float(bound.epsilon) for bound in level.bounds))  # type: ignore[attr-defined]
+        return EdgeUse(True, used, used - max(float(bound.epsilon) for bound in level.bounds))  # type: ignore[attr-defined]
 
     return check
 

@@ -281,20 +281,7 @@ def _approximate(level: Level) -> ApproximateDP:
 
 
 @dataclass(frozen=True)
-class PrivacyFinding:
-    """Whether every promise is kept, the edge that comes nearest to breaking one (or breaks it most), and the least epsilon.
-
-    ``epsilon`` is never below the least epsilon at which all edges keep their deltas; infinite if there is none.
-    """
-
-    private: bool
-    worst_edge: int | None
-    epsilon: float
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class EdgeFinding:
+class EdgeUse:
     """What one pair of rows says about one level."""
 
     kept: bool
@@ -302,12 +289,12 @@ class EdgeFinding:
     strain: float  # epsilon used minus epsilon promised: the larger, the worse
 
 
-def check_pair(level: Level, tail: Distribution, head: Distribution) -> EdgeFinding:
+def check_pair(level: Level, tail: Distribution, head: Distribution) -> EdgeUse:
     """Check one edge: the forward bounds of its level hold from tail to head, the backward bounds from head to tail."""
     if isinstance(level, ApproximateDP):
         checked = [_check_bound(bound, head, tail) for bound in level.forward]
         checked += [_check_bound(bound, tail, head) for bound in level.backward]
-        return EdgeFinding(
+        return EdgeUse(
             all(item.kept for item in checked), max(item.used for item in checked), max(item.strain for item in checked)
         )
     if isinstance(level, GaussianDP):
@@ -325,18 +312,18 @@ def promised_above(epsilon: Epsilon) -> float:
         return decimal_above(upper(epsilon.ball()))
 
 
-def _check_bound(bound: Bound, above: Distribution, below: Distribution) -> EdgeFinding:
+def _check_bound(bound: Bound, above: Distribution, below: Distribution) -> EdgeUse:
     ratio = least_ratio(above, below, bound.delta)
     kept, used = ratio_within(ratio, bound.epsilon), _log(ratio)
     if kept:
         used = min(used, promised_above(bound.epsilon))  # rounding up should not make a kept promise look broken
-    return EdgeFinding(kept, used, used - float(bound.epsilon) if kept or math.isfinite(used) else math.inf)
+    return EdgeUse(kept, used, used - float(bound.epsilon) if kept or math.isfinite(used) else math.inf)
 
 
-def _check_gaussian(mu: Fraction, tail: Distribution, head: Distribution) -> EdgeFinding:
+def _check_gaussian(mu: Fraction, tail: Distribution, head: Distribution) -> EdgeUse:
     kept = within_gaussian(head, tail, mu) and within_gaussian(tail, head, mu)
     used = max(_log(least_ratio(a, b, Fraction(0))) for a, b in ((head, tail), (tail, head)))
-    return EdgeFinding(kept, used, used if kept else math.inf)
+    return EdgeUse(kept, used, used if kept else math.inf)
 
 
 def _log(ratio: Fraction | None) -> float:

@@ -297,7 +297,7 @@ _NEW, _WAITING, _DONE, _ASTRAY = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class TreeFinding:
+class TreeGaps:
     """The gap of each dataset relative to the small side of its probability, or why the tree proves nothing."""
 
     gaps: Floats
@@ -311,12 +311,12 @@ class TreeWords:
     def __init__(self, mechanism: Mechanism) -> None:
         self._names = mechanism.graph.names
 
-    def misfit(self) -> TreeFinding:
+    def misfit(self) -> TreeGaps:
         return _fault("a bound tree does not fit the graph")
 
     def fault(
         self, tree: BoundTree, concerned: npt.NDArray[np.bool_], *, lost: npt.NDArray[np.bool_]
-    ) -> TreeFinding | None:
+    ) -> TreeGaps | None:
         """A predecessor that is no neighbour, or a root that is not given."""
         if lost.any():
             vertex = int(lost.argmax())
@@ -327,13 +327,13 @@ class TreeWords:
             return _fault(f"{self._names[int(roots.argmax())]!r} is a root but its distribution is not given")
         return None
 
-    def above(self, vertex: int) -> TreeFinding:
+    def above(self, vertex: int) -> TreeGaps:
         name = self._names[vertex]
         return _fault(f"the value of {name!r} is above the bound that its predecessor imposes: a contradiction")
 
-    def cycle(self, vertex: int) -> TreeFinding:
+    def cycle(self, vertex: int) -> TreeGaps:
         return _fault(f"the bound of {self._names[vertex]!r} runs in a cycle")
 
 
-def _fault(reason: str) -> TreeFinding:
-    return TreeFinding(np.zeros(0), reason)
+def _fault(reason: str) -> TreeGaps:
+    return TreeGaps(np.zeros(0), reason)

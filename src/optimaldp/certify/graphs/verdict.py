@@ -13,7 +13,7 @@ import numpy as np
 
 from optimaldp.certify.graphs.duals import examine_impossibility
 from optimaldp.certify.graphs.given import Boundary, Fixed, GivenRows, differing, given_rows
-from optimaldp.certify.graphs.optimality import OptimalityFinding, check_fair, check_optimality, rejected
+from optimaldp.certify.graphs.optimality import OptimalityCheck, check_fair, check_optimality, rejected
 from optimaldp.certify.graphs.privacy import LongRows, check_privacy, row_fault
 from optimaldp.certify.graphs.rounding import float_below
 from optimaldp.errors import InputError, ProblemError
@@ -23,7 +23,7 @@ from optimaldp.mechanisms.certificate import INFEASIBLE, NO_OPTIMUM, read_imposs
 from optimaldp.mechanisms.documents import PROBLEM_FIELDS, read_given, read_mechanism, read_problem
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.numbers import read_number
-from optimaldp.results import Result
+from optimaldp.results import Verdict
 
 EXACT, FLOATING_POINT = "exact", "floating-point"
 # Rationals leave a gap of 0; where e^epsilon is irrational it is replaced by a rational within 2^-160, which is still below.
@@ -32,7 +32,7 @@ _MANY_ROWS = 5000  # different rows: with fewer, rationals take a second at most
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Result):
+class DesignVerdict(Verdict):
     """What the referee found.
 
     ``epsilon`` is the least epsilon at the given deltas over all edges, rounded up; ``worst_edge`` names the edge that uses
@@ -62,7 +62,7 @@ class Verdict(Result):
             proven = f"{self.claim or 'optimal'}, proven {'exactly' if self.proof == EXACT else 'in floating point'}"
             phrases.append(proven if self.optimal else "not proven optimal")
         edge = f", worst edge {' – '.join(self.worst_edge)}" if self.worst_edge else ""
-        return f"Verdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}{edge})"
+        return f"DesignVerdict({', '.join(phrases)}, least epsilon {self.epsilon:.6g}{edge})"
 
     def details(self) -> list[tuple[str, str]]:
         return [("why", self.reason), ("gap", "" if self.gap is None else f"{self.gap:.3g}")]
@@ -89,7 +89,7 @@ def verify(
     *,
     fixed: Fixed | None = None,
     boundary: Boundary | None = None,
-) -> Verdict:
+) -> DesignVerdict:
     """Check privacy on every edge, and optimality if a certificate comes along.
 
     **Guarantee.** ``private`` is decided exactly, from the rows and the levels alone: every edge, both directions, every event.
@@ -102,27 +102,27 @@ def verify(
     >>> pair = graphs.line(2, level=level("ln(2)"))
     >>> rows = {"0": {"yes": "2/3", "no": "1/3"}, "1": {"yes": "1/3", "no": "2/3"}}
     >>> verify(Mechanism.read(pair, {"0": "yes", "1": "no"}, rows))
-    Verdict(private, least epsilon 0.693147, worst edge 0 – 1)
+    DesignVerdict(private, least epsilon 0.693147, worst edge 0 – 1)
     """
     mechanism = as_floats_first(mechanism)
     privacy = check_privacy(mechanism)
     edge, graph = None, mechanism.graph
-    if privacy.worst_edge is not None:
-        edge = graph.names[int(graph.tails[privacy.worst_edge])], graph.names[int(graph.heads[privacy.worst_edge])]
+    if privacy.worst is not None:
+        edge = graph.names[int(graph.tails[privacy.worst])], graph.names[int(graph.heads[privacy.worst])]
     if not privacy.private:
         optimal = None if certificate is None else False
-        return Verdict(False, edge, privacy.epsilon, optimal, None, privacy.reason)
+        return DesignVerdict(False, edge, privacy.epsilon, optimal, None, privacy.reason)
     if certificate is None:
-        return Verdict(
+        return DesignVerdict(
             True, edge, privacy.epsilon, None, None, "every promise is kept; no certificate of optimality was given"
         )
     given = given_rows(mechanism, fixed, boundary)
     finding = _check_claim(mechanism, certificate, given)
     claim = certificate.claim if finding.optimal else None
-    return Verdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason, claim)
+    return DesignVerdict(True, edge, privacy.epsilon, finding.optimal, finding.gap, finding.reason, claim)
 
 
-def _check_claim(mechanism: Mechanism, certificate: Certificate, given: GivenRows) -> OptimalityFinding:
+def _check_claim(mechanism: Mechanism, certificate: Certificate, given: GivenRows) -> OptimalityCheck:
     """Check the proof that belongs to the claim; another proof, however good, proves something else."""
     weighing, claim = certificate.weighing, certificate.claim
     if claim is Claimed.FAIR:
@@ -162,7 +162,7 @@ PRINTING_ERROR = 2.0**-48  # relative: more than 17 digits lose, less than desig
 
 
 @dataclass(frozen=True, repr=False)
-class StatusVerdict(Result):
+class StatusVerdict(Verdict):
     """What the referee found about a status without an optimum: whether the witness proves it, and by how much.
 
     ``mechanism`` is the verdict on a mechanism that stands beside no-optimum, ``None`` without one.
@@ -172,7 +172,7 @@ class StatusVerdict(Result):
     proven: bool
     margin: float | None
     reason: str
-    mechanism: Verdict | None = None
+    mechanism: DesignVerdict | None = None
 
     @property
     def proof(self) -> str | None:
@@ -226,13 +226,13 @@ def verify_status(document: Mapping[str, Any]) -> StatusVerdict:
     return StatusVerdict(status, finding.proven, margin, finding.reason, beside)
 
 
-def verify_document(document: Any) -> tuple[Verdict, Mechanism]:
+def verify_document(document: Any) -> tuple[DesignVerdict, Mechanism]:
     """Check what ``optimaldp design`` wrote, or anything like it. What the file claims is compared, never repeated."""
     mechanism, certificate = read_mechanism(document)
     return verify_claims(document, mechanism, certificate), mechanism
 
 
-def verify_claims(document: Mapping[str, Any], mechanism: Mechanism, certificate: Certificate | None) -> Verdict:
+def verify_claims(document: Mapping[str, Any], mechanism: Mechanism, certificate: Certificate | None) -> DesignVerdict:
     """The same for a file that was read already."""
     status, proof = _word(document, "status", _STATUSES), _word(document, "proof", _PROOFS)
     verdict = verify(mechanism, certificate, **read_given(document, mechanism))
@@ -241,7 +241,7 @@ def verify_claims(document: Mapping[str, Any], mechanism: Mechanism, certificate
 
 
 def _false_word(
-    document: Mapping[str, Any], mechanism: Mechanism, verdict: Verdict, status: str | None, proof: str | None
+    document: Mapping[str, Any], mechanism: Mechanism, verdict: DesignVerdict, status: str | None, proof: str | None
 ) -> str:
     """What the file says of a private mechanism that the referee finds otherwise, or nothing."""
     printed = _has_decimals(document["mechanism"])

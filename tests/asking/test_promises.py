@@ -349,8 +349,14 @@ def test_what_is_no_question_is_refused_by_our_own_error(asked: Any, tmp_path: P
         table.ask(asked, epsilon=1)
 
 
-def test_the_old_name_of_a_verdict_stays_for_one_version_and_warns() -> None:
+def test_old_names_of_verdicts_stay_for_one_version_and_warn() -> None:
+    from optimaldp import certify, ledger
     from optimaldp.asking import verifying
 
-    with pytest.warns(DeprecationWarning, match="ReleaseVerdict"):
-        assert verifying.Reexamined is verifying.ReleaseVerdict
+    for home, old, new in (
+        (verifying, "Reexamined", "ReleaseVerdict"),
+        (certify, "Verdict", "DesignVerdict"),
+        (ledger, "LedgerVerdict", "LedgerCheck"),
+    ):
+        with pytest.warns(DeprecationWarning, match=new):
+            assert getattr(home, old) is getattr(home, new)

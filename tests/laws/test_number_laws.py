@@ -14,7 +14,8 @@ from optimaldp.certify.numbers import direct_sums
 from optimaldp.errors import NotCertifiedError
 from optimaldp.laws import crossing
 from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder, mean_family, ratio_family
-from optimaldp.laws.number_noise import Loss, NoiseLaw, bayes_step, best_width, noise_law_for
+from optimaldp.laws.law import Loss
+from optimaldp.laws.number_noise import NoiseLaw, bayes_step, best_width, noise_law_for
 from optimaldp.privacy import Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.sampling import SystemBits, enumerate_bits

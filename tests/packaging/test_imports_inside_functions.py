@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
 from source_trees import source_trees
 
 LEAST_PUT_OFF = 3  # modules of ours: fewer are loaded in less than a millisecond
@@ -110,14 +111,15 @@ MOST_LOADED = 80
 FIRST = """
 import sys
 import optimaldp
-optimaldp.release(sys.argv[1], "share(smokes = 'yes') >= 0.5", epsilon=1, neighbours="substitution")
+optimaldp.release(sys.argv[1], sys.argv[2], epsilon=1, neighbours="substitution")
 print(*(name for name in sys.modules if name.split(".")[0] == "optimaldp"))
 """
 
 
-def test_a_first_release_loads_what_it_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("question", ["share(smokes = 'yes') >= 0.5", "winner(smokes, ['yes', 'no'])"])
+def test_a_first_release_loads_what_it_needs(question: str, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("smokes\nyes\nno\n")
-    command = [sys.executable, "-W", "ignore", "-c", FIRST, str(tmp_path / "people.csv")]
+    command = [sys.executable, "-W", "ignore", "-c", FIRST, str(tmp_path / "people.csv"), question]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "optimaldp.certify.core.referee" in loaded
     assert len(loaded) <= MOST_LOADED

@@ -40,3 +40,17 @@ def test_functions_that_were_confused_stay_apart() -> None:
     where = homes(ast.FunctionDef)
     for name in ONE_MEANING:
         assert where[name] == PUBLIC[name] if name in PUBLIC else len(where[name]) <= 1, (name, sorted(where[name]))
+
+
+def test_the_referee_gives_verdicts_and_notes_findings() -> None:
+    """A design has a claim, a claim has a proof, the referee gives a verdict; a finding is about one mechanism of a release."""
+    bases = {
+        node.name: [ast.unparse(base) for base in node.bases]
+        for tree in source_trees().values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    verdicts = {name for name in bases if name.endswith("Verdict")} - {"Verdict"}
+    assert len(verdicts) == 5
+    assert {name for name in verdicts if bases[name] != ["Verdict"]} == set()
+    assert {name for name in bases if name.endswith("Finding")} == {"Finding"}

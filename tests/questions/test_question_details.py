@@ -13,8 +13,8 @@ from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import parse
 from optimaldp.questions.accuracy import noise_on_excess
-from optimaldp.questions.electing import _rank_rivals as _rivals
 from optimaldp.questions.electing import of_winner, winner_counts
+from optimaldp.questions.kinds.quantile import _rank_rivals as _rivals
 from optimaldp.tables.tally import Bins, Steps
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE

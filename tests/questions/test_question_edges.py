@@ -12,9 +12,9 @@ from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.questions import electing, parse
-from optimaldp.questions.electing import _around
 from optimaldp.questions.kinds import threshold
 from optimaldp.questions.kinds.histogram import Histogram
+from optimaldp.questions.kinds.quantile import _around
 from optimaldp.questions.literals import read_edge, read_option
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE

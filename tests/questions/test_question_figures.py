@@ -16,7 +16,7 @@ from optimaldp.histograms.public_error import expected_error
 from optimaldp.laws.law import Aim, Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.questions import parse
-from optimaldp.questions.electing import _off, _spread, _true_bin
+from optimaldp.questions.kinds.quantile import _off, _spread, _true_bin
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 

@@ -13,7 +13,8 @@ from optimaldp.privacy.balls import Ball
 from optimaldp.questions import accuracy as rivals
 from optimaldp.questions import parse
 from optimaldp.questions.accuracy import LIMITS, MOST_PEOPLE, Accuracy, least_margin
-from optimaldp.questions.electing import _spread, _true_bin, winner_counts, winner_rivals
+from optimaldp.questions.electing import winner_counts, winner_rivals
+from optimaldp.questions.kinds.quantile import _spread, _true_bin
 
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 MARGINS = (1, 2, 3, 8)

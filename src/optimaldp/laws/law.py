@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
-from optimaldp.errors import LevelError
+from optimaldp.errors import LevelError, QuestionError
 from optimaldp.laws.prior import WORD, Prior, read_prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball
@@ -91,6 +91,18 @@ def certain(answer: int, size: int) -> Law:
 
 Cells = Mapping[int, int]
 """People by cell of a tally: only the occupied cells."""
+
+
+class Loss(StrEnum):
+    """What a wrong number costs: its distance, the square of it, or one for not being exact."""
+
+    ABSOLUTE = "absolute"
+    SQUARED = "squared"
+    EXACT = "exact"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        raise QuestionError("loss", value, "is not a loss", "write 'absolute', 'squared' or 'exact'")
 
 
 class Aim(StrEnum):

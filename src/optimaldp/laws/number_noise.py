@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from optimaldp.errors import LevelError, QuestionError
+from optimaldp.laws.law import Loss
 from optimaldp.laws.log_number import exact_or_decimals
 from optimaldp.laws.rank_scales import rational_root
 from optimaldp.privacy import Epsilon
@@ -37,18 +37,6 @@ _GRID_OF_WIDTHS = 64
 
 SecondReading = Callable[[int, int, int], None]
 """Shown the bits of a draw (a whole number and how many bits it has) and the noise; raises if it comes to another one."""
-
-
-class Loss(StrEnum):
-    """What a wrong number costs: its distance, the square of it, or one for not being exact."""
-
-    ABSOLUTE = "absolute"
-    SQUARED = "squared"
-    EXACT = "exact"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Any:
-        raise QuestionError("loss", value, "is not a loss", "write 'absolute', 'squared' or 'exact'")
 
 
 @dataclass(frozen=True, repr=False)

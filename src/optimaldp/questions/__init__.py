@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.threshold import PeopleWho, Threshold, all_, any_, count, majority, share
     from optimaldp.questions.kinds.two_groups import MeanDifference, ShareDifference
     from optimaldp.questions.kinds.winner import Winner, winner
-    from optimaldp.questions.numbers import Quantity, noise_law, number_probabilities
+    from optimaldp.questions.number_mechanisms import noise_law, number_probabilities
+    from optimaldp.questions.numbers import Quantity
 
 __all__ = [
     "Average",
@@ -99,7 +100,8 @@ _HOMES = {
     **dict.fromkeys(("Ratio", "ratio"), "questions.kinds.ratio"),
     **dict.fromkeys(("Total", "sum_"), "questions.kinds.sum"),
     **dict.fromkeys(("CountDifference", "MeanGap", "ShareGap"), "questions.kinds.difference"),
-    **dict.fromkeys(("Quantity", "noise_law", "number_probabilities"), "questions.numbers"),
+    "Quantity": "questions.numbers",
+    **dict.fromkeys(("noise_law", "number_probabilities"), "questions.number_mechanisms"),
     **dict.fromkeys(
         ("PeopleWho", "Threshold", "all_", "any_", "count", "majority", "share"), "questions.kinds.threshold"
     ),

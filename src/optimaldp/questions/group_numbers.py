@@ -15,8 +15,8 @@ from typing import Any
 
 from optimaldp.histograms.noise.lattice_noise import HistogramNoise
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow
-from optimaldp.laws.law import Setting, Table
-from optimaldp.laws.number_noise import Loss, NoiseLaw, noise_law_for
+from optimaldp.laws.law import Loss, Setting, Table
+from optimaldp.laws.number_noise import NoiseLaw, noise_law_for
 from optimaldp.privacy import Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.levels import level_of_each_group, part_of

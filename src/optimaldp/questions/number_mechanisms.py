@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from optimaldp.certify.numbers import confirm_crossing, confirm_ladder, confirm_noise
 from optimaldp.errors import InputError, LevelError, QuestionError
 from optimaldp.laws.crossing import CrossingLaw, Family, LadderLaw, Sums, ladder
-from optimaldp.laws.law import Aim, Cells, Law, Setting, Table
+from optimaldp.laws.law import Aim, Cells, Law, Loss, Setting, Table
 from optimaldp.laws.log_number import exact_or_decimals
-from optimaldp.laws.number_noise import Loss, NoiseLaw, bayes_step, noise_law_for, posterior_ends
-from optimaldp.privacy import Epsilon, Neighbours, approximate
+from optimaldp.laws.number_noise import NoiseLaw, bayes_step, noise_law_for, posterior_ends
+from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate, level
 from optimaldp.privacy.balls import ball, precision, upper
 from optimaldp.privacy.levels import level_of_each_group
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import Detailed, NumberPreview
+from optimaldp.questions.base import Detailed, NumberPreview, Question, as_question
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.numbers import (
     Chance,
@@ -30,7 +30,6 @@ from optimaldp.questions.numbers import (
     Linear,
     Quantity,
     charged_delta,
-    listed_noise,
     strictest,
     with_people,
 )
@@ -763,3 +762,84 @@ def gaussian_spread(epsilon: float, delta: float) -> float:
 
 def _normal(value: float) -> float:
     return math.erfc(-value / math.sqrt(2)) / 2
+
+
+# For study: laws of tables that the caller makes up.
+
+_LISTED = Fraction(1, 2**60)  # how much of a law without ends is left out of a list
+_MOST_LISTED = 2 * 10**6
+
+
+def noise_law(
+    question: Question | str,
+    *,
+    epsilon: object,
+    delta: object = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+) -> NoiseLaw:
+    """The law of the noise on a count or sum: public, and known before anything is spent.
+
+    **Guarantee.** What a release at this level adds to the exact number, in steps of its grid (people, for a count), if it spends
+    this delta. ``.probability(k)``, ``.tail(k)`` = P(X > k), ``.largest``, ``.half_width(confidence)``, ``.mean_error``.
+
+    >>> law = noise_law("count(smokes = 'yes')", epsilon=0.5)
+    >>> law.half_width(0.95), noise_law("sum(age, range=[0, 100], step=1)", epsilon=0.5).sensitivity
+    (6, 100)
+    """
+    asked = _as_quantity(question)
+    at = level(epsilon, delta)
+    assert isinstance(at, ApproximateDP)
+    relation = Neighbours(neighbours)
+    people = 1 if relation is Neighbours.SUBSTITUTION else None
+    linear = asked.linear(Setting(at, relation, people))
+    if linear is None:
+        remedy = "use number_probabilities for a table that you make up"
+        raise QuestionError("question", str(asked), "is no sum over people, so its error depends on the table", remedy)
+    return noise_law_for(at.epsilon, at.delta, linear.sensitivity, loss=asked.said.loss)
+
+
+def number_probabilities(
+    question: Question | str,
+    counts: Sequence[int],
+    *,
+    epsilon: object,
+    delta: object = 0,
+    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
+) -> list[tuple[Fraction, Chance]]:
+    """The law of the recorded answer for a table that the caller makes up: pairs (answer, probability) in rising order.
+
+    **Guarantee.** The law that a release at this level draws from, if it spends this delta, before the answer is moved into what
+    is possible: exact ``Fraction`` values where the law is rational, else ``Decimal`` values with 30 correct digits. A law
+    without ends is listed within probability 1 - 2^-60. A mean's answers lie on the grid of its values unless ``grid=`` says
+    otherwise. Of private counts the result is private too.
+
+    *counts*: (yes, no, outside) for ``count`` and ``share``; people per grid value in rising order, then people without a value,
+    for ``sum`` and ``mean``; people per pair of grid values, the first column slowest, then people without a value, for
+    ``ratio``; (A yes, A no, B yes, B no, outside) for differences.
+
+    >>> number_probabilities("mean(v, range=[0, 2], step=1)", [0, 0, 0, 3], epsilon="ln(4)")
+    [(Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 1), Fraction(1, 2)), (Fraction(2, 1), Fraction(1, 4))]
+    """
+    asked = _as_quantity(question).on_value_grid()
+    at, relation = level(epsilon, delta), Neighbours(neighbours)
+    assert isinstance(at, ApproximateDP)
+    known = asked.read_counts(counts)
+    people = sum(int(count) for count in counts) if relation is Neighbours.SUBSTITUTION else None
+    return distribution(asked, known, Setting(at, relation, people, public_groups=True))
+
+
+def _as_quantity(question: Question | str) -> Quantity:
+    asked = as_question(question)
+    if not isinstance(asked, Quantity):
+        raise QuestionError(
+            "question", str(asked), "does not have a number as its answer", "ask for a count, sum or mean"
+        )
+    return asked
+
+
+def listed_noise(linear: Linear, law: NoiseLaw, total: int) -> list[tuple[Fraction, Chance]]:
+    """Every answer of a noisy number with its probability, as far as it matters."""
+    reach = law.half_width(1 - _LISTED) if law.largest is None else law.largest
+    if reach > _MOST_LISTED:
+        raise QuestionError("question", "its law", "has too many answers to list", "use noise_law")
+    return [(linear.value(total + k), law.probability(k)) for k in range(-reach, reach + 1)]

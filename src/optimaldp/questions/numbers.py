@@ -17,18 +17,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optimaldp.errors import QuestionError
-from optimaldp.laws.crossing import Family
-from optimaldp.laws.law import Aim, Setting
-from optimaldp.laws.number_noise import Loss, NoiseLaw, noise_law_for
+from optimaldp.laws.law import Aim, Loss, Setting
 from optimaldp.laws.votes import Moves
-from optimaldp.privacy import ApproximateDP, Neighbours, approximate, level, read_number, read_probability
+from optimaldp.privacy import ApproximateDP, Neighbours, approximate, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import Draft, NumberPreview, Question, as_question, joined_text
+from optimaldp.questions.base import Draft, NumberPreview, Question, joined_text
 from optimaldp.questions.forms import Call
 from optimaldp.questions.literals import read_list, top_level_words
 from optimaldp.results import Given
 
 if TYPE_CHECKING:
+    from optimaldp.laws.crossing import Family
     from optimaldp.questions.mechanism import QuestionMechanism
 
 _HALF = Fraction(1, 2)
@@ -36,8 +35,6 @@ _MOST_ANSWERS = 10**6
 _LEAST_STEPS_UNKNOWN = 10**4  # of a mean's answers where the number of people is private
 _STEPS_PER_ERROR = 20  # of a mean's answers: so many steps lie in one expected error
 _NO_GAIN = Fraction(1, 1000)  # a delta below this part of epsilon makes a count at most 1.2 % better: not charged
-_LISTED = Fraction(1, 2**60)  # how much of a law without ends is left out of a list
-_MOST_LISTED = 2 * 10**6
 
 
 # What is said with a number.
@@ -453,86 +450,5 @@ def _below(at: ApproximateDP) -> Fraction:
     return Fraction(float(at.epsilon))
 
 
-# For study: laws of tables that the caller makes up.
-
 Chance = Fraction | Decimal
-
-
-def noise_law(
-    question: Question | str,
-    *,
-    epsilon: object,
-    delta: object = 0,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
-) -> NoiseLaw:
-    """The law of the noise on a count or sum: public, and known before anything is spent.
-
-    **Guarantee.** What a release at this level adds to the exact number, in steps of its grid (people, for a count), if it spends
-    this delta. ``.probability(k)``, ``.tail(k)`` = P(X > k), ``.largest``, ``.half_width(confidence)``, ``.mean_error``.
-
-    >>> law = noise_law("count(smokes = 'yes')", epsilon=0.5)
-    >>> law.half_width(0.95), noise_law("sum(age, range=[0, 100], step=1)", epsilon=0.5).sensitivity
-    (6, 100)
-    """
-    asked = _as_quantity(question)
-    at = level(epsilon, delta)
-    assert isinstance(at, ApproximateDP)
-    relation = Neighbours(neighbours)
-    people = 1 if relation is Neighbours.SUBSTITUTION else None
-    linear = asked.linear(Setting(at, relation, people))
-    if linear is None:
-        remedy = "use number_probabilities for a table that you make up"
-        raise QuestionError("question", str(asked), "is no sum over people, so its error depends on the table", remedy)
-    return noise_law_for(at.epsilon, at.delta, linear.sensitivity, loss=asked.said.loss)
-
-
-def number_probabilities(
-    question: Question | str,
-    counts: Sequence[int],
-    *,
-    epsilon: object,
-    delta: object = 0,
-    neighbours: str | Neighbours = Neighbours.SUBSTITUTION,
-) -> list[tuple[Fraction, Chance]]:
-    """The law of the recorded answer for a table that the caller makes up: pairs (answer, probability) in rising order.
-
-    **Guarantee.** The law that a release at this level draws from, if it spends this delta, before the answer is moved into what
-    is possible: exact ``Fraction`` values where the law is rational, else ``Decimal`` values with 30 correct digits. A law
-    without ends is listed within probability 1 - 2^-60. A mean's answers lie on the grid of its values unless ``grid=`` says
-    otherwise. Of private counts the result is private too.
-
-    *counts*: (yes, no, outside) for ``count`` and ``share``; people per grid value in rising order, then people without a value,
-    for ``sum`` and ``mean``; people per pair of grid values, the first column slowest, then people without a value, for
-    ``ratio``; (A yes, A no, B yes, B no, outside) for differences.
-
-    >>> number_probabilities("mean(v, range=[0, 2], step=1)", [0, 0, 0, 3], epsilon="ln(4)")
-    [(Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 1), Fraction(1, 2)), (Fraction(2, 1), Fraction(1, 4))]
-    """
-    from optimaldp.questions.number_mechanisms import distribution
-
-    asked = _as_quantity(question).on_value_grid()
-    at, relation = level(epsilon, delta), Neighbours(neighbours)
-    assert isinstance(at, ApproximateDP)
-    known = asked.read_counts(counts)
-    people = sum(int(count) for count in counts) if relation is Neighbours.SUBSTITUTION else None
-    return distribution(asked, known, Setting(at, relation, people, public_groups=True))
-
-
-def _as_quantity(question: Question | str) -> Quantity:
-    asked = as_question(question)
-    if not isinstance(asked, Quantity):
-        raise QuestionError(
-            "question", str(asked), "does not have a number as its answer", "ask for a count, sum or mean"
-        )
-    return asked
-
-
-def listed_noise(linear: Linear, law: NoiseLaw, total: int) -> list[tuple[Fraction, Chance]]:
-    """Every answer of a noisy number with its probability, as far as it matters."""
-    reach = law.half_width(1 - _LISTED) if law.largest is None else law.largest
-    if reach > _MOST_LISTED:
-        raise QuestionError("question", "its law", "has too many answers to list", "use noise_law")
-    return [(linear.value(total + k), law.probability(k)) for k in range(-reach, reach + 1)]
-
-
 Document = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from made_up import ADD_REMOVE, SUBSTITUTION, Cells, MadeUp, Row, in_clear, setting
 
-from optimaldp.certify.personal_tables import MOST_OPTIONS, check_close_races, handed_on, treated_alike
+from optimaldp.certify.races import MOST_OPTIONS, check_close_races, handed_on, treated_alike
 from optimaldp.privacy.balls import Ball, precision
 
 Votes = tuple[int, ...]

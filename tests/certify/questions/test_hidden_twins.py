@@ -42,11 +42,12 @@ from optimaldp.laws.votes import Chain
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball
 from optimaldp.questions import electing
-from optimaldp.questions.electing import Electing, Ranking
+from optimaldp.questions.electing import Electing
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.kinds.mean import MeanThreshold
 from optimaldp.questions.kinds.of_bins import OfBins
 from optimaldp.questions.kinds.of_options import OfOptions
+from optimaldp.questions.kinds.quantile import Ranking
 from optimaldp.questions.kinds.quantiles import SeveralRanks
 from optimaldp.questions.kinds.threshold import Threshold
 from optimaldp.questions.kinds.top import Leading

@@ -263,7 +263,7 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, di
 
 
 @dataclass(frozen=True)
-class Kind:
+class KnownKind:
     """A kind of question, as the referee reads it from the plain numbers of a question."""
 
     truth: Callable[[Spec, Counts], int] | None = None
@@ -280,23 +280,25 @@ class Kind:
     """Whether its answers are options that are all treated alike."""
 
 
-NEW = Kind()
-KINDS: Mapping[str, Kind] = {
-    "count": Kind(_thresholds, sum=lambda spec: ((Fraction(1), Fraction(0)), spec["comparison"], spec["bound"])),
-    "share": Kind(_thresholds, sum=lambda spec: ((1 - spec["bound"], -spec["bound"]), spec["comparison"], Fraction(0))),
-    "several": Kind(_thresholds, several_numbers=True),
-    "compare": Kind(_compare, sum=lambda spec: ((Fraction(1), Fraction(-1), Fraction(0)), ">", Fraction(0))),
-    "winner": Kind(_winner, votes=True),
-    "quantile": Kind(_quantile, fold="folding.check_fold"),
-    "mean": Kind(_mean, sum=_sum_of_mean),
-    "share-difference": Kind(_share_difference, several_numbers=True),
-    "mean-difference": Kind(
+NEW = KnownKind()
+KINDS: Mapping[str, KnownKind] = {
+    "count": KnownKind(_thresholds, sum=lambda spec: ((Fraction(1), Fraction(0)), spec["comparison"], spec["bound"])),
+    "share": KnownKind(
+        _thresholds, sum=lambda spec: ((1 - spec["bound"], -spec["bound"]), spec["comparison"], Fraction(0))
+    ),
+    "several": KnownKind(_thresholds, several_numbers=True),
+    "compare": KnownKind(_compare, sum=lambda spec: ((Fraction(1), Fraction(-1), Fraction(0)), ">", Fraction(0))),
+    "winner": KnownKind(_winner, votes=True),
+    "quantile": KnownKind(_quantile, fold="folding.check_fold"),
+    "mean": KnownKind(_mean, sum=_sum_of_mean),
+    "share-difference": KnownKind(_share_difference, several_numbers=True),
+    "mean-difference": KnownKind(
         _mean_difference, fold="folding.check_group_fold", group=lambda _, cell: cell % 4, several_numbers=True
     ),
 }
 
 
-def known_kind(spec: Spec) -> Kind:
+def known_kind(spec: Spec) -> KnownKind:
     """The kind of a question, or :data:`NEW`."""
     return KINDS.get(spec["kind"], NEW)
 

@@ -419,7 +419,7 @@ def examine_release(mechanism: Any) -> Finding:
             return Finding(False, own.checks, failure)
         if special is None and mechanism.setting.personal and mechanism.listed:
             return _finding("personal_tables.examine_personal", mechanism)
-        races = [_theorem("personal_tables.check_close_races")] if kind.votes else []
+        races = [_theorem("races.check_close_races")] if kind.votes else []
         checks, epsilon, delta = [*own.checks], mechanism.setting.level.epsilon, mechanism.setting.level.delta
         tiny = epsilon.leading_zeros + (delta.denominator.bit_length() - delta.numerator.bit_length() if delta else 0)
         working = precision(_BITS + 3 * (tiny + epsilon.ceiling))  # tells e^epsilon from 1, and delta from 0

@@ -187,6 +187,28 @@ Section CutGeometric.
     replace (1 + n)%nat with (Datatypes.S n) by lia. rewrite (p_tl (Datatypes.S n)). cbn [tl]. lra.
   Qed.
 
+  Lemma T_falls e n : 0 < e -> e <= T n -> INR n * ((E - 1) * e + d) <= T 0 - T n.
+  Proof.
+    intros He. induction n as [|n IH]; intros Hn; [simpl; lra|].
+    pose proof (T_dec n). pose proof (T_step n) as Hstep. rewrite S_INR.
+    assert (E * T (Datatypes.S n) = T n - d) by (destruct (Rle_dec 0 (T n - d));
+      [rewrite Rmax_right in Hstep by lra; lra | rewrite Rmax_left in Hstep by lra; nra]).
+    specialize (IH ltac:(lra)). nra.
+  Qed.
+
+  (** proven.md section 14: the noise is a law: where epsilon or delta is above 0, its probabilities add up to one. *)
+  Theorem counts_mass : 1 < E \/ 0 < d -> forall e, 0 < e -> exists n, forall m, (n <= m)%nat ->
+    1 - e < p 0 + 2 * sum p (seq 1 m) <= 1.
+  Proof.
+    intros Hpos e He. destruct (arch ((E - 1) * (e / 4) + d) (T 0)) as [n Hn]; [destruct Hpos; nra|].
+    exists n. intros m Hm. rewrite mass. pose proof (T_nonneg m). split; [|lra].
+    assert (Hfar : T m < e / 4).
+    { destruct (Rlt_le_dec (T m) (e / 4)) as [|Hbig]; [assumption|]. exfalso.
+      pose proof (T_falls (e / 4) m ltac:(lra) Hbig). apply le_INR in Hm.
+      assert (0 <= (E - 1) * (e / 4) + d) by nra. nra. }
+    lra.
+  Qed.
+
   (** ** The lower bound *)
   (** finitely additive probabilities on the integers suffice *)
   Record prob (mu : (Z -> Prop) -> R) : Prop := {

@@ -93,6 +93,35 @@ Section Closed.
       rewrite P1 in *. unfold Rmax in P2. unfold Rmin. repeat destruct (Rle_dec _ _); lra.
   Qed.
 
+  (** *** The number tau by a logarithm *)
+  Lemma power_exp n : E ^ n = exp (INR n * ln E).
+  Proof. rewrite <- Rpower_pow by lra. reflexivity. Qed.
+
+  (** proven.md section 2: tau is the least whole number from 0 on that is not below the logarithm of the page;
+      where s = 0 and delta = 0 nothing ever changes. *)
+  Theorem many_steps_by_logarithm tau t s : 0 <= s <= 1 -> 0 < s + rho0 ->
+    let l := ln ((E - 1 + 2 * d) / ((E * E - 1) * (s + rho0))) / ln E in
+    l <= INR tau -> tau = 0%nat \/ INR tau < l + 1 -> iter (F E d) t s = closed tau t s.
+  Proof.
+    intros Hs Hx l Hl Hleast.
+    assert (HlnE : 0 < ln E) by (rewrite <- ln_1; apply ln_increasing; lra).
+    set (c := (E - 1 + 2 * d) / (E * E - 1)).
+    assert (Hsq : 0 < E * E - 1) by nra.
+    assert (Hc : 0 < c) by (apply Rdiv_lt_0_compat; lra).
+    assert (Hcx : c = (s + rho0) * exp (l * ln E)).
+    { replace (l * ln E) with (ln (c / (s + rho0))).
+      - rewrite exp_ln by (apply Rdiv_lt_0_compat; lra). field. lra.
+      - unfold l. replace ((E - 1 + 2 * d) / ((E * E - 1) * (s + rho0))) with (c / (s + rho0)) by (unfold c; field; lra).
+        field. lra. }
+    assert (rises : forall a b, a <= b -> exp (a * ln E) <= exp (b * ln E)).
+    { intros a b [Hab | ->]; [left; apply exp_increasing; nra | right; reflexivity]. }
+    apply many_steps; fold c; [assumption | |].
+    - intros i Hi. destruct Hleast as [-> | Hleast]; [lia|].
+      assert (INR i <= l) by (apply lt_le_S, le_INR in Hi; rewrite S_INR in Hi; lra).
+      rewrite power_exp, Hcx, Rmult_comm. apply Rmult_le_compat_l; [lra | apply rises; assumption].
+    - rewrite power_exp, Hcx, (Rmult_comm (exp _)). apply Rmult_le_compat_l; [lra | apply rises; assumption].
+  Qed.
+
   (** proven.md section 4: the probability of a wrong answer at distance t from a balanced boundary. *)
   Theorem balanced_error t : 1 - iter (F E d) t ((E + d) / (E + 1)) =
     Rmax 0 ((E - 1 - d * (E ^ (S t) + E ^ t - 2)) / (E ^ t * (E * E - 1))).

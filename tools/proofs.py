@@ -29,14 +29,36 @@ MISSING = "coqc is not installed, so the machine-checked theorems are skipped (a
 
 # Words that let a statement pass without a proof, or that switch a check of Coq's kernel off.
 FORBIDDEN = re.compile(
-    r"\b(Admitted|Axioms?|Parameters?|Conjecture|admit|give_up|bypass_check|Abort|Unset\s+\w+\s+Checking|Declare\s+ML)\b"
+    r"\b(Admitted|Admit|Axioms?|Parameters?|Conjectures?|Primitive|admit|give_up|bypass_check|Abort|Load|Declare\s+M\w+"
+    r"|Unset\s+\w+\s+Checking)\b"
 )
-COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
-STATEMENT = re.compile(r"^\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)", re.MULTILINE)
+# Inside of a section these are hypotheses of its statements; outside they are axioms by another name.
+_BEFORE = r"^\s*(?:#\[[^\]]*\]\s*|(?:Local|Global|Program|Polymorphic)\s+)*"
+ASSUMED = re.compile(_BEFORE + r"(Hypothes[ie]s|Variables?|Context)\b")
+OPENED_OR_CLOSED = re.compile(r"\s*(Section|Module|End)\s")
+STATEMENT = re.compile(
+    _BEFORE + r"(?:Theorem|Lemma|Corollary|Example|Fact|Remark|Proposition|Property)\s+([\w']+)", re.MULTILINE
+)
+_SKIPPED = re.compile(r'\(\*|\*\)|"(?:[^"]|"")*"')
 # The comment that says which sentence of docs/proven.md a theorem proves stands right above it.
 MAIN_WITH_SECTION = re.compile(
     r"\(\*\* proven\.md section (\d+)(?:(?!\*\)).)*\*\)\s*(?:Theorem|Lemma|Corollary)\s+([\w']+)", re.DOTALL
 )
+
+
+def without_comments(text: str) -> str:
+    """What Coq reads of *text*: comments may hold comments, and neither begins inside of a string.
+
+    >>> without_comments("Lemma a (* (* no *) Axiom *) : True.")
+    'Lemma a  : True.'
+    """
+    kept, depth, after = [], 0, 0
+    for found in _SKIPPED.finditer(text):
+        if not depth:
+            kept.append(text[after : found.start()] + (found[0] if found[0][0] == '"' else ""))
+        depth = max(0, depth + {"(*": 1, "*)": -1}.get(found[0], 0))
+        after = found.end()
+    return "".join(kept) + (text[after:] if not depth else "")
 
 
 def forbidden_words(text: str) -> list[str]:
@@ -44,8 +66,26 @@ def forbidden_words(text: str) -> list[str]:
 
     >>> forbidden_words("Lemma a : 1 = 2. Admitted. (* no Axiom here *)")
     ['Admitted']
+    >>> forbidden_words("Section S. Variable n : nat. End S. Hypothesis h : 1 = 2.")
+    ['Hypothesis']
     """
-    return FORBIDDEN.findall(COMMENT.sub("", text))
+    read = without_comments(text)
+    return FORBIDDEN.findall(read) + _assumed_outside(read)
+
+
+def _assumed_outside(text: str) -> list[str]:
+    """What is assumed where no section is open: inside of sections it is a hypothesis that every statement shows."""
+    open_now: list[str] = []
+    found = []
+    for sentence in re.split(r"\.\s", text):
+        if word := ASSUMED.match(sentence):
+            found += [] if "Section" in open_now else [word[1]]
+        elif opened := OPENED_OR_CLOSED.match(sentence):
+            if opened[1] == "End":
+                open_now.pop()
+            elif ":=" not in sentence:
+                open_now.append(opened[1])
+    return found
 
 
 def compile_all(sources: Path, target: Path) -> None:
@@ -89,7 +129,7 @@ def _out_of_date(folder: Path, needs: dict[str, set[str]]) -> list[str]:
 
 
 def _needed(source: Path) -> set[str]:
-    return set(re.findall(r"\bDP\.(\w+)", COMMENT.sub("", source.read_text())))
+    return set(re.findall(r"\bDP\.(\w+)", without_comments(source.read_text())))
 
 
 def _compile_after(others: list[Future[None]], folder: Path, name: str) -> None:
@@ -122,7 +162,7 @@ def in_order(folder: Path) -> list[str]:
 
 def assumptions(folder: Path) -> list[str]:
     """The names of everything that the statements of *folder* rest on without a proof, by ``Print Assumptions``."""
-    files = {path.stem: STATEMENT.findall(path.read_text()) for path in sorted(folder.glob("*.v"))}
+    files = {path.stem: STATEMENT.findall(without_comments(path.read_text())) for path in sorted(folder.glob("*.v"))}
     lines = [f"Require DP.{name}." for name in files]
     everything = [f"@DP.{name}.{each}" for name, found in files.items() for each in found]
     lines += [f"Definition everything := ({', '.join(everything)}).", "Print Assumptions everything."]
@@ -172,7 +212,7 @@ def build() -> int:
     except subprocess.CalledProcessError as failed:
         print(failed.stderr, file=sys.stderr)
         return 1
-    statements = sum(len(STATEMENT.findall(path.read_text())) for path in PROOFS.glob("*.v"))
+    statements = sum(len(STATEMENT.findall(without_comments(path.read_text()))) for path in PROOFS.glob("*.v"))
     print(f"proofs: {statements} statements of {len(list(PROOFS.glob('*.v')))} files compiled")
     return 0
 

@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 
 from tools.proof_values import computed_file
-from tools.proofs import COMPUTED, MAIN_WITH_SECTION, PROOFS, forbidden_words, main
+from tools.proofs import (
+    COMPUTED,
+    MAIN_WITH_SECTION,
+    PROOFS,
+    STATEMENT,
+    forbidden_words,
+    main,
+    without_comments,
+)
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "proven.md"
 _NAMED = re.compile(r"((?:`[\w']+`(?:, )?)+) \(`(\w+)\.v`\)")
+_CHECKED = re.compile(rf"\*Machine-checked:\* (?:{_NAMED.pattern}(?:; )?)+")
 _MARK = re.compile(r"\*Machine-checked:\*|\*[Pp]roved on paper\.?\*|\*Measured\.?\*")
-_STATEMENT = re.compile(r"\*\*(?:Theorem|Lemma)|∎|\*Proof\.\*")
+# A statement says so, has a proof, or is a paragraph or an item with a heading of its own.
+_STATEMENT = re.compile(r"\*\*(?:Theorem|Lemma)|∎|\*Proof\.\*|^(?:- |\*\*)")
 
 
 def units(page: str) -> list[str]:
@@ -33,8 +43,9 @@ def unmarked(page: str) -> list[str]:
 
     A statement whose proof is the next paragraph may have its mark there.
     """
-    pieces = units(page)
-    states = [bool(_STATEMENT.search(piece)) for piece in pieces]
+    numbered, heading, studies = page.partition("## What is measured")
+    pieces = [*units(numbered), *([] if _MARK.search(studies) else [heading])]
+    states = [piece.startswith("## What") or bool(_STATEMENT.search(piece)) for piece in pieces]
     return [
         piece[:60]
         for piece, is_statement, following in zip(pieces, states, [*pieces[1:], ""])
@@ -49,9 +60,10 @@ def marked(page: str) -> dict[tuple[str, str], str]:
     for line in page.splitlines():
         heading = re.match(r"## (\d+)\.", line)
         section = heading[1] if heading else section
-        for names, file in _NAMED.findall(line):
-            for name in re.findall(r"`([\w']+)`", names):
-                found[file, name] = section
+        for checked in _CHECKED.finditer(line):
+            for names, file in _NAMED.findall(checked[0]):
+                for name in re.findall(r"`([\w']+)`", names):
+                    found[file, name] = section
     return found
 
 
@@ -81,6 +93,13 @@ def test_missing_and_stale_marks_are_found() -> None:
     assert marked(page.replace("## 14. Numbers", "## 15. Numbers")) != proven()
 
 
+def test_every_machine_checked_mark_is_needed() -> None:
+    page = PAGE.read_text()
+    assert page.count("*Machine-checked:*") == len(re.findall(r"\*Machine-checked:\* `", page)) > 20
+    for found in re.finditer(r"\*Machine-checked:\* ", page):
+        assert marked(page[: found.start()] + page[found.end() :]) != proven(), page[found.start() - 80 : found.end()]
+
+
 def test_every_file_opens_with_its_idea() -> None:
     assert [path.name for path in PROOFS.glob("*.v") if not path.read_text().startswith("(** ")] == []
 
@@ -90,10 +109,46 @@ def test_no_word_hides_a_missing_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["Admitted.", "Axiom a : False.", "Parameter f : nat.", "Conjecture c : False.", "admit."]
+    "word",
+    [
+        "Admitted.",
+        "Axiom a : False.",
+        "Parameter f : nat.",
+        "Conjectures c : False.",
+        "admit.",
+        "Admit Obligations.",
+        "Declare Module M : T.",
+        "Unset Guard Checking.",
+        "Unset Universe Checking.",
+        "#[bypass_check(guard)] Fixpoint f (n : nat) : False := f n.",
+        "Hypothesis h : False.",
+        "#[local] Variables (a : False) (b : False).",
+        "Context (h : False).",
+        "Section S. Variable n : nat. End S. Hypothesis h : False.",
+        "Module M. Variable h : False. End M.",
+        'Definition s := "(*". Axiom a : False. Definition t := "*)".',
+        "(* (* *) *) Axiom a : False.",
+    ],
 )
 def test_such_words_are_found(word: str) -> None:
     assert forbidden_words(f"Lemma b : False.\n{word}") != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(* (* Axiom *) Admitted *) Lemma a : True.",
+        "Section S.\n  Variable n : nat.\n  Section T. End T.\n  Hypothesis h : n = n.\nEnd S.",
+        "Module M := N. Section S. Context {A : Type}. End S.",
+    ],
+)
+def test_other_words_are_not(text: str) -> None:
+    assert forbidden_words(text) == []
+
+
+def test_every_kind_of_statement_is_asked_for_its_assumptions() -> None:
+    text = "Lemma a : T.\n  #[local] Fact b : T.\nLocal Example c : T.\nProgram Theorem d : T.\n(* Lemma e : T. *)"
+    assert STATEMENT.findall(without_comments(text)) == ["a", "b", "c", "d"]
 
 
 def test_values_are_those_of_our_functions() -> None:

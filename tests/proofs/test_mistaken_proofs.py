@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tools.proofs import PROOFS, assumptions, compile_all, compile_one, kernel_findings
+from tools.proofs import PROOFS, assumptions, compile_all, compile_one, forbidden_words, kernel_findings
 
 pytestmark = [
     pytest.mark.slow,
@@ -253,8 +253,34 @@ def test_a_mistake_stops_the_build(twin: Twin, accepts: Callable[[str, str], boo
     assert not accepts(twin.file, wrong)
 
 
-def test_an_assumption_of_our_own_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "Cheat.v").write_text("Variable cheat : 1 = 2.\nLemma a : 1 = 2.\nProof. exact cheat. Qed.\n")
+# Ways to prove what is false, without a proof: the compiler takes each of them.
+CHEATS = {
+    "a variable outside of sections": "Variable h : 1 = 2.\nLemma a : 1 = 2.\nProof. exact h. Qed.",
+    "a context outside of sections": "Context (h : 1 = 2).\nLemma a : 1 = 2.\nProof. exact h. Qed.",
+    "a module without a body": "Module Type T.\nAxiom f : 1 = 2.\nEnd T.\nDeclare Module M : T.\n"
+    "Lemma a : 1 = 2.\nProof. exact M.f. Qed.",
+    "an obligation that nobody meets": "Require Import Program.\nProgram Definition d : 1 = 2 := _.\nAdmit Obligations.\n"
+    "Lemma a : 1 = 2.\nProof. exact d. Qed.",
+    "a recursion without an end": "Unset Guard Checking.\nFixpoint f (n : nat) : False := f n.\n"
+    "Lemma a : False.\nProof. exact (f 0). Qed.",
+    "the same by an attribute": "#[bypass_check(guard)]\nFixpoint f (n : nat) : False := f n.\n"
+    "Lemma a : False.\nProof. exact (f 0). Qed.",
+    "a type of all types": "Unset Universe Checking.\nDefinition U := Type.\nDefinition u : U := U.",
+    "a type that is not positive": "Unset Positivity Checking.\nInductive B : Type := b : (B -> False) -> B.",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_what_hides_a_missing_proof_is_seen_by_words_and_by_the_checker(cheat: str, tmp_path: Path) -> None:
+    (tmp_path / "Cheat.v").write_text(f"{CHEATS[cheat]}\n")
     compile_one(tmp_path, "Cheat")
-    assert any("cheat" in name for name in assumptions(tmp_path))
-    assert kernel_findings(tmp_path) == ["coqchk: DP.Cheat.cheat has no proof"]
+    assert forbidden_words(CHEATS[cheat]) != []
+    assert any("has no proof" in finding for finding in kernel_findings(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["Lemma", "Example", "#[local] Fact"])
+def test_an_axiom_of_a_library_is_seen(kind: str, tmp_path: Path) -> None:
+    proof = "(P : Prop) (x y : P) : x = y.\nProof. apply proof_irrelevance. Qed."
+    (tmp_path / "More.v").write_text(f"Require Import Coq.Logic.ProofIrrelevance.\n{kind} a {proof}\n")
+    compile_one(tmp_path, "More")
+    assert assumptions(tmp_path) == ["ProofIrrelevance.proof_irrelevance"]

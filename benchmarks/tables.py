@@ -21,7 +21,9 @@ import optimaldp as odp
 from benchmarks.report import Row, at_most
 from optimaldp.tables import People, count_people
 
-_FACTOR = 1.2
+# Beside the bare aggregate, one more database is opened to read the types, and a cell of more than a megabyte is missing, so the
+# length of every text that is grouped is looked at. Each takes 15 to 25 ms for twenty million rows; the quickest aggregate takes 70.
+_FACTOR, _OF_TEXT = 1.4, 1.9
 _SLOWER = 3.0  # lines of a CSV are cut in one thread; equal bins are clipped and checked
 _BYTES_PER_ROW = 6  # measured: the file takes about 5.4
 
@@ -61,6 +63,7 @@ _TASKS = (
         "winner among options",
         "winner(candidate, ['Clinton', 'Dole', 'Perot'])",
         "SELECT candidate, count(*) FROM {table} GROUP BY candidate",
+        factor=_OF_TEXT,
     ),
     Task(
         "median over bins",
@@ -73,6 +76,7 @@ _TASKS = (
         "share(smokes = 'yes')",
         "SELECT tier, count(*) FILTER (WHERE smokes = 'yes'), count(*) FROM {table} GROUP BY tier",
         {"levels": "tier"},
+        factor=1.5,
     ),
     Task(
         "share of people with ten rows each",
@@ -80,6 +84,7 @@ _TASKS = (
         "SELECT count(*) FILTER (WHERE yes), count(*) FROM "
         "(SELECT person, bool_or(smokes = 'yes') AS yes FROM {table} WHERE person IS NOT NULL GROUP BY person)",
         {"unit": "person"},
+        factor=1.5,
     ),
     Task(
         "million equal bins",

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations, product
 from math import comb
 from typing import Any, Protocol, TypeVar
@@ -628,9 +628,15 @@ def require_sampler(noise: Any) -> None:
         problem = places_problem(replace(noise, cells=_FEW_CELLS)) or sparse_parts_problem(noise)
     else:
         small = replace(noise, bins=2, epsilon=_SHORT_LEVEL)  # at this level few bits propose a total
-        problem = parts_problem(small.recipe) or borders_problem(noise.recipe)
+        problem = _few_bins_problem(small.recipe) or borders_problem(noise.recipe)
     if problem:
         raise NotCertifiedError(f"The noise is not drawn by its recipe: {problem}. Nothing was sampled.")
+
+
+@lru_cache(maxsize=16)
+def _few_bins_problem(recipe: Any) -> str:
+    """Once for each process and kind of noise: the code does not change."""
+    return parts_problem(recipe)
 
 
 def require_table_draw(

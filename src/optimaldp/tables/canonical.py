@@ -130,13 +130,14 @@ def canonical(stored: Stored, raw: str, dialect: Dialect) -> Value | None:
         short = f"(CASE WHEN {dialect.size.format(raw)} <= {LONGEST_CELL} THEN {{0}} END)"
         text = dialect.text.format(raw)
         bounded = stored.word == "uuid" or stored.options  # by its type
-        return Value(text if bounded else short.format(text), "string", dialect, unbounded=text)
+        return Value(text if bounded else short.format(text), "string", dialect, stored=text)
     templates = _templates(dialect)
     if kind == "real":
         word = "wide" if stored.wide else "float" if stored.word.startswith("float") else "real"
         return Value(templates.get(word, templates["real"]).format(raw), "float64", dialect)
-    word = "whole" if kind == "whole" else stored.word
-    return Value(templates[word].format(raw), "int64", dialect)
+    if kind == "whole":
+        return Value(templates["whole"].format(raw), "int64", dialect, stored=raw)
+    return Value(templates[stored.word].format(raw), "int64", dialect)
 
 
 # Texts that are numbers, dates and times.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 from operator import and_
@@ -152,7 +153,7 @@ def _rows(table: SqlTable, plan: CountingPlan) -> SqlTable:
 def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
     """One row for each person: their level, and their key, or what they are grouped by in each reading."""
     columns = {name: build(table) for name, build in plan.rows.items()}
-    columns |= {name: build(table) for name, build in zip(plan.unit_names, plan.unit)}
+    columns |= {name: _told_apart(build(table)) for name, build in zip(plan.unit_names, plan.unit)}
     columns |= {name: build(table) for name, build in zip(plan.order_names, plan.order)}
     columns["speaks"] = table.dialect.literal(True) if plan.where is None else plan.where.on(table)
     if plan.level is not None:
@@ -173,6 +174,11 @@ def _people(table: SqlTable, plan: CountingPlan) -> SqlTable:
         # No level, which is refused later, where the rows of a person disagree.
         finals["level"] = people.dialect.cases((people["low"] == people["high"], people["low"]))
     return people.select(**finals)
+
+
+def _told_apart(unit: Value) -> Value:
+    """A column of the unit is only compared with itself: narrow numbers are grouped in two thirds of the time of wide ones."""
+    return replace(unit, text=unit.stored) if unit.dtype == "int64" and unit.stored else unit
 
 
 def _numbered(rows: SqlTable, name: str, values: tuple[str, ...] | tuple[int, ...], plan: CountingPlan) -> SqlTable:

@@ -232,7 +232,8 @@ class _Maker:
         by_truth = rule in ("any", "all")
         self.truths.append(by_truth)
         value, number = made.value, made.number
-        self.rows[name] = value if by_truth else lambda table: number(value(table))
+        # Where any or all rows decide, a condition that is not known is not true.
+        self.rows[name] = (made.alone or value) if by_truth else lambda table: number(value(table))
         self.items.append(Reduced(name, rule))
         return lambda people: people[name] if by_truth else _decided(people[name])
 

@@ -255,7 +255,7 @@ class Numbered:
     listed: tuple[str, ...] | tuple[int, ...] | None = None
     """Options that are so many that they are joined: the number of a key is its place among them."""
     alone: Build | None = None
-    """Of a condition: what is true in just the same rows, for rows that are people of their own."""
+    """Of a condition: what is true in just the same rows, where nothing tells false from not known."""
     steps: Callable[[Value], Value] = _itself
     """Of a number that is summed: its steps, where no value adds nothing."""
 

@@ -208,8 +208,8 @@ class Value:
     dtype: str
     dialect: Dialect
     needs: frozenset[Need] = frozenset()
-    unbounded: str = ""
-    """Of a text whose length is bounded: the same without the bound."""
+    stored: str = ""
+    """The same as it is stored, for comparisons: a text whose length is bounded without the bound, a whole number not widened."""
 
     __eq__ = _written("is", "boolean")  # type: ignore[assignment]  # as in every library of expressions
     __ne__ = _written("is_not", "boolean")  # type: ignore[assignment]

@@ -173,7 +173,7 @@ def equal(left: Term, right: Term, text: str) -> Term:
 
     def holds(table: SqlTable) -> Value:
         first, second = (
-            replace(value, text=value.unbounded or value.text) for value in (left.build(table), right.build(table))
+            replace(value, text=value.stored or value.text) for value in (left.build(table), right.build(table))
         )
         return first == second  # writes a comparison
 

@@ -223,6 +223,7 @@ RELEASED = [
     ("count(smokes = 'yes')", {"levels": "level"}, SMOKERS),
     ("sum(cost, range='generous', top=100000, step=10)", {}, None),
     ("mean(cost, range='generous', top=100000, step=10)", {"delta": "1e-3"}, None),
+    ("mean(cost, range='generous', top=100000, step=10, interval=true)", {}, None),
     ("ratio(cost, days, ranges=[[0, 500], [0, 30]], steps=[10, 1], grid=[0, 50, 0.5])", {}, None),
     ("count(smokes = 'yes') - count(smokes = 'no')", {}, None),
     ("share(smokes = 'yes' among ward = 'a') - share(smokes = 'yes' among ward = 'b')", {"public_groups": True}, None),
@@ -260,6 +261,8 @@ def test_a_released_number_is_typed_examined_and_verified(text: str, options: di
     ("text", "details", "people", "said"),
     [
         ("count(a)", ("1290", 6), 5000, "About 1,290 of 5,000 (± 6, 95 %)"),
+        ("count(a)", ("1", 3), None, "About 1 person (± 3, 95 %)"),
+        ("count(a) - count(b)", ("-1", 3), 50, "About -1 person (± 3, 95 %)"),
         ("count(a)", ("1294", 300), 5000, "About 1,290 of 5,000 (± 310, 95 %)"),
         ("count(a)", ("4997", 300), 4998, "About 4,998 of 4,998 (± 310, 95 %)"),
         ("count(a)", ("12", 0), None, "About 12 people (± 0, 95 %)"),
@@ -325,7 +328,7 @@ def test_an_end_of_the_error_is_promised_only_where_there_is_one(range_of_days: 
     """The noise of a clipped sum ends, and its error does not: what lies above the edge is lost."""
     for text in (f"mean(days, {range_of_days}, largest_error=true)", f"sum(days, {range_of_days}, largest_error=true)"):
         if text.startswith("mean") or "generous" in text:
-            with pytest.raises(QuestionError, match="no largest error"):
+            with pytest.raises(QuestionError, match="only noise on a count or sum"):
                 mechanism_of(parse(text), _setting("1", "add-remove", PEOPLE, "1e-6"))  # type: ignore[arg-type]
         else:
             made = odp.release(TABLE, text, epsilon=1, delta="1e-6", neighbours="add-remove")
@@ -355,6 +358,76 @@ def test_nobody_at_all() -> None:
         with pytest.raises(QuestionError, match="nobody"):
             odp.release(empty, text, epsilon=1)
     assert number_probabilities("mean(v, range=[0, 2])", [0, 0, 0, 0], epsilon=1)
+    # A sum of nobody is 0 and its noise, whatever its step.
+    assert odp.release(empty, "sum(days, range=[0, 30], step=0.5)", epsilon=1).answer == 0
+    half = number_probabilities("sum(v, range=[0, 1], step=0.5)", [0, 0, 0, 0], epsilon=1)
+    assert dict(half)[Fraction(1, 2)] == noise_law("sum(v, range=[0, 1], step=0.5)", epsilon=1).probability(1)
+
+
+GROUPS = "among ward = 'a') - {0}(days, range=[0, 30] among ward = 'b')".format
+SHARES = "among ward = 'a') - share(smokes = 'yes' among ward = 'b')"
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "option"),
+    [
+        ("share(smokes = 'yes', grid=0.1)", "substitution", "grid"),
+        ("mean(days, range='generous', top=100, grid=0.1)", "substitution", "grid"),
+        ("mean(days, range='generous', top=100, loss='squared')", "add-remove", "loss"),
+        ("mean(days, range=[0, 30], loss='exact')", "substitution", "loss"),
+        ("share(smokes = 'yes', loss='squared')", "add-remove", "loss"),
+        ("mean(days, range=[0, 30], confidence=0.9)", "substitution", "confidence"),
+        (f"mean(days, range=[0, 30], interval=true {GROUPS('mean')}", "substitution", "interval"),
+        (f"share(smokes = 'yes', interval=true {SHARES}", "add-remove", "interval"),
+        (f"share(smokes = 'yes', confidence=0.8 {SHARES}", "substitution", "confidence"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(text: str, relation: str, option: str) -> None:
+    """Before anything is read: whoever names it expects something else."""
+    with pytest.raises(QuestionError) as refused:
+        mechanism_of(parse(text), _setting("1", relation, PEOPLE, "0"))  # type: ignore[arg-type]
+    assert refused.value.field == option
+    assert f"leave {option} out" in str(refused.value)
+
+
+def test_the_grid_of_two_shares_is_kept() -> None:
+    made = odp.release(TABLE, f"share(smokes = 'yes', grid=0.1 {SHARES}", epsilon=1)
+    assert (made.exact * 10).denominator == 1
+
+
+def test_an_interval_that_is_free_was_not_paid() -> None:
+    made = odp.release(TABLE, "share(smokes = 'yes', interval=true)", epsilon=1)
+    assert made.interval is not None
+    assert not any("paid" in sentence for sentence in made.sentences())
+
+
+@pytest.mark.parametrize(
+    ("text", "epsilon", "delta", "told"),
+    [
+        ("sum(days, range='generous', top=100)", 1, 0, "first step chooses"),
+        ("count(a)", "inf", 0, "finite epsilon"),
+        ("sum(days, range=[0, 30])", 1, 1, "promises nothing"),
+    ],
+)
+def test_a_law_of_noise_that_there_is_not(text: str, epsilon: object, delta: object, told: str) -> None:
+    with pytest.raises((QuestionError, LevelError), match=told):
+        noise_law(text, epsilon=epsilon, delta=delta)
+
+
+def test_at_delta_1_a_count_is_exact() -> None:
+    law = noise_law("count(a)", epsilon=1, delta=1)
+    assert (law.largest, law.probability(0), law.half_width(0.95), law.mean_error) == (0, 1, 0, 0)
+
+
+def test_a_difference_of_crossings_has_no_list_and_no_option_is_invented() -> None:
+    for text, cells, relation in (
+        (f"share(a {SHARES.replace('smokes = ', 'a = ')}", 5, "add-remove"),
+        (f"mean(days, range=[0, 30] {GROUPS('mean')}", 64, "substitution"),
+    ):
+        with pytest.raises(QuestionError, match="each of the two numbers"):
+            number_probabilities(text, [1] * cells, epsilon=1, neighbours=relation)
+    with pytest.raises(QuestionError, match=r"that mean\(v, range=\[0, 2\]\) needs"):
+        number_probabilities("mean(v, range=[0, 2])", [1], epsilon=1)
 
 
 def test_a_number_is_replayed_from_a_ledger(tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ class NoiseLaw(Result):
         return self._shown(lambda parts: parts.tail(int(value)), abs(int(value)) + 1)
 
     @property
+    def flat(self) -> bool:
+        """Whether delta alone decides: at epsilon = 0, and at delta = 1, where nothing is added."""
+        return self.epsilon.is_zero or self.delta == 1
+
+    @property
     def largest(self) -> int | None:
         """The largest error that can happen; ``None`` where there is none."""
         return self._least(Fraction(0)) if self.delta else None
@@ -214,8 +219,7 @@ class _Parts:
 
     @staticmethod
     def of(law: NoiseLaw, b: Any, delta: Any, power: Callable[[int], Any]) -> _Parts:
-        flat = law.epsilon.is_zero
-        return _Parts(law, b, 0 * b if flat else delta * b / (1 - b + 2 * delta * b), power)
+        return _Parts(law, b, 0 * b if law.flat else delta * b / (1 - b + 2 * delta * b), power)
 
     def size(self, place: int) -> int:
         """About how many bits an exact power has."""
@@ -228,8 +232,8 @@ class _Parts:
         return _not_negative((self.plain_tail(k) - self.beta) / (1 - 2 * self.beta))
 
     def plain_tail(self, k: int) -> Any:
-        """P(X > k) before anything is cut off, k >= 0; at epsilon = 0 delta alone decides."""
-        if self.law.epsilon.is_zero:
+        """P(X > k) before anything is cut off, k >= 0; of flat noise delta alone decides."""
+        if self.law.flat:
             return self._like(Fraction(1, 2) - self.law.delta * (k + Fraction(1, 2)))
         whole, rest = divmod(k + 1, self.law.sensitivity)
         return self.power(whole) * self._within(rest)
@@ -264,7 +268,7 @@ class _Parts:
         return (first + self.b * second + stop * self.b * self._period) / (2 * self._period - 1)
 
     def mean_distance(self, largest: int | None) -> Any:
-        if self.law.epsilon.is_zero:
+        if self.law.flat:
             assert largest is not None
             # 2 * sum over k < largest of 1/2 - delta (k + 1/2)
             return self._like(largest - self.law.delta * largest * largest)
@@ -397,6 +401,11 @@ def noise_law_for(
     >>> noise_law_for(Epsilon.read(1), sensitivity=100)
     NoiseLaw(discrete staircase, epsilon 1, sensitivity 100)
     """
+    if epsilon.infinite or (delta == 1 and sensitivity > 1):
+        name, said = ("epsilon", "inf") if epsilon.infinite else ("delta", "1")
+        raise LevelError(
+            name, said, "promises nothing", "name a finite epsilon, and a delta below 1 where there is one"
+        )
     if epsilon.is_zero and (sensitivity > 1 or not delta):
         rule = "needs noise without bound" if not delta else "is not built for a number that one person moves so far"
         raise LevelError("epsilon", "0", rule, "name a positive epsilon")

@@ -138,7 +138,7 @@ class GroupedNumber(NoisyNumber):
 def joins_groups(question: Quantity, whole: Setting) -> bool:
     """Whether one draw for all private groups has a smaller expected error than a draw for each: by public numbers alone."""
     said, level = question.said, whole.level
-    if whole.neighbours is not Neighbours.SUBSTITUTION or level.epsilon.is_zero or getattr(question, "generous", False):
+    if whole.neighbours is not Neighbours.SUBSTITUTION or level.epsilon.is_zero or question.generous:
         return False
     if said.largest_error or said.prior is not None or said.loss is not Loss.ABSOLUTE:
         return False

@@ -27,8 +27,11 @@ from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.numbers import (
     Chance,
     CountBelief,
+    Crossed,
     Linear,
+    Paired,
     Quantity,
+    Summed,
     charged_delta,
     strictest,
     with_people,
@@ -84,12 +87,17 @@ class NumberMechanism(QuestionMechanism):
         if strictest(self.setting).epsilon.is_zero and not self._may_be_zero():
             rule = "needs noise without bound for a number"
             raise LevelError("epsilon", "0", rule, "name a positive epsilon; nobody's own level may be 0")
-        if self.setting.people == 0 and not self._asked.whole:
+        if self.setting.people == 0 and isinstance(self, (CrossedNumber, TwoCrossings)):
             raise QuestionError("n", 0, "is the public number of people: there is no mean of nobody", "ask for a count")
-        if self._asked.said.largest_error and not isinstance(self, NoisyNumber):
-            rule = "has no largest error: only noise on a count or sum that is not clipped a second time ends"
-            raise QuestionError("largest_error", str(self.question), rule, "leave largest_error out")
+        for name, value in self._asked.said.said().items():
+            if name in self._idle():
+                more = ", or add interval=true" if name == "confidence" else ""
+                raise QuestionError(name, value.strip("'"), _IDLE[name], f"leave {name} out{more}")
         self.uses_delta  # noqa: B018  (refuses an end of the error that nothing pays for)
+
+    @abstractmethod
+    def _idle(self) -> tuple[str, ...]:
+        """The options that would change nothing here: whoever names one of them expects something else."""
 
     def _may_be_zero(self) -> bool:
         return False
@@ -169,6 +177,13 @@ class NumberMechanism(QuestionMechanism):
         }
 
 
+_IDLE = {
+    "grid": "has no effect here: the answers are multiples of the step, or end at an edge that a first step chooses",
+    "interval": "is not known for this number",
+    "loss": "has no effect here: a smoothed crossing is not made for one loss",
+    "confidence": "has no effect here: the number has no interval",
+    "largest_error": "is not possible here: only noise on a count or sum that is not clipped a second time ends",
+}
 _ALWAYS = ("exact", "unbiased", "interval", "confidence", "largest_error")
 
 
@@ -186,6 +201,14 @@ def _comparable(value: object) -> Any:
 @dataclass(frozen=True)
 class NoisyNumber(NumberMechanism):
     """Noise on a number that adds up over people: geometric for counts, the discrete staircase for sums, cut with delta."""
+
+    @property
+    def _asked(self) -> Summed[Any]:
+        assert isinstance(self.question, Summed)
+        return self.question
+
+    def _idle(self) -> tuple[str, ...]:
+        return ("grid",)
 
     def linear(self, sizes: tuple[int, ...] = ()) -> Linear:
         """The number as a sum over people."""
@@ -306,12 +329,10 @@ class NoisyNumber(NumberMechanism):
             sure = percent(options.confidence)
             return f"The true number is in this range {sure} of the time if the prior {options.prior}, which you named, is right."
         width = noise.half_width(options.confidence) * linear.unit
-        words = f" {self._asked.unit_words}" if self._asked.unit_words else ""
-        sentence = (
-            f"Within {error_text(self._asked, width)}{words} of the truth {percent(options.confidence)} of the time."
-        )
+        within = error_with_unit(self._asked, width)
+        sentence = f"Within {within} of the truth {percent(options.confidence)} of the time."
         if noise.largest is not None:
-            sentence += f" Never off by more than {error_text(self._asked, noise.largest * linear.unit)}{words}."
+            sentence += f" Never off by more than {error_with_unit(self._asked, noise.largest * linear.unit)}."
         return sentence
 
 
@@ -360,6 +381,16 @@ def error_text(question: Quantity, error: Fraction, place: Fraction | None = Non
     return placed_text(-(-error // place) * place * scale, place * scale) + mark
 
 
+def error_with_unit(question: Quantity, error: Fraction) -> str:
+    return with_unit(question, error_text(question, error))
+
+
+def with_unit(question: Quantity, text: str) -> str:
+    """A number for people with what it counts: 1 person, 3 people."""
+    unit = "person" if text.lstrip("-") == "1" and question.unit_words else question.unit_words
+    return f"{text} {unit}" if unit else text
+
+
 def placed_text(value: Fraction, place: Fraction) -> str:
     """A number for people with all digits up to this place, zeros too: 17.90 where the place is 0.01."""
     decimals = 0
@@ -378,13 +409,14 @@ class CrossedNumber(NumberMechanism):
 
     name = "smoothed crossing"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self._asked.said.interval:
-            if self.family().both_tails:
-                raise QuestionError("interval", str(self.question), "is not known for a ratio", "leave interval out")
-            if self._weighted:
-                raise QuestionError("interval", str(self.question), "is not known with levels", "leave interval out")
+    @property
+    def _asked(self) -> Crossed[Any]:
+        assert isinstance(self.question, Crossed)
+        return self.question
+
+    def _idle(self) -> tuple[str, ...]:
+        interval = ("interval",) if self._weighted else () if self._asked.said.interval else ("confidence",)
+        return ("loss", "largest_error", *interval)
 
     @property
     def _weighted(self) -> bool:
@@ -481,12 +513,16 @@ class TwoCrossings(NumberMechanism):
     name = "two crossings"
     best = None
 
+    def _idle(self) -> tuple[str, ...]:
+        return ("loss", "confidence", "interval", "largest_error")
+
     def sides(self) -> tuple[CrossedNumber, CrossedNumber]:
         """The two numbers, each at its own level."""
+        assert isinstance(self._asked, Paired)
         level, relation = self.setting.level, self.setting.neighbours
         each = level_of_each_group(level.epsilon, level.delta, relation, public_groups=self.setting.public_groups)
         setting = Setting(approximate(each.epsilon, each.delta), each.neighbours, None)
-        first, second = (CrossedNumber(one, setting) for one in self._asked.two_sides())  # type: ignore[attr-defined]
+        first, second = (CrossedNumber(one, setting) for one in self._asked.two_sides())
         return first, second
 
     def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
@@ -523,6 +559,17 @@ class TwoSteps(NumberMechanism):
 
     name = "two steps"
     best = "two steps"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._last_step()  # refuses what does not fit the second step, before anything is read
+
+    def _idle(self) -> tuple[str, ...]:
+        return ("grid", "largest_error")
+
+    def _last_step(self) -> NoisyNumber | CrossedNumber:
+        """The second step where nothing is clipped."""
+        return self.second_step(self.first_step().edges[-1])
 
     def first_step(self) -> LadderLaw:
         """The law of the clipping edge."""
@@ -569,8 +616,8 @@ class TwoSteps(NumberMechanism):
         )
 
     def reliability(self) -> str:
-        clipped = isinstance(self.second_step(self.first_step().edges[-1]), NoisyNumber)
-        return f"{_LEFT_OUT}{'; the interval is for the clipped number' if clipped else ''}."
+        has_interval = isinstance(self._last_step(), NoisyNumber) or self._asked.said.interval
+        return f"{_LEFT_OUT}{'; the interval is for the clipped number' if has_interval else ''}."
 
 
 def mechanism_of(question: Quantity, setting: Setting) -> QuestionMechanism:
@@ -580,13 +627,11 @@ def mechanism_of(question: Quantity, setting: Setting) -> QuestionMechanism:
         from optimaldp.questions.group_numbers import GroupedNumber
 
         return GroupedNumber(question, setting)
-    if getattr(question, "generous", False):
+    if question.generous:
         return TwoSteps(question, setting)
-    if hasattr(question, "two_sides") and question.linear(setting, (1, 1)) is None:
-        return TwoCrossings(question, setting)
     if question.linear(setting, (1, 1)) is not None:
         return NoisyNumber(question, setting)
-    return CrossedNumber(question, setting)
+    return (TwoCrossings if isinstance(question, Paired) else CrossedNumber)(question, setting)
 
 
 def _refuse_what_does_not_fit(question: Quantity, setting: Setting) -> None:
@@ -601,18 +646,22 @@ def _refuse_what_does_not_fit(question: Quantity, setting: Setting) -> None:
 
 def distribution(question: Quantity, counts: Any, setting: Setting) -> list[tuple[Fraction, Chance]]:
     """The law of the recorded answer for counts that are made up."""
-    if getattr(question, "generous", False) or question.said.interval:
+    if question.generous or question.said.interval:
         raise QuestionError("question", str(question), "is answered in two steps", "leave out generous and interval")
-    nobody = setting.people == 0 and not question.whole
-    linear = None if nobody else question.linear(setting, question.sizes(counts))
-    if linear is not None:
-        at = setting.level
-        law = noise_law_for(at.epsilon, at.delta, linear.sensitivity, loss=question.said.loss)
-        return listed_noise(linear, law, question.total(counts))
+    if isinstance(question, Summed):
+        linear = question.linear(setting, question.sizes(counts))
+        if linear is not None:
+            at = setting.level
+            law = noise_law_for(at.epsilon, at.delta, linear.sensitivity, loss=question.said.loss)
+            return listed_noise(linear, law, question.total(counts))
+    if not isinstance(question, Crossed):
+        rule = "is answered by two independent crossings, one for each number"
+        raise QuestionError("question", str(question), rule, "ask for the law of each of the two numbers")
     if setting.level.epsilon.is_zero:
         raise LevelError("epsilon", "0", "needs noise without bound", "name a positive epsilon")
     below, above = question.sums(counts)
-    return _listed_crossing(CrossingLaw(question.family(setting), setting.level), Sums((below,), (above,)))
+    family = question.on_value_grid().family(setting)
+    return _listed_crossing(CrossingLaw(family, setting.level), Sums((below,), (above,)))
 
 
 def _listed_crossing(law: CrossingLaw, sums: Sums) -> list[tuple[Fraction, Chance]]:
@@ -661,7 +710,7 @@ def sentence_of_groups(question: Quantity, setting: Setting, groups: int) -> str
     mechanism = question.mechanism(setting)
     if groups < 2 or not isinstance(mechanism, NoisyNumber) or question.said.prior is not None:
         return ""
-    width = error_text(question, mechanism.width_of_all(groups)) + (question.unit_words and f" {question.unit_words}")
+    width = error_with_unit(question, mechanism.width_of_all(groups))
     return (
         f"All {groups:,} groups at once: within {width} of the truth {percent(question.said.confidence)} of the time."
     )
@@ -786,10 +835,10 @@ def noise_law(
     >>> law.half_width(0.95), noise_law("sum(age, range=[0, 100], step=1)", epsilon=0.5).sensitivity
     (6, 100)
     """
-    asked = _as_quantity(question)
-    at = level(epsilon, delta)
-    assert isinstance(at, ApproximateDP)
-    relation = Neighbours(neighbours)
+    asked, at, relation = _as_quantity(question), _studied_level(epsilon, delta), Neighbours(neighbours)
+    if asked.generous:
+        rule = "is clipped at an edge that a first step chooses, so its noise depends on the table"
+        raise QuestionError("question", str(asked), rule, "name the range: range=[0, 100]")
     people = 1 if relation is Neighbours.SUBSTITUTION else None
     linear = asked.linear(Setting(at, relation, people))
     if linear is None:
@@ -820,12 +869,18 @@ def number_probabilities(
     >>> number_probabilities("mean(v, range=[0, 2], step=1)", [0, 0, 0, 3], epsilon="ln(4)")
     [(Fraction(0, 1), Fraction(1, 4)), (Fraction(1, 1), Fraction(1, 2)), (Fraction(2, 1), Fraction(1, 4))]
     """
-    asked = _as_quantity(question).on_value_grid()
-    at, relation = level(epsilon, delta), Neighbours(neighbours)
-    assert isinstance(at, ApproximateDP)
+    asked, at, relation = _as_quantity(question), _studied_level(epsilon, delta), Neighbours(neighbours)
     known = asked.read_counts(counts)
     people = sum(int(count) for count in counts) if relation is Neighbours.SUBSTITUTION else None
     return distribution(asked, known, Setting(at, relation, people, public_groups=True))
+
+
+def _studied_level(epsilon: object, delta: object) -> ApproximateDP:
+    at = level(epsilon, delta)
+    if not isinstance(at, ApproximateDP) or at.epsilon.infinite:
+        rule = "is not a finite epsilon, with a delta or without"
+        raise LevelError("epsilon", str(at), rule, "write epsilon=1, delta=1e-6")
+    return at
 
 
 def _as_quantity(question: Question | str) -> Quantity:

@@ -21,7 +21,7 @@ from optimaldp.laws.law import Aim, Loss, Setting
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate, read_number, read_probability
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.base import Draft, NumberPreview, Question, joined_text
+from optimaldp.questions.base import Draft, NumberPreview, Question, Spec, joined_text
 from optimaldp.questions.forms import Call
 from optimaldp.questions.literals import read_list, top_level_words
 from optimaldp.results import Given
@@ -86,9 +86,13 @@ class NumberOptions:
 
     def texts(self) -> list[str]:
         """What differs from nothing said, as it stands in the text of a question."""
+        return [f"{name}={text}" for name, text in self.said().items()]
+
+    def said(self) -> dict[str, str]:
+        """The text of each option that differs from nothing said."""
         plain = NumberOptions()
-        said = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
-        return [f"{name}={self._text(name)}" for name in said]
+        differ = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
+        return {name: self._text(name) for name in differ}
 
     def _text(self, name: str) -> str:
         value = getattr(self, name)
@@ -219,9 +223,9 @@ class Quantity(Question[Given]):
     def compared(self, comparison: str, bound: object) -> Question[str]:
         """The question ``quantity <comparison> bound``; *bound* is a number, another quantity, or one plus a margin."""
 
-    @abstractmethod
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
         """The number as a sum over people, or ``None`` where it is not one. *sizes*: of groups that are declared public."""
+        return None
 
     def between_groups(self, setting: Setting) -> Linear | None:
         """The same for the number of one private group, which a person can leave for another one."""
@@ -232,27 +236,13 @@ class Quantity(Question[Given]):
 
         return joins_groups(self, whole)
 
-    def total(self, counts: Any) -> int:
-        """The whole number z of a table. Private."""
-        raise NotImplementedError
-
-    def sizes(self, counts: Any) -> tuple[int, ...]:
-        """The sizes of the groups that are declared public, of a table."""
-        return ()
-
-    def family(self, setting: Setting) -> Family:
-        """The crossing that answers what is no sum over people."""
-        raise NotImplementedError
-
-    def sums(self, counts: Any) -> tuple[Fraction, Fraction]:
-        """The two sums that decide a crossing. Private."""
-        raise NotImplementedError
-
     @property
     def value_range(self) -> tuple[Fraction, Fraction]:
         """The ends of one person's value."""
         return Fraction(0), Fraction(1)
 
+    generous = False
+    """Whether a first step looks for the end of its range."""
     takes_levels = False
     """Whether people's own levels can weigh it, with its stated bias: means alone."""
     counts_people = False
@@ -317,9 +307,9 @@ class Quantity(Question[Given]):
             more.append(f"clipped at {words.number_text(Fraction(details['clipped_at']))}")
         scale, mark = (100, self.in_percent[0]) if self.in_percent else (1, "")
         text = words.number_text(shown * scale) if place is None else words.placed_text(shown * scale, place * scale)
-        of = f" of {people:,}" if counted and people is not None else f" {self.unit_words}" if self.unit_words else ""
+        shown_text = f"{text} of {people:,}" if counted and people is not None else words.with_unit(self, text + mark)
         behind = f" ({'; '.join(more)})" if more else ""
-        return f"About {text}{mark}{of}{behind}"
+        return f"About {shown_text}{behind}"
 
     def trust_words(self, statement: Mapping[str, Any]) -> str:
         known: Mapping[str, Any] = statement.get("number") or {"interval": None}
@@ -328,12 +318,9 @@ class Quantity(Question[Given]):
         if self.said.prior is not None or any(one["interval"] is None or "clipped_at" in one for one in parts):
             return str(statement["reliable"])
         whose = "Each group's true number is in its range" if "groups" in known else "The true number is in this range"
-        paid = "; a tenth of epsilon paid for the range" if self.said.interval else ""
+        # Where the range is free, nothing is recorded beside the answer to make it from.
+        paid = "; a tenth of epsilon paid for the range" if any("people" in one for one in parts) else ""
         return f"{whose} {fraction_text(100 * self.said.confidence)} % of the time{paid}."
-
-    def on_value_grid(self) -> Quantity:
-        """The same question with answers on the grid of its values, where nothing else was said: for study."""
-        return self
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:
         from optimaldp.questions.number_mechanisms import mechanism_of
@@ -378,6 +365,59 @@ class Quantity(Question[Given]):
         if isinstance(bound, Draft):
             return joined_text(self, comparison, bound)  # type: ignore[return-value]
         return self.compared(comparison, bound)
+
+
+class Summed(Quantity[Given]):
+    """A number that is a sum over people, at least where some public numbers are known."""
+
+    @abstractmethod
+    def total(self, counts: Any) -> int:
+        """The whole number z of a table. Private."""
+
+    def sizes(self, counts: Any) -> tuple[int, ...]:
+        """The sizes of the groups that are declared public, of a table."""
+        return ()
+
+
+class Crossed(Quantity[Given]):
+    """A number that a smoothed crossing answers where it is no sum over people."""
+
+    @abstractmethod
+    def family(self, setting: Setting) -> Family:
+        """Its answers, its cuts, and what one person can move."""
+
+    def on_value_grid(self) -> Crossed[Given]:
+        """The same question with answers on the grid of its values, where nothing else was said: for study."""
+        return self
+
+    @abstractmethod
+    def sums(self, counts: Any) -> tuple[Fraction, Fraction]:
+        """The two sums that decide a crossing. Private."""
+
+
+class Paired(Quantity[Given]):
+    """The difference of two numbers, each answered by itself where it is no sum over people."""
+
+    first: Any
+    second: Any
+    compared_instead: ClassVar[str]
+    """How the two numbers are compared."""
+
+    def two_sides(self) -> tuple[Crossed[Any], Crossed[Any]]:
+        """The two numbers as questions of their own."""
+        said = replace(PLAIN, grid=self.said.grid)
+        return replace(self.first, said=said), replace(self.second, said=said)
+
+    def compared(self, comparison: str, bound: object) -> Question[str]:
+        remedy = f"compare the two: {self.compared_instead}"
+        raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
+
+    def spec(self) -> Spec:
+        return {"kind": "number", "of": "difference"}
+
+    def __str__(self) -> str:
+        # What is said about the answer stands behind the first number.
+        return f"{replace(self.first, said=self.said)} - {self.second}"
 
 
 def _public_people(statement: Mapping[str, Any]) -> Mapping[str, Any]:

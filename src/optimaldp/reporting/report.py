@@ -211,7 +211,7 @@ def from_document(document: object, number: int, source: str) -> Published:
     )
 
 
-_BESIDE = ("exact", "unbiased", "recorded", "interval", "confidence", "largest_error", "clipped_at")
+_BESIDE = ("exact", "unbiased", "recorded", "interval", "confidence", "largest_error", "clipped_at", "people")
 
 
 def _beside_a_number(document: Mapping[str, Any]) -> dict[str, Any]:

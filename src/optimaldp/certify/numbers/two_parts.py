@@ -118,15 +118,19 @@ def examine_two_steps(mechanism: Any) -> Finding:
 
 def _look_at_both_steps(mechanism: Any, law: Any) -> None:
     """The edge and the clipped number, each with its own bits; nobody above the edge adds more than the edge."""
-    question, (word, other) = mechanism.question, SOME_WORDS[1:]
+    question, (third, word, other) = mechanism.question, SOME_WORDS
     last = mechanism.second_step(law.edges[-1])
     crossed = hasattr(last, "crossing")
+    bought = crossed and question.said.interval
+    counted = last.counting().place(third, WORD) if bought else 0
     table = MadeUp(mechanism, last.family().answers if crossed else 0)
     values = question.fold(table.cells).values
     above = [sum(people for at, people in values.items() if at * question.step > edge) for edge in law.edges[:-1]]
+    if counted is None:
+        return  # a level so small that one word does not decide
     if not crossed and any(mechanism.second_step(edge).noise().place(other, WORD) is None for edge in law.edges):
         return  # a level so small that one word does not decide
-    details = drawn(mechanism, table, word, other)
+    details = drawn(mechanism, table, word, other, *((third,) if bought else ()))
     edge, recorded = Fraction(details["clipped_at"]), Fraction(details["recorded"])
     need(edge in law.edges, "the clipping edge is not on the ladder")
     need_confirmed(confirm_ladder(law, above), word, law.edges.index(edge))
@@ -136,6 +140,7 @@ def _look_at_both_steps(mechanism: Any, law: Any) -> None:
     if crossed:
         number = second.crossing()
         need_place(confirm_crossing(number, TwoSums(Fraction(people), clipped)), other, number.family, recorded)
+        need(not bought or details["people"] == people + counted, "the noisy number of people has no noise of its own")
     else:
         linear = second.linear()
         known = linear.offset + clipped + linear.unit * second.noise().place(other, WORD)

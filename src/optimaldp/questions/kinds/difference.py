@@ -12,11 +12,11 @@ from typing import Any
 from optimaldp.errors import QuestionError
 from optimaldp.laws.law import Cells, Setting
 from optimaldp.privacy import Neighbours
-from optimaldp.questions.base import NULL_NOTE, Question, Spec, Valued, counts_for
+from optimaldp.questions.base import NULL_NOTE, Question, Valued, counts_for
 from optimaldp.questions.forms import Form
 from optimaldp.questions.kinds.mean import Average
 from optimaldp.questions.kinds.threshold import PeopleWho
-from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity
+from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Paired, Quantity, Summed
 from optimaldp.questions.words import column_words, people_who
 from optimaldp.results import Given
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Grid, Reading
@@ -95,7 +95,7 @@ class OfTwoMeans(Question[Given]):
 
 
 @dataclass(frozen=True, repr=False)
-class CountDifference(OfTwoGroups[Given], Quantity[Given]):
+class CountDifference(OfTwoGroups[Given], Paired[Given], Summed[Given]):
     """``count(a) - count(b)``: one sum in which each person is +1, -1 or 0."""
 
     first: PeopleWho
@@ -103,6 +103,7 @@ class CountDifference(OfTwoGroups[Given], Quantity[Given]):
     said: NumberOptions = PLAIN
     whole = True
     unit_words = "people"
+    compared_instead = "share(… among A) > share(… among B) + 0.02"
 
     def _place(self, cell: int) -> int:
         holds = self._holds(cell)
@@ -119,23 +120,12 @@ class CountDifference(OfTwoGroups[Given], Quantity[Given]):
         most = 2 if setting.neighbours is Neighbours.SUBSTITUTION else 1
         return Linear(most, low=None if people is None else -people, high=people)
 
-    def compared(self, comparison: str, bound: object) -> Question[str]:
-        remedy = "compare the two: share(… among A) > share(… among B) + 0.02"
-        raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
-
-    def spec(self) -> Spec:
-        return {"kind": "number", "of": "difference"}
-
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return NULL_NOTE, "someone who counts on both sides changes nothing"
 
     def words(self) -> str:
         first, second = (_counted(one) for one in (self.first, self.second))
         return f"How many more are there of {first} than of {second}?"
-
-    def __str__(self) -> str:
-        # What is said about the answer stands behind the first number.
-        return f"{replace(self.first, said=self.said)} - {self.second}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,9 +164,6 @@ class ShareGap(CountDifference[float]):
         common = math.lcm(*sizes)
         return Linear(common // min(sizes), Fraction(1, common), low=Fraction(-1), high=Fraction(1), every_shift=False)
 
-    def two_sides(self) -> tuple[PeopleWho, PeopleWho]:
-        return self.first, self.second
-
     def words(self) -> str:
         first, second = self.first, self.second
         other = f"among {people_who(str(second.among), 'those')}"
@@ -205,26 +192,13 @@ class _Halves(tuple[tuple[int, int, int], tuple[int, int, int]]):
 
 
 @dataclass(frozen=True, repr=False)
-class MeanGap(OfTwoMeans[float], Quantity[float]):
+class MeanGap(OfTwoMeans[float], Paired[float]):
     """``mean(x among A) - mean(x among B)``: two crossings, because a mean of some people is no sum."""
 
     first: Average
     second: Average
     said: NumberOptions = PLAIN
-
-    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
-        return None
-
-    def two_sides(self) -> tuple[Average, Average]:
-        said = replace(PLAIN, grid=self.said.grid)
-        return replace(self.first, said=said), replace(self.second, said=said)
-
-    def compared(self, comparison: str, bound: object) -> Question[str]:
-        remedy = "compare the two: mean(x, range=[0, 5] among A) > mean(x, range=[0, 5] among B)"
-        raise QuestionError("question", f"{self} {comparison} {bound}", "compares a difference", remedy)
-
-    def spec(self) -> Spec:
-        return {"kind": "number", "of": "difference"}
+    compared_instead = "mean(x, range=[0, 5] among A) > mean(x, range=[0, 5] among B)"
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return *self.first.notes(neighbours), BOTH
@@ -232,9 +206,6 @@ class MeanGap(OfTwoMeans[float], Quantity[float]):
     def words(self) -> str:
         groups = f"among {people_who(str(self.first.among))} than among {people_who(str(self.second.among))}"
         return f"By how much is the mean of {column_words(self.first.column)} larger {groups}?"
-
-    def __str__(self) -> str:
-        return f"{replace(self.first, said=self.said)} - {self.second}"
 
 
 def _counted(one: PeopleWho) -> str:

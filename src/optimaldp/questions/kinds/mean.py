@@ -22,7 +22,17 @@ from optimaldp.questions.completeness import leaves_nobody_out
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_column, read_number_range, write_column
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
-from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, read_switch
+from optimaldp.questions.numbers import (
+    PLAIN,
+    Crossed,
+    Linear,
+    NumberOptions,
+    Quantity,
+    Shifted,
+    Summed,
+    chosen_gap,
+    read_switch,
+)
 from optimaldp.questions.personal import BalancedMean, WeightedMean
 from optimaldp.questions.sheets import AMONG, RELATION, Blank, Sheet
 from optimaldp.questions.signed import BySignedDistance
@@ -125,7 +135,7 @@ N = TypeVar("N", bound="ValueNumber")
 
 
 @dataclass(frozen=True, repr=False)
-class ValueNumber(Quantity[float]):
+class ValueNumber(Summed[float]):
     """A number made of people's values, which are clipped to a public range and rounded to a public step."""
 
     column: str
@@ -173,9 +183,6 @@ class ValueNumber(Quantity[float]):
             return counts
         # A schema can promise too much: whoever has no value all the same counts as the lowest.
         return Valued(counts.values | {0: counts.values.get(0, 0) + counts.without}, 0)
-
-    def sums(self, counts: Valued) -> tuple[Fraction, Fraction]:
-        return sums_of(self._clipped(counts), self.low, self.step)
 
     def steps_above_low(self, counts: Valued) -> int:
         return sum(place * people for place, people in self._clipped(counts).items())
@@ -231,7 +238,7 @@ class ValueNumber(Quantity[float]):
 
 
 @dataclass(frozen=True, repr=False)
-class Average(ValueNumber):
+class Average(ValueNumber, Crossed[float]):
     """``mean(column, range=[low, high])``: the mean of those with a value. A question, or to be compared with a bound.
 
     >>> str(mean("score", range=[1, 5], grid=0.01))
@@ -253,6 +260,9 @@ class Average(ValueNumber):
 
     def total(self, counts: Valued) -> int:
         return self.steps_above_low(counts)
+
+    def sums(self, counts: Valued) -> tuple[Fraction, Fraction]:
+        return sums_of(self._clipped(counts), self.low, self.step)
 
     def family(self, setting: Setting) -> Family:
         gap = chosen_gap(self.low, self.high, self.said, setting)

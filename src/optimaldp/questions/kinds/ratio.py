@@ -22,7 +22,7 @@ from optimaldp.questions.literals import (
     read_number_range,
     write_column,
 )
-from optimaldp.questions.numbers import Linear, NumberOptions, Quantity
+from optimaldp.questions.numbers import Crossed, NumberOptions
 from optimaldp.questions.sheets import AMONG, Blank, Sheet
 from optimaldp.questions.words import asked_of, column_words
 from optimaldp.tables.tally import Grid
@@ -34,7 +34,7 @@ Pairs = tuple[dict[tuple[int, int], int], int]
 
 
 @dataclass(frozen=True, repr=False)
-class Ratio(Quantity[float]):
+class Ratio(Crossed[float]):
     """``ratio(a, b, ranges=[[0, α], [0, B]], steps=[…], grid=[low, high, step])``: the sum of a over the sum of b."""
 
     columns: tuple[str, str]
@@ -74,9 +74,6 @@ class Ratio(Quantity[float]):
         above = sum((people * a for (a, _), people in counts[0].items()), 0) * first
         below = sum((people * b for (_, b), people in counts[0].items()), 0) * second
         return Fraction(below), Fraction(above)
-
-    def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
-        return None
 
     def family(self, setting: Setting) -> Family:
         low, high, gap = self._grid

@@ -22,7 +22,17 @@ from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, among_te
 from optimaldp.questions.forms import Call, Form
 from optimaldp.questions.literals import check_among, check_predicate
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
-from optimaldp.questions.numbers import PLAIN, Linear, NumberOptions, Quantity, Shifted, chosen_gap, split_options
+from optimaldp.questions.numbers import (
+    PLAIN,
+    Crossed,
+    Linear,
+    NumberOptions,
+    Quantity,
+    Shifted,
+    Summed,
+    chosen_gap,
+    split_options,
+)
 from optimaldp.questions.sheets import AMONG, CONDITION, RELATION, Blank, Sheet
 from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
 from optimaldp.results import Given
@@ -165,7 +175,7 @@ def _notes(among: str | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class PeopleWho(Quantity[Given]):
+class PeopleWho(Summed[Given], Crossed[Given]):
     """``count(predicate)`` or ``share(predicate)``: how many people, or which part of them. A question, or to be compared.
 
     >>> str(count("smokes = 'yes'")), str(share("smokes = 'yes'", among="age >= 18", interval=True))

@@ -17,7 +17,7 @@ from optimaldp.errors import InputError
 from optimaldp.questions.base import Question
 from optimaldp.questions.kinds.histogram import Histogram
 from optimaldp.questions.number_mechanisms import number_text
-from optimaldp.questions.numbers import Quantity
+from optimaldp.questions.numbers import Crossed, Quantity, Summed
 from optimaldp.sampling import SystemBits
 from optimaldp.studio.answering import answer_document
 from optimaldp.studio.calls import read_fields
@@ -102,10 +102,9 @@ def _answer(question: Question, counts: Any) -> str | None:
 
 
 def _value(question: Quantity, counts: Any, request: Request, people: int) -> Fraction | None:
-    if (linear := question.linear(request.setting(people))) is not None:
+    if isinstance(question, Summed) and (linear := question.linear(request.setting(people))) is not None:
         return linear.value(question.total(counts))
-    try:
-        below, above = question.sums(counts)
-    except NotImplementedError:  # a difference of two numbers
+    if not isinstance(question, Crossed):  # a difference of two numbers
         return None
+    below, above = question.sums(counts)
     return above / below if below else None

@@ -25,6 +25,7 @@ from optimaldp.errors import InputError, NoMarginError
 from optimaldp.laws.law import Setting, Table, read_aim
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
+from optimaldp.privacy.numbers import first_where
 from optimaldp.questions.base import as_question
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.results import Result
@@ -175,11 +176,9 @@ class _Line:
         """How many people are in the first place, for each input of the channel."""
         if self.people < _MOST_INPUTS:
             return list(range(self.people + 1))
-        low, high, start = 0, self.people, self.truth(0)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.truth(middle) == start else (low, middle)
-        first = min(max(0, high - _MOST_INPUTS // 2), self.people + 1 - _MOST_INPUTS)
+        start = self.truth(0)
+        changed = first_where(lambda moved: self.truth(moved) != start, 1, self.people)
+        first = min(max(0, changed - _MOST_INPUTS // 2), self.people + 1 - _MOST_INPUTS)
         return list(range(first, first + _MOST_INPUTS))
 
     @property

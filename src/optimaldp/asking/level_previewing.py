@@ -23,6 +23,7 @@ from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, hypergeome
 from optimaldp.laws.prior import Prior, grid
 from optimaldp.privacy import Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.numbers import first_where
 from optimaldp.questions.accuracy import LIMITS
 from optimaldp.questions.base import Question
 from optimaldp.questions.mechanism import QuestionMechanism
@@ -59,11 +60,8 @@ class LevelTables(LevelSizes):
         return {truth: self._most_margin(truth=truth) for truth in (True, False)}
 
     def _most_margin(self, *, truth: bool) -> int:
-        low, high = 0, len(super().margins(truth=truth))
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self._moves(middle, truth=truth) == middle else (low, middle - 1)
-        return low
+        most = len(super().margins(truth=truth))
+        return first_where(lambda margin: self._moves(margin, truth=truth) != margin, 1, most + 1) - 1
 
     def _moves(self, margin: int, *, truth: bool) -> int | float:
         question, there = self.request.question, self.total_at(margin, truth=truth)
@@ -91,9 +89,7 @@ class LevelTables(LevelSizes):
         low, high = int(strict[0]), int(strict[-1])
         below = known(np.array([low, high])) < 0.5
         if below[0] != below[1]:
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if (known(np.array([middle]))[0] < 0.5) == below[0] else (low, middle)
+            low = first_where(lambda at: (known(np.array([at]))[0] < 0.5) != below[0], low + 1, high) - 1
         even = np.linspace(strict[0], strict[-1], _POINTS // 3).astype(np.int64)
         near = [place + step for place in (low, margin, self.sizes[0] - margin) for step in _STEPS]
         return np.unique(np.clip(np.concatenate([even, near]), strict[0], strict[-1]))
@@ -159,11 +155,7 @@ def level_tables(request: Request, own: tuple[tuple[Epsilon, int], ...]) -> Leve
     at_all = made._truth(made.people)
     if made._truth(0) == at_all:
         return None
-    low, high = 0, made.people
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if made._truth(middle) == at_all else (middle, high)
-    return replace(made, least=high)
+    return replace(made, least=first_where(lambda yes: made._truth(yes) == at_all, 1, made.people))
 
 
 @lru_cache(maxsize=64)
@@ -347,11 +339,7 @@ def _reliable_from(curve: Curve, asked: LevelSizes, limit: float, most: int) -> 
     """The least margin from which on the error is at most *limit*."""
     if _at(curve, most, asked) > limit:
         return None
-    low, high = 1, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _at(curve, middle, asked) <= limit else (middle + 1, high)
-    return low
+    return first_where(lambda margin: _at(curve, margin, asked) <= limit, 1, most)
 
 
 def over_prior(asked: LevelTables, prior: Prior) -> dict[str, float]:

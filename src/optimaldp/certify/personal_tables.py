@@ -32,6 +32,7 @@ from optimaldp.certify.votes import (
 from optimaldp.laws.law import Table
 from optimaldp.privacy import Epsilon, approximate
 from optimaldp.privacy.balls import precision
+from optimaldp.privacy.numbers import first_where
 from optimaldp.privacy.trajectory import Number
 
 # Small tables of people with levels of their own: each person is compared at their own level.
@@ -79,13 +80,9 @@ class _Line:
     def change(self, meaning: Meaning) -> int | None:
         """Where the true answer changes; ``None`` where it does not."""
         at_first = meaning(_total(self.state(0)))
-        low, high = 0, self.people
-        if meaning(_total(self.state(high))) == at_first:
+        if meaning(_total(self.state(self.people))) == at_first:
             return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if meaning(_total(self.state(middle))) == at_first else (low, middle)
-        return low
+        return first_where(lambda gone: meaning(_total(self.state(gone))) != at_first, 1, self.people) - 1
 
     def neighbours(self, state: Groups) -> Iterator[tuple[int, Groups]]:
         """One person of the strictest, a middle or the loosest level goes to the other cell."""

@@ -19,7 +19,6 @@ from optimaldp.certify.quantile_law import (
     Heights,
     block_shifts,
     epsilons,
-    first_where,
     flip_is_private,
     flip_plus_is_private,
     grid,
@@ -32,6 +31,7 @@ from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import ApproximateDP, approximate, level
 from optimaldp.privacy.balls import Ball, Rational, ball, fraction, integer_below, precision, rational
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import first_where
 from optimaldp.privacy.trajectory import Number
 from optimaldp.sampling import enumerate_bits
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from optimaldp.privacy import ApproximateDP
 from optimaldp.privacy.balls import Ball, Rational, ball, context, rational
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import first_where
 from optimaldp.privacy.trajectory import Number
 
 Height = Any  # people above the target rank: a number, or one for each level
@@ -96,14 +97,6 @@ def clip(value: Number) -> Number:
 
 def least(a: Number, b: Number) -> Number:
     return a.min(b) if isinstance(a, Ball) else min(a, b)
-
-
-def first_where(holds: Callable[[int], bool], first: int, stop: int) -> int:
-    """The first index from *first* on at which *holds* turns true, or *stop*."""
-    while first < stop:
-        middle = (first + stop) // 2
-        first, stop = (first, middle) if holds(middle) else (middle + 1, stop)
-    return first
 
 
 # The referee's own laws of quantiles: sums written out as in the theorems, without the recursions of the library.
@@ -453,11 +446,8 @@ def _bound(x: Number, left: int, right: int, near_left: int, near_right: int) ->
 
 def stand_in_ratio(bins: int) -> Fraction:
     """A simple rational ``e^-epsilon`` just inside the region of FLIP+ for few bins."""
-    low, high = 1, 32  # private at the first, not at the second: the conditions of Theorem 2 get harder with x
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if flip_plus_is_private(bins, Rational(middle, 32)) else (low, middle)
-    return Fraction(low, 32)
+    # Private at 1/32, not at 1: the conditions of Theorem 2 get harder with x.
+    return Fraction(first_where(lambda x: not flip_plus_is_private(bins, Rational(x, 32)), 2, 32) - 1, 32)
 
 
 # Made-up tables on which the referee looks at a law: from the heights of cuts to people in bins.

@@ -19,7 +19,7 @@ from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.plots.style import axes_drawn
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.numbers import read_probability
+from optimaldp.privacy.numbers import narrowed, read_probability
 from optimaldp.programs.linear import minimise
 from optimaldp.results import Result
 
@@ -220,13 +220,12 @@ class PrivacyProfile(Result):
             high = self._largest_finite()
             if self._deltas(heads, tails, math.exp(high)).max() > slack:
                 return math.inf
-        low = 0.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            enough = self._deltas(heads, tails, math.exp(middle)).max() <= slack
-            low, high = (low, middle) if enough else (middle, high)
+
+        def lacks(epsilon: float) -> bool:
+            return bool(self._deltas(heads, tails, math.exp(epsilon)).max() > slack)
+
         # the upper end: there delta is kept, at the lower one perhaps not
-        return high
+        return narrowed(lacks, 0.0, high, _HALVINGS)[1]
 
     def _largest_finite(self) -> float:
         positive = self.channel.array[self.channel.array > 0]

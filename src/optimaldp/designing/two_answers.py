@@ -30,7 +30,7 @@ from optimaldp.mechanisms.certificate import ROOT, DualProof, Event
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, GaussianDP, Level, read_probability
 from optimaldp.privacy.balls import ball, lower, precision
-from optimaldp.privacy.numbers import shown_text
+from optimaldp.privacy.numbers import narrowed, shown_text
 
 # Rules that choose the values on the boundary (theory 2.4).
 
@@ -95,13 +95,12 @@ def _largest_gaussian(level: GaussianDP, answers: int) -> Fraction:
 
     The favourite with j of the others has ``t + j r`` where the neighbour has ``(j + 1) r``; complements pair these events.
     """
-    low, high = Fraction(1, answers), Fraction(1)
-    for _ in range(GAUSSIAN_BITS):
-        top = (low + high) / 2
+
+    def fits(top: Fraction) -> bool:
         rest = (1 - top) / (answers - 1)
-        fits = all(top + j * rest <= level.step_below((j + 1) * rest, bits=GAUSSIAN_BITS) for j in range(answers // 2))
-        low, high = (top, high) if fits else (low, top)
-    return low
+        return all(top + j * rest <= level.step_below((j + 1) * rest, bits=GAUSSIAN_BITS) for j in range(answers // 2))
+
+    return narrowed(fits, Fraction(1, answers), Fraction(1), GAUSSIAN_BITS)[0]
 
 
 def balanced_row(level: Level, favourite: int, answers: int) -> Row:

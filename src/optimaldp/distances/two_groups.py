@@ -25,6 +25,7 @@ from optimaldp.distances.linear import COMPARISONS
 from optimaldp.distances.ranking import Moves, Rung, rounded_up, signed_distance
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
+from optimaldp.privacy.numbers import first_where
 
 Cells = tuple[int, int, int, int, int]
 """(A yes, A no, B yes, B no, outside)."""
@@ -95,7 +96,7 @@ class _Aim:
                 return math.inf
         else:  # an empty group gives 0, and before a group is empty nothing here divides into cases
             end = min(self.good[0] + self.bad[0], self.good[1] + self.bad[1])
-        return _least(lambda moves: reach(moves) >= need, 1, max(end, 1))
+        return first_where(lambda moves: reach(moves) >= need, 1, max(end, 1))
 
     def _always_enough(self, neighbours: Neighbours) -> int | None:
         """A number of moves that certainly lifts h above 0; ``None`` if none does."""
@@ -159,14 +160,6 @@ def _highest(quadratic: Callable[[int], int], low: int, high: int) -> int:
         top = (2 * slope - bend) // (-2 * bend)
         points += [min(steps, max(0, top)), min(steps, max(0, top + 1))]
     return max(first + point * slope + bend * (point * (point - 1) // 2) for point in points)
-
-
-def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
-    """The least k in [low, high] that is enough, where high is."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
 
 
 # Two groups whose members are public, such as the arms of a trial: the difference of shares or means is a plain sum.

@@ -23,7 +23,7 @@ from optimaldp.laws.log_number import exact_or_decimals
 from optimaldp.laws.rank_scales import rational_root
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, ball, integer_above, precision
-from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.privacy.numbers import first_where, fraction_text, read_probability
 from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource
@@ -382,10 +382,7 @@ def _best_for_squares(steps: int, epsilon: Epsilon, share: Fraction) -> int:
     spread = sorted({1 + (steps - 1) * i // _GRID_OF_WIDTHS for i in range(_GRID_OF_WIDTHS + 1)})
     best = min(spread, key=square)
     low, high = max(1, best - steps // _GRID_OF_WIDTHS - 1), min(steps, best + steps // _GRID_OF_WIDTHS + 1)
-    while high - low > 2:  # falls, then rises
-        middle = (low + high) // 2
-        low, high = (low, middle + 1) if square(middle) <= square(middle + 1) else (middle, high)
-    return min(range(low, high + 1), key=square)
+    return first_where(lambda width: square(width) <= square(width + 1), low, high)  # falls, then rises
 
 
 def noise_law_for(

@@ -45,6 +45,7 @@ from optimaldp.laws.winner import reveal_below, win_by_coins
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, lower, precision, upper
 from optimaldp.privacy.levels import level_of_each_key
+from optimaldp.privacy.numbers import first_where
 from optimaldp.sampling import BitSource, uniform_below
 
 MOST_COMPARED = 60_000  # lists times options that are compared at once: about a second; four leaders out of ten
@@ -387,14 +388,7 @@ class KeysLaw:
 
     def surely_kept(self) -> int:
         """The least number of people from which on a category is always kept: public, from the level alone."""
-        high = 1
-        while not self._sure(high):
-            high *= 2
-        low = 0
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._sure(middle) else (middle + 1, high)
-        return low
+        return first_where(self._sure, 1)
 
     def _sure(self, people: int) -> bool:
         return bool(self.kept(people)[1] == 0)

@@ -9,10 +9,14 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from optimaldp.errors import InputError
+
+Real = TypeVar("Real", float, Fraction)
 
 # Python's Fraction also takes "1_000" and " 1/3 "; files that others read should not depend on that.
 # Digits are those of ASCII: what looks like a number in another script is more often an accident than meant.
@@ -122,17 +126,45 @@ def _about(number: Fraction) -> str:
     return f"about {Context(prec=9).divide(Decimal(number.numerator), Decimal(number.denominator))}"
 
 
+def first_where(holds: Callable[[int], bool], first: int, stop: int | None = None) -> int:
+    """The least whole number from *first* on of which *holds* is true, or *stop*; from there on it must stay true.
+
+    Without *stop* it is looked for in steps that double.
+
+    >>> first_where(lambda number: number**2 >= 50, 0), first_where(lambda number: False, 3, 9)
+    (8, 9)
+    """
+    step = 1
+    while stop is None:
+        if holds(first + step - 1):
+            stop = first + step - 1
+        else:
+            first, step = first + step, 2 * step
+    while first < stop:
+        middle = (first + stop) // 2
+        first, stop = (first, middle) if holds(middle) else (middle + 1, stop)
+    return first
+
+
+def narrowed(below: Callable[[Real], bool], low: Real, high: Real, halvings: int) -> tuple[Real, Real]:
+    """The two ends of an interval that was halved so often, around the place from which on *below* is no longer true.
+
+    >>> narrowed(lambda number: number**2 < 2, Fraction(1), Fraction(2), 3)
+    (Fraction(11, 8), Fraction(3, 2))
+    """
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high
+
+
 def root_below(number: int, degree: int) -> int:
     """The greatest whole number whose power is not above a number of 0 or more: halving between powers of two around it.
 
     >>> root_below(80, 4), root_below(81, 4)
     (2, 3)
     """
-    low, high = 0, 1 << (number.bit_length() // degree + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= number else (low, middle)
-    return low
+    return first_where(lambda root: root**degree > number, 1, 1 << (number.bit_length() // degree + 1)) - 1
 
 
 def fraction_root(number: Fraction, degree: int) -> Fraction | None:

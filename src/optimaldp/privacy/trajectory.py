@@ -15,6 +15,7 @@ from typing import Any
 
 from optimaldp.errors import LevelError
 from optimaldp.privacy.balls import Ball, ball, context, integer_above, integer_below, precision
+from optimaldp.privacy.numbers import first_where
 
 # A Fraction or a Ball. The two share their arithmetic but no type, and never meet in one expression (see Line.enclosed):
 # a union would make every operator an error, so the checker is told nothing here and the tests watch instead.
@@ -213,10 +214,7 @@ def _steps_inside(line: Line, end: Number, s: Number, *, most: Steps = math.inf)
         return bool(beyond >= 0 if line.slope > 1 else beyond <= 0)
 
     # Usually two or three candidates; where the balls are wide there may be 10^30 of them, so not one after the other.
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    return low
+    return first_where(reached, low, high)
 
 
 def _least_integer(number: Number) -> int:

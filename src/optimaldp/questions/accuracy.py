@@ -16,6 +16,7 @@ from optimaldp.laws.law import Setting
 from optimaldp.laws.votes import Chain, sides_at
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.numbers import first_where
 
 if TYPE_CHECKING:
     from optimaldp.questions.base import Question
@@ -73,19 +74,8 @@ class Accuracy:
 def least_margin(error: Error, limit: Fraction) -> int | None:
     """The least margin from which on the error is at most *limit*, or ``None``: errors never rise with the margin."""
 
-    def enough(margin: int) -> bool:
-        return bool(error(margin) <= ball(limit))
-
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > MOST_PEOPLE:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    least = first_where(lambda margin: margin > MOST_PEOPLE or bool(error(margin) <= ball(limit)), 1)
+    return None if least > MOST_PEOPLE else least
 
 
 def _rivals(question: Question, setting: Setting) -> Callable[[], tuple[Rival, ...]]:

@@ -15,6 +15,7 @@ from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import first_where
 from optimaldp.questions.columns import Column, read_columns
 from optimaldp.results import Result
 from optimaldp.sanitising.noisy import chosen_positions
@@ -95,12 +96,8 @@ class Estimate(Result):
         if self.people is None:
             return None
         people = self.people
-        low, high = 1, people + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            readable = self._reach(middle) * middle <= within * people
-            low, high = (middle, high) if readable else (low, middle)
-        return low if low > 1 else 0
+        most = first_where(lambda cells: not self._reach(cells) * cells <= within * people, 2, people + 1) - 1
+        return most if most > 1 else 0
 
     def shapes(self) -> list[dict[str, Any]]:
         """Every table of up to three of the columns, and that of all: how many people a cell has, and how far off it is."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from optimaldp.certify.core.examined import Examined
 from optimaldp.privacy import Neighbours
+from optimaldp.privacy.numbers import first_where
 
 # What each question means, read anew from its plain numbers: the referee shares no code with the questions themselves.
 #
@@ -229,18 +230,23 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
     if kind.several_numbers:
         lines += _mixed(mechanism, people)
     for first, second, moving, others in lines:
-        at_first = meaning({**others, first: moving})
-        low, high = moving if meaning({**others, second: moving}) == at_first else 0, moving
-        while high - low > 1:
-            middle = (low + high) // 2
-            unchanged = meaning({**others, first: moving - middle, second: middle}) == at_first
-            low, high = (middle, high) if unchanged else (low, middle)
+        low = _unchanged(meaning, first, second, moving, others)
         away = [low + sign * step for step in (_FAR_AGAIN if others else far) for sign in (-1, 1)]
         places = {0, moving - 1, *range(low - _NEAR, low + _NEAR + 1), *away}
         yield LineOfTables(first, second, moving, others, meaning, low, sorted(i for i in places if 0 <= i < moving))
         # Very far away the answer's law is a function of the distance: one line on which the answer changes tells.
         if 0 < low < moving:
             far = _FAR_AGAIN
+
+
+def _unchanged(meaning: Meaning, first: int, second: int, moving: int, others: Counts) -> int:
+    """How many can go from the first cell to the second and leave the true answer as it is; all where it never changes."""
+
+    def truth(gone: int) -> int:
+        return meaning({**others, **{cell: n for cell, n in ((first, moving - gone), (second, gone)) if n}})
+
+    start = truth(0)
+    return moving if truth(moving) == start else first_where(lambda gone: truth(gone) != start, 1, moving) - 1
 
 
 def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, dict[int, int]]]:

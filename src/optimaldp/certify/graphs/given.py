@@ -22,6 +22,7 @@ from optimaldp.mechanisms.certificate import Event
 from optimaldp.mechanisms.rows import Row
 from optimaldp.privacy import ApproximateDP, Bound, GaussianDP, Level
 from optimaldp.privacy.balls import Ball, Rational, ball, dyadic, precision, rational
+from optimaldp.privacy.numbers import narrowed
 
 # Probabilities of nested events in shared rows, added up once along a preference, for the rows that are asked for.
 #
@@ -276,17 +277,16 @@ def _gaussian_favourite(level: GaussianDP, q: int) -> Fraction:
     Two rows ``(t, r, …, r)`` and ``(r, t, r, …)`` are close if ``t + j r <= F(r + j r)`` for every j: the events that hold the
     favourite of the one and j answers that neither wants.
     """
-    below, above = Fraction(1, q), Fraction(1)
     if level.mu == 0:
-        return below  # everybody has the same row, and the step below is no ball
+        return Fraction(1, q)  # everybody has the same row, and the step below is no ball
+
+    def close(t: Fraction) -> bool:
+        r = (1 - t) / (q - 1)
+        # What the balls leave open counts as too large, so what is returned in the end was proven close.
+        return all(bool(ball(t + j * r) <= level.step(r + j * r)) for j in range(q - 1))
+
     with precision(_BITS + 64):
-        while above - below > Fraction(1, 2**_BITS):
-            t = (below + above) / 2
-            r = (1 - t) / (q - 1)
-            # What the balls leave open counts as too large, so what is returned in the end was proven close.
-            close = all(bool(ball(t + j * r) <= level.step(r + j * r)) for j in range(q - 1))
-            below, above = (t, above) if close else (below, t)
-    return below
+        return narrowed(close, Fraction(1, q), Fraction(1), _BITS)[0]
 
 
 def given_fault(mechanism: Mechanism, given: npt.NDArray[np.bool_], allowed: GivenRows) -> str:

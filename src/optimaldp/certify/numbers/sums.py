@@ -32,6 +32,7 @@ from optimaldp.certify.numbers.parts import (
 from optimaldp.errors import NotCertifiedError
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.numbers import first_where
 
 _FEW_STEPS = 12  # sensitivities whose shifts are all tried at all places
 _TWO = Epsilon.read("ln(2)")
@@ -300,13 +301,8 @@ def _look_at_shown(mechanism: Any) -> None:
 
 def half_width(noise: Any, confidence: Fraction) -> int:
     """The least w with P(|X| > w) <= risk, from the tails as they were examined."""
-    risk, low, high = (1 - confidence) / 2, -1, 1
-    while Fraction(noise.tail(high)) > risk:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if middle >= 0 and Fraction(noise.tail(middle)) <= risk else (middle, high)
-    return high
+    risk = (1 - confidence) / 2
+    return first_where(lambda width: Fraction(noise.tail(width)) <= risk, 0)
 
 
 def _look_at_remap(mechanism: Any, noise: Any) -> None:

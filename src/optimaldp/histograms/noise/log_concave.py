@@ -65,15 +65,3 @@ def _fair_block(source: BitSource) -> int:
     while source.take(1):
         block += 1
     return block
-
-
-def least_positive(holds: Callable[[int], bool]) -> int:
-    """The least positive integer that holds, of a property that stays true once it is."""
-    high = 1
-    while not holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

@@ -15,11 +15,10 @@ from typing import Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.lattice import sphere_size
-from optimaldp.histograms.noise.log_concave import least_positive
 from optimaldp.histograms.parameters import theta_ball
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
-from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.numbers import first_where, read_number
 
 _FEW_BINS = 100  # up to here the tail of the error has a closed form with K-1 terms of exact integers
 _MOST_STEPS = 2_000_000  # a longer sum of probabilities would take seconds: Cantelli's inequality serves instead
@@ -73,7 +72,7 @@ def least_size(holds: Callable[[int], Any], *, bits: int) -> int:
         with precision(bits):
             return bool(holds(size))
 
-    return 0 if certain(0) else least_positive(certain)
+    return 0 if certain(0) else first_where(certain, 1)
 
 
 def _distance_tail(bins: int, epsilon: Epsilon, distance: int) -> Ball:

@@ -25,6 +25,7 @@ from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import first_where
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
 
@@ -142,7 +143,7 @@ def _survivors(noise: SparseNoise) -> Survivors:
     def halved(width: int) -> bool:
         return all(_at_most_half(noise, number, mode) for number in (mode - width, mode + width))
 
-    return Survivors(noise, mode, log_concave.least_positive(halved))
+    return Survivors(noise, mode, first_where(halved, 1))
 
 
 def _mode(noise: SparseNoise) -> int:

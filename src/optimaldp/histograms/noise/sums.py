@@ -19,6 +19,7 @@ from optimaldp.histograms.noise.quantiles import read_confidence
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import first_where
 from optimaldp.results import Result
 
 _MOST_POINTS = 1 << 21  # points on which a law is computed; beyond, Chebyshev's inequality serves for quantiles
@@ -162,10 +163,4 @@ def epsilon_for_query(
     def holds(thousandths: int) -> bool:
         return query_error(cells, chosen, epsilon=thousandths / 1000, neighbours=relation).quantile(level) <= wanted
 
-    low, high = 0, 1
-    while not holds(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return read_positive_epsilon(high / 1000)
+    return read_positive_epsilon(first_where(holds, 1) / 1000)

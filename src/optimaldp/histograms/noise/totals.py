@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from optimaldp.histograms.noise import log_concave
-from optimaldp.histograms.noise.log_concave import least_positive
 from optimaldp.privacy.balls import Ball, precision, sign, upper
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import first_where
 from optimaldp.sampling import BitSource
 
 
@@ -55,7 +55,7 @@ def total_law(bins: int, epsilon: Epsilon, copies: int) -> TotalLaw:
         left = mode < width or _at_most_half(bins, epsilon, copies, mode - width, mode)
         return left and _at_most_half(bins, epsilon, copies, mode + width, mode)
 
-    return TotalLaw(bins, epsilon, copies, mode, least_positive(halved))
+    return TotalLaw(bins, epsilon, copies, mode, first_where(halved, 1))
 
 
 def _mode(bins: int, epsilon: Epsilon, copies: int) -> int:

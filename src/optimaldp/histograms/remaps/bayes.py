@@ -15,6 +15,7 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.projection import filled_between
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import narrowed
 
 if TYPE_CHECKING:
     from optimaldp.histograms.parameters import Array
@@ -104,10 +105,7 @@ def _around_total(laws: list[tuple[Any, Any]], cells: object, persons: int) -> t
         ]
         return np.array(estimates, dtype=np.int64)
 
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if int(at(middle) @ cells) <= persons else (low, middle)
+    low, high = narrowed(lambda level: int(at(level) @ cells) <= persons, 0.0, 1.0, _HALVINGS)
     return at(low), at(high)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.priors import CountPrior
 from optimaldp.histograms.remaps.cell_law import CellLaw, NoisyValues
-from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.numbers import narrowed, read_number
 
 if TYPE_CHECKING:
     from optimaldp.histograms.parameters import Array
@@ -181,11 +181,11 @@ def _exactly(counts: Any, total: int) -> Any:
 
 def _around_total(law: CellLaw, noisy: NoisyValues, total: int) -> tuple[Any, Any]:
     """The counts at two neighbouring quantiles, between which the total lies."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        reached = int((law.medians(noisy.values, level=middle) * noisy.cells).sum())
-        low, high = (middle, high) if reached <= total else (low, middle)
+
+    def reached(level: float) -> int:
+        return int((law.medians(noisy.values, level=level) * noisy.cells).sum())
+
+    low, high = narrowed(lambda level: reached(level) <= total, 0.0, 1.0, _HALVINGS)
     return law.medians(noisy.values, level=low), law.medians(noisy.values, level=high)
 
 

@@ -21,6 +21,7 @@ from optimaldp.errors import InputError
 from optimaldp.privacy.balls import Ball, ball, precision, upper
 from optimaldp.privacy.epsilon import INFINITE, ZERO, Epsilon
 from optimaldp.privacy.levels import Bound
+from optimaldp.privacy.numbers import first_where
 
 _EXACT_BITS = 4096  # rationals up to this size are exact; beyond, balls are much faster and lose nothing that matters
 _BITS = 192
@@ -87,14 +88,4 @@ def _binomials(count: int) -> Iterator[tuple[int, int]]:
 
 def most_spends(level: Bound, epsilon: Epsilon, delta: Fraction, *, limit: int = 1 << 20) -> int:
     """How many mechanisms of one *level* fit into a total (*epsilon*, *delta*); *limit* if there is no end before it."""
-    low, high = 0, 1
-    while high <= limit and compose_optimal(level, high, delta) <= epsilon:
-        low, high = high, 2 * high
-    high = min(high, limit + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if compose_optimal(level, middle, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+    return first_where(lambda count: count > limit or compose_optimal(level, count, delta) > epsilon, 1) - 1

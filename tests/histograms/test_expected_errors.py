@@ -9,7 +9,7 @@ from itertools import count, product
 import numpy as np
 import pytest
 
-from optimaldp.histograms import private_histogram
+from optimaldp.histograms import optimal_error, private_histogram
 from optimaldp.histograms.remaps.choosing import learned_judge
 
 PEOPLE = 10_000
@@ -31,10 +31,10 @@ def spread(cells, random):
 
 
 @pytest.fixture(autouse=True)
-def written_bits(monkeypatch):
+def written_bits(monkeypatch, request):
     """The operating system's bits, written down: six draws of other bits are now and then off by a third."""
-    blocks = count()
-    monkeypatch.setattr(os, "urandom", lambda size: hashlib.shake_256(f"block {next(blocks)}".encode()).digest(size))
+    blocks, test = count(), request.node.name  # another test's bits again would be refused
+    monkeypatch.setattr(os, "urandom", lambda size: hashlib.shake_256(f"{test} {next(blocks)}".encode()).digest(size))
 
 
 def expected_and_real(shape, cells, draws, **options):
@@ -92,3 +92,20 @@ def test_hidden_people_are_counted(number, each):
     table[:number] += each
     judge = learned_judge(table, ratio=0.4, total=None)
     assert judge.error(np.zeros_like(table)) == pytest.approx(number * each, rel=0.2)
+
+
+@pytest.mark.parametrize("cells", [2, 3, 5, 36])
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_counts_far_apart_are_off_by_their_noise_however_few(cells, epsilon):
+    """Noise that adds up to 0 is smaller on few cells, and a law with a lump for every count has learned nothing."""
+    counts = [round(60_000 / (cell + 1) ** 1.3) + 900 for cell in range(cells)]
+    said = private_histogram(counts, epsilon=epsilon).expected_error()
+    assert said == pytest.approx(optimal_error(cells, epsilon=epsilon), rel=0.1)
+
+
+def test_hidden_people_of_small_tables_are_in_the_interval():
+    """500 cells, 39 people in as many cells: a noisy table tells how many are hidden to about a hundred, and not better."""
+    truth = [1] * 39 + [0] * 461
+    for _ in range(6):
+        release = private_histogram(truth, epsilon="0.38", neighbours="add-remove")
+        assert release.error_interval[1] >= 39

@@ -6,11 +6,13 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import pyarrow
 import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import optimaldp as odp
 from optimaldp.certify.core.referee import examine_release
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import (
@@ -30,7 +32,7 @@ from optimaldp.histograms import (
 from optimaldp.histograms.finite.optimum import _repaired_prices, _repaired_values, _solve, reduced_costs
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.parameters import epsilon_of
-from optimaldp.histograms.public_error import least_possible
+from optimaldp.histograms.public_error import least_at_least, least_possible
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions.text import parse
@@ -295,6 +297,30 @@ def test_the_program_says_what_is_least_for_three_bins():
     assert least == pytest.approx(float(finite_optimum(3, 3, epsilon="ln(2)")))
     assert least < remap_error("bayes", 3, 3, epsilon="ln(2)").value + 1e-9
     assert least_possible(30, epsilon=1, people=1000, prior="uniform") is None
+
+
+@pytest.mark.parametrize(
+    ("people", "epsilon", "prior"),
+    [(8, "ln(2)", "uniform"), (5, "ln(2)", "flat"), (6, "0.5", ["0.5", "0.3", "0.2"]), (6, "2", dirichlet([3, 1, 2]))],
+)
+def test_no_mechanism_is_below_its_two_bins(people, epsilon, prior):
+    bound = least_at_least(3, epsilon=epsilon, people=people, prior=prior)
+    least = float(finite_optimum(3, people, epsilon=epsilon, prior=prior))
+    assert 0.6 * least < bound <= least * (1 + 1e-9)
+
+
+def test_a_release_says_what_it_is_off_beside_the_least_possible():
+    release = private_histogram([300, 200, 100], epsilon=1, prior="flat")
+    assert release.least_possible is None
+    assert release.least_at_least == pytest.approx(least_at_least(3, epsilon=1, people=600, prior="flat"))
+    assert release.gap == pytest.approx(release.expected_error() / release.least_at_least - 1)
+    assert f"no mechanism is below {release.least_at_least:.4g}" in release.statement()
+    assert private_histogram([5, 3], epsilon=1, prior="flat").statement().endswith("the least possible.")
+    made = odp.release(
+        pyarrow.table({"a": ["x", "y", "y"] * 10}), "histogram(a, ['x'], prior='uniform')", epsilon=1
+    ).histogram()
+    assert made.gap == 0
+    assert made.least_possible == pytest.approx(least_possible(2, epsilon=1, people=30, prior="uniform"))
 
 
 def test_two_bins_have_their_optimum_at_any_number_of_people():

@@ -305,6 +305,19 @@ def _rows_of(truth: np.ndarray, columns: Any, noise: Any, remap: str) -> tuple[f
     return float(np.mean(real)), float(np.mean(said)), covered
 
 
+@pytest.mark.slow
+def test_margins_that_are_cut_off_at_nobody_are_believed_by_what_the_cells_say():
+    """Their noise is less than that of the cells below 0; and around what they say true means differ by what it hides."""
+    rng = np.random.default_rng(9)
+    shares = np.array([3.0 ** -(rank * 4 // 200) for rank in range(200)])
+    likely = np.multiply.outer(rng.permutation(shares), rng.permutation(shares)).reshape(-1)
+    columns = read_columns({name: [str(i) for i in range(199)] for name in "ab"})
+    truth, noise = rng.multinomial(5000, likely / likely.sum()), certified(40_000, "1.25")
+    real, said, covered = _rows_of(truth, columns, noise, "automatic")
+    assert said == pytest.approx(real, rel=0.05)
+    assert covered >= 5
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [

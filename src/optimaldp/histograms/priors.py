@@ -52,6 +52,10 @@ class CountPrior(ABC):
     def parameters(self) -> tuple[Fraction, ...]:
         """One number for each bin: bins with equal numbers are exchangeable."""
 
+    @abstractmethod
+    def beside_all_others(self, own: Fraction) -> CountPrior:
+        """The prior of two bins: one with this parameter, and all others together."""
+
 
 @dataclass(frozen=True)
 class MultinomialPrior(CountPrior):
@@ -70,6 +74,9 @@ class MultinomialPrior(CountPrior):
     @property
     def parameters(self) -> tuple[Fraction, ...]:
         return self.probabilities
+
+    def beside_all_others(self, own: Fraction) -> CountPrior:
+        return MultinomialPrior((own, 1 - own))
 
     def log_weights(self, position: int, persons: int) -> Any:
         import numpy as np
@@ -108,6 +115,9 @@ class DirichletPrior(CountPrior):
     @property
     def parameters(self) -> tuple[Fraction, ...]:
         return self.concentrations
+
+    def beside_all_others(self, own: Fraction) -> CountPrior:
+        return DirichletPrior((own, sum(self.concentrations, -own)))
 
     def log_weights(self, position: int, persons: int) -> Any:
         import numpy as np

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.error import optimal_error
 from optimaldp.histograms.finite.optimum import finite_optimum
@@ -63,7 +65,7 @@ def least_possible(
     """The least expected sum of errors of any epsilon-DP mechanism at this number of people under *prior*.
 
     By a closed form for two bins and for independent bins, by a linear program for the smallest others; ``None`` where it is
-    not known.
+    not known (see :func:`least_at_least`).
 
     >>> round(least_possible(3, epsilon="ln(2)", people=3, prior="uniform"), 4)
     1.7778
@@ -83,3 +85,27 @@ def least_possible(
         return float(finite_optimum(bins, people, epsilon=epsilon, prior=belief))
     except HistogramError:  # a prior that no program is written for
         return None
+
+
+def least_at_least(bins: int, *, epsilon: object, people: int | None, prior: object) -> float | None:
+    """What no epsilon-DP mechanism for replaced records stays below under *prior*, where the least itself is not known.
+
+    Each bin by itself, beside all others together, has two bins, whose least error is known. No mechanism does better in any of
+    them: whoever knows that bin's count can draw the others as the prior says, one record apart for counts that are one apart. So
+    half of the sum, since two bins are off by the same.
+
+    >>> round(least_at_least(3, epsilon="ln(2)", people=8, prior="uniform"), 3)  # the program finds 2.619
+    2.415
+    """
+    if prior is None or isinstance(prior, IndependentPrior) or people is None or people < 1:
+        return None
+    belief = prior if isinstance(prior, CountPrior) else read_prior(prior, bins)
+    assert belief is not None, "read_prior gives nothing for None alone"
+    weights = Counter(belief.parameters)
+    if people * len(weights) > _MOST_TWO_BINS:
+        return None
+    each = (
+        times * two_bin_optimum(people, epsilon=epsilon, prior=belief.beside_all_others(own))
+        for own, times in weights.items()
+    )
+    return float(sum(each)) / 2

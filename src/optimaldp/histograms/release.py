@@ -24,7 +24,7 @@ from optimaldp.histograms.noise.laplace import LaplaceNoise
 from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_bins, read_positive_epsilon
 from optimaldp.histograms.priors import CountPrior, read_prior
-from optimaldp.histograms.public_error import attained, least_possible
+from optimaldp.histograms.public_error import attained, least_at_least, least_possible
 from optimaldp.histograms.remaps.bayes import check_bayes_size
 from optimaldp.histograms.remaps.choosing import apply_remap, read_remap
 from optimaldp.privacy.balls import Ball
@@ -121,6 +121,8 @@ class HistogramRelease(Result):
     """
     least_possible: float | None = None
     """The least expected sum of errors of any mechanism at this number of people under the prior; ``None`` where not known."""
+    least_at_least: float | None = None
+    """Where it is not known: what it is not below."""
 
     @property
     def bins(self) -> int:
@@ -180,7 +182,26 @@ class HistogramRelease(Result):
         told = _REMAP_WORDS[self.remap.partition(",")[0]]
         why = "" if self.reason == "as asked" else f" It was chosen by itself: {self.reason}."
         missing = f" {self.unplaced} people have cells too small to be told from noise." if self.unplaced else ""
-        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {told}{why}{missing}"
+        return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {told}{why}{missing}{self._beside_least()}"
+
+    def _beside_least(self) -> str:
+        """What is expected to be off, beside the least possible under the prior."""
+        least = self.least_possible or self.least_at_least
+        if least is None:
+            return ""
+        ours = (
+            f" Under the prior the counts released are expected to be off by {self.expected_error():.4g} people in all"
+        )
+        if self.gap == 0:
+            return f"{ours}, the least possible."
+        known = "the least possible is" if self.least_possible else "no mechanism is below"
+        return f"{ours}; {known} {least:.4g}."
+
+    @property
+    def gap(self) -> float | None:
+        """How far the expected error is above the least possible one, as a share of it (at most, where only a bound is known)."""
+        least = self.least_possible or self.least_at_least
+        return None if least is None else self.expected_error() / least - 1
 
     def summary(self) -> str:
         shown = str(list(self.counts)) if self.bins <= _SHOWN else f"{self.bins} bins"
@@ -204,6 +225,8 @@ class HistogramRelease(Result):
             "reason": self.reason,
             "expected_error": self.expected_error(),
             "least_possible": self.least_possible,
+            "least_at_least": self.least_at_least,
+            "gap": self.gap,
             "expected_error_interval": None if self.error_interval is None else list(self.error_interval),
             "unplaced": self.unplaced,
             "certificate": self.certificate,
@@ -269,9 +292,9 @@ def private_histogram(
     _require_drawn(relation)
     noisy = _drawn(table, noise, source)
     mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)
-    least = least_possible(
-        len(table), epsilon=level, neighbours=relation, people=sum(table) if public_total else None, prior=belief
-    )
+    people = sum(table) if public_total else None
+    least = least_possible(len(table), epsilon=level, neighbours=relation, people=people, prior=belief)
+    bound = None if least is not None else least_at_least(len(table), epsilon=level, people=people, prior=belief)
     error = mapped.expected_error
     if least is not None and name == "bayes" and attained(len(table), relation, belief):
         error = least
@@ -287,6 +310,7 @@ def private_histogram(
         error,
         mapped.error_interval,
         least,
+        bound,
     )
 
 

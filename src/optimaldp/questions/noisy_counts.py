@@ -33,6 +33,9 @@ def details_of_noise(drawn: HistogramRelease) -> dict[str, Any]:
         "expected_error": drawn.expected_error(),
         "learned_error": drawn.learned_error,
         "error_interval": None if drawn.error_interval is None else list(drawn.error_interval),
+        "least_possible": drawn.least_possible,
+        "least_at_least": drawn.least_at_least,
+        "gap": drawn.gap,
         "epsilon": str(drawn.epsilon),
         "neighbours": drawn.neighbours.value,
     }
@@ -56,6 +59,8 @@ def restored_histogram(counts: Mapping[str, int], details: object) -> HistogramR
         str(details["reason"]),
         details["learned_error"],
         _pair(details.get("error_interval")),
+        details.get("least_possible"),
+        details.get("least_at_least"),
     )
 
 

@@ -13,7 +13,7 @@ from optimaldp import __version__
 from optimaldp.asking.verifying import SANITISED
 from optimaldp.certify.core.examined import Certified
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.histograms.public_error import least_possible
+from optimaldp.histograms.public_error import least_at_least, least_possible
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.units import limited_unit
 from optimaldp.questions.claims import optimality_sentence
@@ -82,15 +82,17 @@ def _expected_error(plan: SanitisingPlan, drawn: Sequence[Drawn], codes: Any) ->
     released = drawn[:1] if plan.method == "joint" else drawn
     counts = [(one.expected_error, one.error_interval) for one in released]
     rows = [_rows_error(one, plan, codes) for one in released]
-    return {"counts": _summed(counts), "rows": _summed(rows), "least_possible": _least(plan, drawn)}
+    return {"counts": _summed(counts), "rows": _summed(rows)} | _least(plan, drawn)
 
 
-def _least(plan: SanitisingPlan, drawn: Sequence[Drawn]) -> float | None:
-    """The least expected sum of errors of any mechanism for the joint table, where a prior makes it known."""
+def _least(plan: SanitisingPlan, drawn: Sequence[Drawn]) -> dict[str, float | None]:
+    """The least expected sum of errors of any mechanism for the joint table, where a prior makes it known, or what bounds it."""
     if plan.prior is None:
-        return None
-    named: dict[str, Any] = {"epsilon": plan.level.epsilon, "neighbours": plan.neighbours, "people": drawn[0].total}
-    return least_possible(drawn[0].noisy.size, prior=plan.prior, **named)
+        return {"least_possible": None}
+    size = drawn[0].noisy.size
+    named: dict[str, Any] = {"epsilon": plan.level.epsilon, "people": drawn[0].total, "prior": plan.prior}
+    least = least_possible(size, neighbours=plan.neighbours, **named)
+    return {"least_possible": least} | ({"least_at_least": least_at_least(size, **named)} if least is None else {})
 
 
 def _summed(errors: Sequence[tuple[float, tuple[float, float] | None]]) -> dict[str, Any]:

@@ -89,7 +89,9 @@ def read_group_list(text: str) -> list[Any]:
     if text.strip().startswith("["):
         from optimaldp.questions.literals import read_list, read_option
 
-        return [read_option(part) for part in read_list(text.strip())]
+        return [
+            read_group_list(part) if part.startswith("[") else read_option(part) for part in read_list(text.strip())
+        ]
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -102,6 +104,10 @@ def _read_whole(text: str) -> int:
 
 def _is_pairs(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(part, str) for pair in value.items() for part in pair)
+
+
+def _are_columns(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value))
 
 
 def _is_number(value: object) -> bool:
@@ -141,6 +147,7 @@ RULES = OptionForm(
     repeated=True,
 )
 AIM = OptionForm("a text or an object", {"type": ["string", "object"]}, lambda value: isinstance(value, (str, Mapping)))
+COLUMNS = OptionForm("a column or a list of columns", {"type": ["string", "array"]}, _are_columns)
 PART = OptionForm("a value, or a column and a value", {"type": ["string", "integer", "object"]}, _is_part)
 
 
@@ -202,11 +209,18 @@ class Ask:
     where: str | None = field(
         default=None, metadata=_means("Use only the rows with this SQL condition; it filters rows, not people.")
     )
-    by: str | None = field(
-        default=None, metadata=_means("Answer once for each public group: the column of the groups.")
+    by: str | Sequence[str] | None = field(
+        default=None,
+        metadata=_means(
+            'Answer once for each public group: the column of the groups, or several as \'["ward", "sex"]\'.', COLUMNS
+        ),
     )
-    groups: Iterable[Option] | None = field(
-        default=None, metadata=_means("The groups of 'by': a,b,c or ['a', 'b']; '(other)' is everyone else.", LIST)
+    groups: Iterable[Option] | Iterable[Iterable[Option]] | None = field(
+        default=None,
+        metadata=_means(
+            "The groups of 'by': a,b,c or ['a', 'b']; '(other)' is everyone else; a list for each of several columns.",
+            LIST,
+        ),
     )
     public_groups: bool = field(
         default=False,
@@ -257,11 +271,16 @@ class Ask:
 
     def __post_init__(self) -> None:
         if self.groups is not None and not isinstance(self.groups, (str, tuple)):
-            object.__setattr__(self, "groups", tuple(self.groups))
-        if isinstance(self.unit, str) and self.unit.startswith("["):
-            from optimaldp.privacy.units import canonical_unit
+            lists = tuple(tuple(one) if isinstance(one, list) else one for one in self.groups)
+            object.__setattr__(self, "groups", lists)
+        for name in ("unit", "by"):
+            said = getattr(self, name)
+            if said is not None and (not isinstance(said, str) or said.startswith("[")):
+                from optimaldp.privacy.units import canonical_unit, unit_text
 
-            object.__setattr__(self, "unit", canonical_unit(self.unit))
+                if name == "by" and _are_columns(said) and said and not isinstance(said, str):
+                    said = unit_text(list(said))
+                object.__setattr__(self, name, canonical_unit(said) if isinstance(said, str) else said)
 
     def described(self, description: Description | None) -> Ask:
         """With what the description of the table says, where the question does not say it itself.
@@ -301,14 +320,28 @@ class Ask:
             description=description.hash,
         )
 
+    @property
+    def columns_of_groups(self) -> tuple[str, ...]:
+        """The columns of *by*."""
+        from optimaldp.privacy.units import unit_columns
+
+        if self.by is not None and not isinstance(self.by, str):
+            remedy = "name one column, or several as by=['ward', 'sex']"
+            raise QuestionError("by", self.by, "is not the name of a column", remedy)
+        columns = unit_columns(self.by)
+        if len(set(columns)) < len(columns):
+            raise QuestionError("by", self.by, "names a column twice", "name each column once")
+        return columns
+
     def _several(self, column: str) -> bool:
         return self.groups_per_person is not None and column == self.by
 
     def _require_public(self, description: Description) -> None:
         """Who is in which group may be treated as public only where the description says that it is."""
         part = self.part["column"] if isinstance(self.part, Mapping) else None
-        named = {"levels": self.levels, "part": part, "by": self.by if self.public_groups else None}
-        for name, column in named.items():
+        groups = self.columns_of_groups if self.public_groups else ()
+        named = [("levels", self.levels), ("part", part), *(("by", column) for column in groups)]
+        for name, column in named:
             if column is not None and column not in description.public:
                 rule = "is not a column that the description calls public"
                 raise QuestionError(name, column, rule, 'add it to "public" in the description, if anybody may know it')
@@ -393,20 +426,34 @@ class Ask:
         )
 
     def _read_groups(self) -> Groups:
-        from optimaldp.asking.request import OTHER, Groups
-        from optimaldp.questions.literals import check_options
+        from optimaldp.asking.request import Groups
 
-        if self.by is not None and not isinstance(self.by, str):
-            remedy = "name one column; for counts by two columns ask crosstab(ward: ['a', 'b'], sex: ['f', 'm'])"
-            raise QuestionError("by", self.by, "is not the name of a column", remedy)
-        if self.by is None or self.groups is None:
+        columns = self.columns_of_groups
+        if not columns or self.groups is None:
             remedy = "write by='ward', groups=['a', 'b'], or --by ward --groups a,b: the groups are public"
             raise QuestionError("by", self.by, "goes with groups, the list of its public values", remedy)
-        listed = check_options(self.groups)
-        assert listed is not None
+        lists = _lists_of_groups(columns, self.groups)
+        groups = Groups(columns, lists, self.public_groups, self.groups_per_person)
+        if len(set(groups.names)) < len(groups.names):
+            rule = "have two groups of one name, such as 'a, b' with 'c' and 'a' with 'b, c'"
+            raise QuestionError("groups", groups.written, rule, "ask one column at a time")
+        return groups
+
+
+def _lists_of_groups(columns: Sequence[str], groups: Any) -> tuple[tuple[Option, ...], ...]:
+    """The public values of each column."""
+    from optimaldp.asking.request import OTHER
+    from optimaldp.questions.literals import check_options
+
+    said = (groups,) if len(columns) == 1 else tuple(groups)
+    if len(said) != len(columns) or (len(columns) > 1 and any(isinstance(one, (str, int)) for one in said)):
+        remedy = "write by=['ward', 'sex'], groups=[['a', 'b'], ['f', 'm']]"
+        raise QuestionError("groups", groups, f"is not a list of values for each of {', '.join(columns)}", remedy)
+    lists = tuple(check_options(one) or () for one in said)
+    for listed in lists:
         if set(listed) == {OTHER}:
             raise QuestionError("groups", list(listed), "names no value", "name at least one group")
-        return Groups(self.by, listed, self.public_groups, self.groups_per_person)
+    return lists
 
 
 def _check_limited(unit: str | None, neighbours: str | Neighbours | None) -> None:
@@ -447,7 +494,7 @@ class AskOptionsOfAll(TypedDict, total=False):
     reduce: str | Mapping[str, str] | None
     reduce_order: str | None
     where: str | None
-    groups: Iterable[Option] | None
+    groups: Iterable[Option] | Iterable[Iterable[Option]] | None
     public_groups: bool
     groups_per_person: int | None
     levels: str | None
@@ -462,7 +509,7 @@ class AskOptionsOfAll(TypedDict, total=False):
 class AskOptions(AskOptionsOfAll, total=False):
     """The fields of :class:`Ask` beside the question, for readers of types."""
 
-    by: str | None
+    by: str | Sequence[str] | None
 
 
 class ReleaseOptionsOfAll(AskOptionsOfAll, total=False):
@@ -475,7 +522,7 @@ class ReleaseOptionsOfAll(AskOptionsOfAll, total=False):
 class ReleaseOptions(ReleaseOptionsOfAll, total=False):
     """All options of a release."""
 
-    by: str | None
+    by: str | Sequence[str] | None
 
 
 # Made from the list.

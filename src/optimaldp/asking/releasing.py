@@ -74,7 +74,7 @@ def release(
 
 @overload
 def release(
-    source: object, question: Question[Given], *, by: str, **options: Unpack[ReleaseOptionsOfAll]
+    source: object, question: Question[Given], *, by: str | Sequence[str], **options: Unpack[ReleaseOptionsOfAll]
 ) -> Release[dict[str, Given]]: ...
 
 
@@ -86,7 +86,11 @@ def release(
 
 @overload
 def release(
-    source: object, question: Sequence[Question[Given]], *, by: str, **options: Unpack[ReleaseOptionsOfAll]
+    source: object,
+    question: Sequence[Question[Given]],
+    *,
+    by: str | Sequence[str],
+    **options: Unpack[ReleaseOptionsOfAll],
 ) -> list[Release[dict[str, Given]]]: ...
 
 
@@ -234,8 +238,10 @@ def settled_request(ask: Ask, opened: Source, book: Ledger | None = None) -> Req
     ask = ask if book is None else ask.completed(book)
     ask = ask.described(opened.description)
     if ask.by is not None and ask.groups is None:
-        name, column = opened.schema.find(ask.by, field="by")
-        ask = replace(ask, by=name, groups=column.options)
+        found = [opened.schema.find(one, field="by") for one in ask.columns_of_groups]
+        lists = [column.options or () for _, column in found]
+        known: Any = None if () in lists else lists[0] if len(lists) == 1 else lists
+        ask = replace(ask, by=[name for name, _ in found], groups=known)
     request = ask.request()
     require_read({name: getattr(ask, name) for name in FIELDS}, request.said())
     if str(request.question) != str(as_question(ask.question)):
@@ -399,8 +405,11 @@ def _require_counted(
         by_level = [(lost[read_own_level(text)], cells) for text, cells in counted.by_level or ()]
         require_counted(counted.cells, tables, by_level=by_level)
         return
-    listed: Sequence[Any] = request.tally.readings[0].values  # type: ignore[union-attr, assignment]
-    places = [listed.index(value) if value in listed else len(listed) for value in request.groups.values]
+    listed: list[Sequence[Any]] = [one.values for one in request.tally.readings[: len(request.groups.columns)]]  # type: ignore[union-attr, misc]
+    places = [0] * len(request.groups.values)
+    for options, chosen in zip(listed, zip(*request.groups.values)):
+        inside = [options.index(value) if value in options else len(options) for value in chosen]
+        places = [place * (len(options) + 1) + own for place, own in zip(places, inside)]
     require_counted(counted.cells, tables, groups=places, size=question.cells)
 
 
@@ -418,7 +427,7 @@ def promised(
         None if groups is None else groups.names,
         request.public_groups if groups is None else groups.public,
         written_sizes(counted) if personal else None,
-        1 if groups is None or several is None else min(several, len({*groups.values} - {OTHER})),
+        1 if groups is None or several is None else min(several, len({*groups.lists[0]} - {OTHER})),
         weightless,
         sum(counted.cells.values()) if n_is_public else None,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from optimaldp.asking.ask import FIELDS, READING_FIELDS, Ask
@@ -14,7 +16,7 @@ from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
 from optimaldp.privacy.levels import level_of_each_group
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.privacy.units import Limited, limited_unit, protected_words
+from optimaldp.privacy.units import Limited, limited_unit, protected_words, unit_text
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
 from optimaldp.tables.schema import Schema
@@ -49,10 +51,11 @@ def read_release_level(epsilon: object, delta: object = 0) -> ApproximateDP:
 
 @dataclass(frozen=True)
 class Groups:
-    """One answer for each public group: the values of a column."""
+    """One answer for each public group: a value of a column, or one value of each of several columns."""
 
-    column: str
-    values: tuple[Option, ...]
+    columns: tuple[str, ...]
+    lists: tuple[tuple[Option, ...], ...]
+    """The public values of each column."""
     public: bool = False
     """Whether it is declared public who is in which group."""
     most: int | None = None
@@ -61,27 +64,47 @@ class Groups:
     @property
     def per_person(self) -> int:
         """In how many groups one person can be: never more than there are values, and "(other)" is for people in none."""
-        return 1 if self.most is None else min(self.most, len(self.listed))
+        return 1 if self.most is None else min(self.most, len(self.listed[0]))
+
+    @property
+    def column(self) -> str:
+        """The column, or all of them as one text."""
+        return unit_text(self.columns)
+
+    @property
+    def values(self) -> tuple[tuple[Option, ...], ...]:
+        """The groups: one value of each column."""
+        return tuple(product(*self.lists))
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(map(answer_text, self.values))
+        return tuple(", ".join(map(answer_text, value)) for value in self.values)
+
+    @property
+    def written(self) -> list[Any]:
+        """The values as documents keep them: texts, in a list of their own for each of several columns."""
+        lists = [[answer_text(option) for option in options] for options in self.lists]
+        return lists[0] if len(lists) == 1 else lists
 
     @property
     def text(self) -> str:
-        """The column with its groups, as a ledger remembers them."""
+        """The columns with their groups, as a ledger remembers them."""
         each = "" if self.most is None else f", at most {self.most} for each person"
-        return f"{self.column} {list(self.names)}{each}"
+        return f"{self.column} {self.written}{each}"
 
     @property
-    def listed(self) -> tuple[Option, ...]:
-        """The values that the column is compared with; "(other)" is everybody whom none of them lists."""
-        listed = tuple(value for value in self.values if value != OTHER)
+    def listed(self) -> tuple[tuple[Option, ...], ...]:
+        """The values that each column is compared with; "(other)" is everybody whom none of them lists."""
+        listed = tuple(tuple(value for value in options if value != OTHER) for options in self.lists)
         # Where groups compete for a person, equal ones by the bytes of their names: the first of the reading come first.
-        return listed if self.most is None else tuple(sorted(listed, key=_bytes_of))
+        return listed if self.most is None else tuple(tuple(sorted(options, key=_bytes_of)) for options in listed)
 
-    def place(self, value: Option) -> int:
-        return len(self.listed) if value == OTHER else self.listed.index(value)
+    def place(self, value: Sequence[Option]) -> int:
+        """The place of a group among all combinations of places, where each column has one more for everybody else."""
+        place = 0
+        for option, listed in zip(value, self.listed, strict=True):
+            place = place * (len(listed) + 1) + (len(listed) if option == OTHER else listed.index(option))
+        return place
 
 
 @dataclass(frozen=True)
@@ -135,6 +158,9 @@ class Request:
         if self.public_groups:
             rule = "does not go with public groups: where it is public who is in which group, each person is in one"
             raise QuestionError("groups_per_person", most, rule, "leave one of the two out")
+        if len(self.groups.columns) > 1:
+            rule = "needs groups of one column"
+            raise QuestionError("groups_per_person", most, rule, "name one column in by, or leave it out")
         if (rule_of_group := self.people.by_column.get(self.groups.column)) is not None:
             rule = f"does not go with {self.groups.column}={rule_of_group}, which puts each person into one group"
             raise QuestionError("groups_per_person", most, rule, "leave one of the two out")
@@ -145,7 +171,8 @@ class Request:
         own = self.question.tally
         if self.groups is None or isinstance(own, KeyTally):
             return own
-        return Tally((Options(self.groups.column, self.groups.listed), *own.readings), own.summed)
+        groups = map(Options, self.groups.columns, self.groups.listed)
+        return Tally((*groups, *own.readings), own.summed)
 
     def settled(self, schema: Schema) -> Request:
         """The request about a table with these columns: what their types alone decide is decided. No row is looked at."""
@@ -181,7 +208,7 @@ class Request:
             "reduce_order": people.reduce_order,
             "where": people.where,
             "by": None if groups is None else groups.column,
-            "groups": None if groups is None else list(groups.names),
+            "groups": None if groups is None else groups.written,
             "public_groups": self.public_groups or None,
             "groups_per_person": self.ask.groups_per_person,
             "levels": people.levels,
@@ -201,9 +228,8 @@ class Request:
     def public(self) -> tuple[str, ...]:
         """What is treated as public, so that a record is only ever replaced by another that agrees in it."""
         part = [] if self.people.part is None else [self.people.part[0]]
-        groups = (
-            [self.groups.column if self.groups else "the two groups that are compared"] if self.public_groups else []
-        )
+        compared = ("the two groups that are compared",)
+        groups = (self.groups.columns if self.groups else compared) if self.public_groups else ()
         levels = [] if self.people.levels is None else [self.people.levels]
         return tuple(dict.fromkeys([*part, *groups, *levels]))
 

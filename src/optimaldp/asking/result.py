@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -20,7 +20,8 @@ from optimaldp.extras import requiring
 from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.questions.words import column_words
+from optimaldp.privacy.units import unit_columns
+from optimaldp.questions.words import column_words, listed
 from optimaldp.results import Given, Result, html_bars
 
 if TYPE_CHECKING:
@@ -209,7 +210,10 @@ class Release(Result, Generic[Given]):
     def words(self) -> str:
         """The question in words, with its groups."""
         said, by = self.asked.words(), self.meaning.get("by")
-        return said if by is None else f"For each {column_words(by)}: {said[0].lower()}{said[1:]}"
+        if by is None:
+            return said
+        columns = listed([column_words(column) for column in unit_columns(by)], "and")
+        return f"For each {columns}: {said[0].lower()}{said[1:]}"
 
     def said(self) -> str:
         """The answer in words."""
@@ -285,6 +289,10 @@ class Release(Result, Generic[Given]):
             import pandas
 
         frame = pandas.DataFrame({"name": list(self.answers()), "value": list(self.answers().values())})
+        columns = unit_columns(self.meaning.get("by"))
+        if len(columns) > 1:  # a group of several columns is one value of each
+            for place, values in enumerate(zip(*product(*self.meaning["groups"]))):
+                frame.insert(place, columns[place], values)
         intervals = self.intervals()
         if "number" in self.statement or any(ends is not None for ends in intervals.values()):
             frame["low"], frame["high"] = (

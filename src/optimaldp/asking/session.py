@@ -39,7 +39,7 @@ class PaidOptionsOfAll(AskOptionsOfAll, total=False):
 class PaidOptions(PaidOptionsOfAll, total=False):
     """All options of :meth:`OpenTable.ask`."""
 
-    by: str | None
+    by: str | Sequence[str] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class OpenTable:
 
     @overload
     def ask(
-        self, question: Question[Given], *, by: str, **options: Unpack[PaidOptionsOfAll]
+        self, question: Question[Given], *, by: str | Sequence[str], **options: Unpack[PaidOptionsOfAll]
     ) -> Release[dict[str, Given]]: ...
 
     @overload
@@ -70,7 +70,7 @@ class OpenTable:
 
     @overload
     def ask(
-        self, question: Sequence[Question[Given]], *, by: str, **options: Unpack[PaidOptionsOfAll]
+        self, question: Sequence[Question[Given]], *, by: str | Sequence[str], **options: Unpack[PaidOptionsOfAll]
     ) -> list[Release[dict[str, Given]]]: ...
 
     @overload

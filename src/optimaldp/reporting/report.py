@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ class Published:
         names = question.answers or ()
         if not (by := _BY.search(added)):
             return _in_order(self.answer, names)
-        groups = [str(name) for name in _listed_groups(by["groups"])]
+        groups = _group_names(_listed_groups(by["groups"]))
         return {name: _in_order(one, names) for name, one in _in_order(self.answer, groups).items()}
 
     @property
@@ -141,6 +141,12 @@ def _listed_groups(text: str) -> list[Any]:
         return list(ast.literal_eval(text))
     except (ValueError, SyntaxError):
         return []
+
+
+def _group_names(listed: Sequence[Any]) -> list[str]:
+    """The groups of one column, or one value of each of several."""
+    lists = listed if listed and all(isinstance(one, list) for one in listed) else [listed]
+    return [", ".join(map(str, one)) for one in product(*lists)]
 
 
 def _in_order(answer: Any, names: Sequence[str]) -> Any:

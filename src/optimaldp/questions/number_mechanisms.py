@@ -21,7 +21,7 @@ from optimaldp.laws.number_noise import NoiseLaw, bayes_step, noise_law_for, pos
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate, level
 from optimaldp.privacy.balls import ball, precision, upper
 from optimaldp.privacy.levels import level_of_each_group
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.numbers import first_where, fraction_text, narrowed
 from optimaldp.questions.base import Detailed, NumberPreview, Question, as_question
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.questions.numbers import (
@@ -800,13 +800,8 @@ def gaussian_spread(epsilon: float, delta: float) -> float:
         a, b = 1 / (2 * spread) - epsilon * spread, -1 / (2 * spread) - epsilon * spread
         return _normal(a) - math.exp(epsilon) * _normal(b)
 
-    low, high = 1e-3, 1.0
-    while spent(high) > delta:
-        low, high = high, 2 * high
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if spent(middle) > delta else (low, middle)
-    return high
+    largest = 2.0 ** first_where(lambda power: spent(2.0**power) <= delta, 0)
+    return narrowed(lambda spread: spent(spread) > delta, 1e-3, largest, 80)[1]
 
 
 def _normal(value: float) -> float:

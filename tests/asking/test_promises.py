@@ -360,3 +360,37 @@ def test_old_names_of_verdicts_stay_for_one_version_and_warn() -> None:
     ):
         with pytest.warns(DeprecationWarning, match=new):
             assert getattr(home, old) is getattr(home, new)
+
+
+def test_what_was_examined_for_one_condition_serves_all_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts decide a law, whoever was counted: only another number or another form of question is examined anew."""
+    examined: list[str] = []
+    examine = promises.examine_release
+    monkeypatch.setattr(promises, "examine_release", lambda one: examined.append(str(one.question)) or examine(one))
+    for text in ("smokes = 'yes'", "ward = 'n'"):
+        odp.release(TABLE, f"count({text}) >= 31", epsilon="0.7331")
+        odp.release(TABLE, f"count({text})", epsilon="0.7331")
+        odp.release(TABLE, f"share({text} among sex = 'f') >= 0.31", epsilon="0.7331")
+    assert len(examined) == 3
+    odp.release(TABLE, "count(ward = 'n') >= 32", epsilon="0.7331")
+    assert len(examined) == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: replace(one, bound=one.bound + 1),
+        lambda one: replace(one, comparison="<"),
+        lambda one: replace(one, among="smokes = 'yes'"),
+        lambda one: odp.majority("smokes = 'yes'"),
+    ],
+    ids=["bound", "comparison", "among", "kind"],
+)
+def test_another_question_than_the_one_that_was_asked_is_not_examined_in_its_place(
+    monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], Any]
+) -> None:
+    question: Any = odp.count("smokes = 'yes'") >= 30
+    true = type(question).unnamed.fget
+    monkeypatch.setattr(type(question), "unnamed", property(lambda self: change(true(self))))
+    with pytest.raises(NotCertifiedError, match="What would be examined is not what was asked"):
+        odp.release(TABLE, question, epsilon=1)

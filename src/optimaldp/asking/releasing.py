@@ -23,6 +23,7 @@ from optimaldp.asking.result import About, Release
 from optimaldp.asking.statements import AboutPrepared, meaning_of_answer, warn_of_reading
 from optimaldp.certify.asked import (
     lost_by,
+    require_alike,
     require_counted,
     require_groups_together,
     require_levels_read,
@@ -363,6 +364,7 @@ def prepare(
     written = [read_own_level(text) for text, _ in counted.by_level or ()]
     require_levels_read((text, own) for (text, _), own in zip(counted.by_level or (), written))
     losses = losses_of(written, request.level.epsilon, weightless)
+    require_alike(question, question.unnamed)
     if request.groups is not None:
         parts, tables = _by_group(request, question, counted, request.groups)
     else:
@@ -372,7 +374,7 @@ def prepare(
         table = Table(counted.cells, by_level)
         if isinstance(request.tally, KeyTally):  # which keys occur is private, and how many people there are unknown
             setting, table = replace(setting, people=None), Table(counted.keys)  # type: ignore[arg-type]
-        parts, tables = ((None, certify(question.mechanism(setting))),), (table,)
+        parts, tables = ((None, certify(question.unnamed.mechanism(setting))),), (table,)
     require_promise(
         promised(request, question, losses, counted, weightless), [(name, one.mechanism) for name, one in parts]
     )
@@ -422,7 +424,7 @@ def promised(
     return Promise(
         request.level,
         request.neighbours,
-        str(question),
+        str(question.unnamed),
         dict(losses) if personal else None,
         None if groups is None else groups.names,
         request.public_groups if groups is None else groups.public,
@@ -455,7 +457,7 @@ def _by_group(
             public=groups.public,
             per_person=groups.per_person,
         )
-        made.append((name, certify(question.mechanism(setting))))
+        made.append((name, certify(question.unnamed.mechanism(setting))))
         tables.append(table)
     return tuple(made), tuple(tables)
 

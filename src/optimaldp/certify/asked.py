@@ -6,6 +6,7 @@ Each check knows the rule by itself and shares no code with what it looks at. A 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -104,6 +105,17 @@ def require_levels_read(written: Iterable[tuple[str, Epsilon]]) -> None:
     for text, own in written:
         if (number := _plain_number(text)) is not None and (own.plain, own.ratio) != (number, Fraction(1)):
             raise NotCertifiedError(f"People's own levels are not the ones that are written. {_NOTHING}")
+
+
+_NAMES = ("predicate", "among", "name")
+
+
+def require_alike(asked: Any, examined: Any) -> None:
+    """Refuse to examine another question than the one that was asked: only the words of its conditions may differ."""
+    alike = type(asked) is type(examined) and asked.spec() == examined.spec() and asked.cells == examined.cells
+    said = [one.name for one in fields(asked) if one.compare and one.name not in _NAMES] if alike else []
+    if not alike or any(getattr(asked, name) != getattr(examined, name) for name in said):
+        raise NotCertifiedError(f"What would be examined is not what was asked. {_NOTHING}")
 
 
 def require_charge(charge: Any, asked: Any) -> None:

@@ -101,6 +101,14 @@ class Question(ABC, Generic[Given]):
         """The mechanism that a document names, for the referee to examine: as today, or by a law that an older version used."""
         return self.mechanism(setting)
 
+    @property
+    def unnamed(self) -> Question[Given]:
+        """The same question about a condition without a name, for the referee: counts decide its law, whoever was counted.
+
+        So what was examined for one condition serves them all. A question that is not told apart by conditions is itself.
+        """
+        return self
+
     @abstractmethod
     def spec(self) -> Spec:
         """The question in plain numbers, for the referee."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -96,8 +97,9 @@ def form_of(word: str) -> Form | None:
     All kinds together take a tenth of a second to load, of which one question needs a fraction.
     """
     name = _FIRST_LOOK.get(word, word)
-    listed = any(module.name == name for module in iter_modules(kinds.__path__))
-    first = import_module(f"{kinds.__name__}.{name}").FORMS if listed else []
+    full = f"{kinds.__name__}.{name}"
+    listed = full in sys.modules or any(module.name == name for module in iter_modules(kinds.__path__))
+    first = import_module(full).FORMS if listed else []
     return next((form for form in first if form.word == word), None) or forms().get(word)
 
 

@@ -41,6 +41,9 @@ from optimaldp.tables.tally import EVERY_RECORD, Condition
 Counts = tuple[int, int, int]
 """(yes, no, outside)."""
 
+UNNAMED = "a condition"
+"""Stands for any condition where counts alone matter."""
+
 
 @dataclass(frozen=True, repr=False)
 class Threshold(Question[str]):
@@ -131,6 +134,10 @@ class Threshold(Question[str]):
             "bound": self.bound,
             "among": self.among is not None,
         }
+
+    @property
+    def unnamed(self) -> Threshold:
+        return replace(self, predicate=UNNAMED, among=None if self.among is None else UNNAMED, name="")
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return _notes(self.among)
@@ -254,6 +261,10 @@ class PeopleWho(Summed[Given], Crossed[Given]):
 
     def spec(self) -> Spec:
         return {"kind": "number", "of": self.quantity, "among": self.among is not None}
+
+    @property
+    def unnamed(self) -> PeopleWho[Given]:
+        return replace(self, predicate=UNNAMED, among=None if self.among is None else UNNAMED)
 
     def notes(self, neighbours: Neighbours) -> tuple[str, ...]:
         return _notes(self.among)[1 if self.predicate == EVERY_RECORD else 0 :]

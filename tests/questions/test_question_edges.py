@@ -102,7 +102,7 @@ def test_bins_that_are_missing_and_bins_that_are_half_named() -> None:
     with pytest.raises(QuestionError, match="does not name the public range"):
         parse("median(x)")
     for half in ("bins=[0, 1, 2], step=1", "range=[0, 2]", "bins=[0, 1, 2], range=[0, 2], step=1"):
-        with pytest.raises(QuestionError, match="is not one whole way to name the bins"):
+        with pytest.raises(QuestionError, match=r"is not one whole way to name the bins|is a range without a step"):
             parse(f"median(x, {half})")
 
 

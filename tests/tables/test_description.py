@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from optimaldp.errors import TableError
+from optimaldp.errors import QuestionError, TableError
 from optimaldp.tables import Condition, Options, People, Tally, count_people, open_source
 from optimaldp.tables.description import parse_description, read_description
 
@@ -291,3 +292,69 @@ def test_a_steward_is_asked_in_words_that_steer_no_terminal(tmp_path: Path) -> N
     limits = [field.get("constraints") for field in schema["fields"]]
     assert limits == [None, {"enum": ["a", "b"]}, {"minimum": 0, "maximum": 2.5}]
     assert (own["person"], own["reduce"]) == ("who", {"cost\x1b[31m": "sum"})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_is_required_is_missing_from_no_source(ending: str, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    import optimaldp as odp
+
+    ages, wards = [40, None, 60], ["a", None, "c"]
+    pq.write_table(pa.table({"age": ages, "ward": wards, "cost": [1.5, None, math.nan]}), tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("age,ward,cost\n40,a,1.5\n,,\n60,c,nan\n")
+    limits = {"minimum": 0, "maximum": 110, "required": True}
+    fields = [
+        {"name": "age", "type": "integer", "constraints": limits},
+        {"name": "ward", "type": "string", "constraints": {"enum": ["a", "b"], "required": True}},
+        {"name": "cost", "type": "number", "constraints": limits},
+    ]
+    document = {"resources": [{"path": f"t.{ending}", "schema": {"fields": fields}}]}
+    file = written(tmp_path, document | {"optimaldp": {"person": None, "reviewed": True}})
+    assert [yes(file, one) for one in ("age = 0", "ward = 'a'", "cost = 0", "age is null or cost is null")] == [
+        1,
+        3,
+        2,
+        0,
+    ]
+    made = odp.release(file, "histogram(ward)", epsilon=40)
+    assert made.answer == {"a": 3, "b": 0}
+    assert "ward: what is missing or cannot be read counts as a" in made.statement["notes"]
+
+
+@pytest.mark.parametrize(
+    "condition", ["ward = 'cardiology'", "'x' <> ward", "ward in ('Cardiology', 'x')", "ward = 'x' or age > 3"]
+)
+def test_a_value_that_the_description_does_not_list_is_refused(hospital: Path, condition: str) -> None:
+    with pytest.raises(QuestionError, match=r"not among the values that the description lists for ward; they are Card"):
+        yes(hospital, condition)
+
+
+def test_values_made_of_listed_ones_are_not_listed(hospital: Path) -> None:
+    written(hospital.parent, changed("field.age.constraints", {"enum": [1, 2, 40]}))
+    assert yes(hospital, "ward < 'M' and lower(ward) = 'cardiology' and coalesce(ward, 'x') <> 'x'") == 1
+    assert [yes(hospital, one) for one in ("abs(age) <> 3", "-age = -40", "age + 1 = 41")] == [1, 1, 1]
+    for rule in ("sum", "mean", "count"):
+        totals = People(unit="smokes", reduce={"age": rule})
+        assert count_people(open_source(hospital), Tally((Condition("age = 3"),)), totals).counts == (0, 2)
+    with pytest.raises(QuestionError, match="not among the values"):
+        count_people(
+            open_source(hospital), Tally((Condition("age = 3"),)), People(unit="smokes", reduce={"age": "max"})
+        )
+
+
+def test_a_ledger_of_rows_says_how_to_make_one_of_people(hospital: Path) -> None:
+    import optimaldp as odp
+
+    table, book = hospital.parent / "patients.csv", hospital.parent / "rows.ledger"
+    odp.open(table, encoding="latin-1", delimiter=";", budget=odp.Budget(1), ledger=book)
+    with pytest.raises(odp.errors.LedgerError, match=r"made for rows as people; make another one: .*--unit patient_id"):
+        odp.release(hospital, "count(age >= 18)", epsilon=1, ledger=book)
+
+
+def test_a_date_is_offered_no_rule_of_numbers(hospital: Path) -> None:
+    import optimaldp as odp
+
+    question = "median(admitted, range=['2024-01-01', '2025-01-01'], step='1 day')"
+    with pytest.raises(QuestionError, match="choose one of median, min, max, count, first, last"):
+        odp.release(hospital, question, epsilon=1)

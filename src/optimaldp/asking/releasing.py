@@ -190,7 +190,8 @@ def release_each(
 
 def open_asked(source: object, asks: Sequence[Ask], book: Ledger | None = None) -> Source:
     """The table as the asks say that its cells are read, or as the ledger remembers it: all of them say the same."""
-    readings = [ask.reading if book is None else ask.remembered(book.opening.settings) for ask in asks]
+    settings = {} if book is None or is_described(source) else book.opening.settings
+    readings = [ask.remembered(settings) for ask in asks]
     if any(one != readings[0] for one in readings):
         remedy = "declare types, delimiter and encoding once for the table"
         raise QuestionError("types", "the questions", "want the table read in different ways", remedy)

@@ -18,7 +18,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Detailed
 from optimaldp.questions.claims import NOT_CLAIMED
 from optimaldp.questions.mechanism import QuestionMechanism
-from optimaldp.tables.plans import reading_cautions
+from optimaldp.tables.plans import filled_columns, reading_cautions
 from optimaldp.tables.schema import Schema
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ class AboutPrepared(About):
 
     @cached_property
     def statement(self) -> Statement:  # type: ignore[override]
-        return statement(self._prepared) | details_of(self._answer)
+        made = statement(self._prepared) | details_of(self._answer)
+        request = self._prepared.request
+        return made | {"notes": [*made["notes"], *filled_columns(self._schema, request.tally, request.people)]}
 
     @cached_property
     def meaning(self) -> dict[str, Any]:  # type: ignore[override]

@@ -179,7 +179,7 @@ class Column:
     def with_outside(self, ends: bool) -> Column:
         """Values outside of bins in the end bins, or with everybody else."""
         if isinstance(self.reading, Options):
-            return self
+            return self if self.reading.values is not None else replace(self, ends=ends)
         return replace(self, reading=outside_apart(self.reading, ends), ends=ends)
 
     def to_document(self) -> dict[str, Any]:
@@ -254,12 +254,14 @@ def settle_columns(columns: Sequence[Column], opened: object, *, everybody_has_a
 def _settled(column: Column, opened: Any, everybody_has_a_row: bool) -> Column:
     kind = opened.schema[column.name]
     if isinstance(column.reading, Options) and column.reading.values is None:
-        if kind.options is None:
+        if kind.steps is not None:
+            low, high, step = kind.steps
+            column = replace(column, reading=Steps(column.name, low, high, step, clipped=column.ends))
+        elif kind.options is not None:
+            column = replace(column, reading=Options(column.name, check_options(kind.options)), ends=False)
+        else:
             rule = f"is a column of type {kind.name}, which does not list its options"
-            raise QuestionError(
-                "columns", column.name, rule, "write the options out: they are never taken from the data"
-            )
-        column = replace(column, reading=Options(column.name, check_options(kind.options)))
+            raise QuestionError("columns", column.name, rule, kind.way_out)
     complete = column.named > 1 and everybody_has_a_row and leaves_nobody_out(column.reading, kind)
     return replace(column, closed=complete)
 
@@ -387,6 +389,9 @@ def read_binning(bins: Iterable[Any] | None, ends: object, step: object) -> Binn
     """Bins from ``bins=`` or from ``range=`` and ``step=``."""
     if (bins is None) == (ends is None) or (ends is None) != (step is None):
         remedy = "write bins=[0, 18, 65, 100], or range=[0, 100], step=5"
+        if bins is step is None and ends is not None:
+            remedy = 'write step=5 beside it; a description says "step": {"cost": 5}'
+            raise QuestionError("bins", ends, "is a range without a step", remedy)
         if bins is ends is None:
             raise QuestionError("bins", "bins", "are missing", remedy)
         raise QuestionError("bins", ends if bins is None else bins, "is not one whole way to name the bins", remedy)

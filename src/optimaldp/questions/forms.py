@@ -136,7 +136,7 @@ def split_among(inside: str) -> tuple[str, str | None]:
 
 
 _HEAD = re.compile(r"[A-Za-z_]+(?=\s*\()")
-_WITH_RANGE = ("mean", "sum", "median", "quantile", "quantiles", "ratio")
+_WITH_RANGE = ("mean", "sum", "median", "quantile", "quantiles", "ratio", "histogram")
 """Words whose range and step a description may say."""
 
 
@@ -173,6 +173,8 @@ def _with_range(word: str, inside: str, description: Description) -> str:
     if word not in _WITH_RANGE or form is None:
         return inside
     call = read_call(inside, form, inside)
+    if word == "histogram" and (len(call.arguments) != 1 or ":" in call.arguments[0]):
+        return inside  # a cross table: the columns say it themselves
     listed = any(argument.lstrip().startswith("[") for argument in call.arguments[1 if word != "quantiles" else 2 :])
     if listed or not call.arguments or {"range", "ranges", "bins"} & set(call.named):
         return inside
@@ -180,6 +182,8 @@ def _with_range(word: str, inside: str, description: Description) -> str:
     told = [description.find(read_column(column)) for column in columns]
     ends, steps = [], []
     for one in told:
+        if word == "histogram" and (one is None or one.steps is None or one.options is not None):
+            return inside
         if one is None or not isinstance(one.low, Fraction) or not isinstance(one.high, Fraction):
             return inside
         ends.append(f"[{fraction_text(one.low)}, {fraction_text(one.high)}]")

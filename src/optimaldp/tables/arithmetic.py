@@ -104,13 +104,13 @@ def negated(term: Term, text: str) -> Term:
     if term.literal is not None:
         return number_term(-term.literal, text)
     safe = term if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
-    return replace(safe, text=text, build=lambda table: -safe.build(table))
+    return replace(safe, text=text, listed=None, build=lambda table: -safe.build(table))
 
 
 def size_of(term: Term, text: str) -> Term:
     """The absolute value."""
     safe = term if term.kind == "whole" and term.largest < _FITS else read_as(term, "real")
-    return replace(safe, text=text, literal=None, build=lambda table: safe.build(table).abs())
+    return replace(safe, text=text, literal=None, listed=None, build=lambda table: safe.build(table).abs())
 
 
 def rounded(term: Term, digits: int, text: str) -> Term:

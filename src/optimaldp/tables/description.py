@@ -84,6 +84,14 @@ class Field:
     """Whether a violating cell is read as *otherwise*, so that nobody is without a value."""
 
     @property
+    def steps(self) -> tuple[Fraction, Fraction, Fraction] | None:
+        """The range and the step of a number, where both are said; whole numbers have the step 1 by themselves."""
+        step = self.step or (Fraction(1) if self.type in ("integer", "year") else None)
+        if step is None or not isinstance(self.low, Fraction) or not isinstance(self.high, Fraction):
+            return None
+        return self.low, self.high, step
+
+    @property
     def otherwise(self) -> Option | Edge | None:
         """What a cell is read as that is missing though it is required: the first option, or the minimum."""
         if not self.required:
@@ -109,7 +117,7 @@ class Field:
             rule = f"is described as {self.type}, but the table's column holds {stored.words}"
             raise TableError("description", self.name, rule, "describe it as it is stored")
         options = self.options if self.options is not None else made.options
-        return replace(made, options=options, required=self.otherwise is not None and stored.kind == "text", field=self)
+        return replace(made, options=options, required=made.required or self.otherwise is not None, field=self)
 
 
 @dataclass(frozen=True)

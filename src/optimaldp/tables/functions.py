@@ -16,6 +16,8 @@ def among(value: Term, items: list[Term], text: str) -> Term:
     """Whether a value is one of several literals."""
     if any(item.literal is None for item in items):
         raise QuestionError("predicate", text, "lists something else than literals after IN")
+    for item in items:
+        terms.check_listed(value, item)
     pairs = [sides(value, item, text) for item in items]
     if value.open and len({left.kind for left, _ in pairs}) > 1:
         raise QuestionError(
@@ -119,7 +121,7 @@ def first_known(parts: list[Term], text: str) -> Term:
         return table.dialect.coalesce(*(part.build(table) for part in parts))
 
     first = replace(parts[0], open=all(part.open for part in parts), constant=all(part.constant for part in parts))
-    return replace(first, build=build, text=text, literal=None, largest=bounds[0], smallest=bounds[1])
+    return replace(first, build=build, text=text, literal=None, listed=None, largest=bounds[0], smallest=bounds[1])
 
 
 def _needs(kind: Kind, value: Term, text: str) -> None:

@@ -181,12 +181,19 @@ class Reader:
             self.named[name] = None
             if column.open:
                 noted = partial(self.meant.__setitem__, name)
-                return Term("text", lambda table: column.value(table, name), text, open=True, noted=noted)
+                listed = column.described_options
+                return Term(
+                    "text", lambda table: column.value(table, name), text, open=True, noted=noted, listed=listed
+                )
             return terms.column_term(name, column, text)
         self.depth += 1
         try:
             if kind in _COMPARISONS:
-                left, right = terms.sides(self.read(node.this), self.read(node.expression), text)
+                left, right = self.read(node.this), self.read(node.expression)
+                if kind in (exp.EQ, exp.NEQ):
+                    terms.check_listed(left, right)
+                    terms.check_listed(right, left)
+                left, right = terms.sides(left, right, text)
                 if kind is exp.EQ:
                     return terms.equal(left, right, text)
                 if left.kind == "truth" and kind not in (exp.EQ, exp.NEQ):

@@ -43,6 +43,7 @@ _SERVING: dict[str, tuple[Kind, ...]] = {
     "column": ("text", "whole"),
 }
 """Columns of which kinds can serve as what."""
+_COMPUTED: tuple[Rule, ...] = ("sum", "mean", "count")
 _MEASURED: tuple[Rule, ...] = ("sum", "mean", "median", "min", "max")
 
 Final = Callable[[SqlTable], Value]
@@ -107,8 +108,9 @@ class CountingPlan:
 
 def plan_counting(source: Source, tally: Tally | KeyTally, people: People | None = None) -> CountingPlan:
     """Check a count against the schema, without reading data; raises whatever makes it impossible."""
-    asked, schema = (tally, people), source.schema
+    asked = (tally, people)
     people = described_people(people or People(), source.description, tally)
+    schema = _reduced_schema(source.schema, people)
     if people.groups_per_person is not None:
         _check_groups(tally, people.groups_per_person)
     rules = people.rules(tally)
@@ -144,6 +146,12 @@ def described_people(people: People, description: Description | None, tally: Tal
     if people.reduce_order is None and any(rule in ORDERED_RULES for rule in people.by_column.values()):
         people = replace(people, reduce_order=description.reduce_order)
     return people
+
+
+def _reduced_schema(schema: Schema, people: People) -> Schema:
+    """The schema where totals, means and counts of rows are other values than the description lists."""
+    made = {schema.find(name, field="reduce")[0] for name, rule in people.by_column.items() if rule in _COMPUTED}
+    return Schema(tuple((name, replace(one, field=None) if name in made else one) for name, one in schema.columns))
 
 
 def _chosen_group(tally: Tally | KeyTally, people: People) -> str | None:
@@ -307,7 +315,7 @@ def reduced_type(column: ColumnType, name: str, rule: Rule) -> ColumnType:
     if (rule in _MEASURED and not numeric) or (rule in ("sum", "mean") and column.kind in ("date", "time")):
         raise QuestionError("reduce", rule, f"is not a rule for column {name}, which holds {column.words}", _OTHERS)
     if rule == "mean":
-        return ColumnType("real", "float64", field=column.field)
+        return ColumnType("real", "float64")
     # Canonical already: the cell was read before it was reduced. Open text stays open.
     cell = Cell("open") if column.open else None
     wide = "int64" if column.kind == "whole" else column.name
@@ -385,6 +393,7 @@ def reading_cautions(schema: Schema, tally: Tally | KeyTally, people: People) ->
     from optimaldp.tables.grammar import meanings_of  # with sqlglot
 
     found: dict[str, Meaning] = {}
+    schema = _reduced_schema(schema, people)
     readings = () if isinstance(tally, KeyTally) else tally.readings
     for reading in readings:
         if isinstance(reading, Condition):
@@ -412,6 +421,22 @@ def reading_cautions(schema: Schema, tally: Tally | KeyTally, people: People) ->
         f"{name} was not declared: cells not written like {_WRITTEN[meaning]} count as missing."
         for name, meaning in found.items()
         if meaning in _WRITTEN
+    )
+
+
+def filled_columns(schema: Schema, tally: Tally | KeyTally, people: People) -> tuple[str, ...]:
+    """One sentence for each column of which the description says that nobody is without a value: what is counted instead."""
+    filled = {name: column.field.otherwise for name, column in schema.columns if column.field and column.required}
+    if not filled:
+        return ()
+    schema = _reduced_schema(schema, people)
+    readings = () if isinstance(tally, KeyTally) else tally.readings
+    named = [tally.column] if isinstance(tally, KeyTally) else []
+    named += [column for reading in readings for column in numbered(reading, schema).columns]
+    return tuple(
+        f"{name}: what is missing or cannot be read counts as {filled[name]}"
+        for name in dict.fromkeys(named)
+        if filled.get(name) is not None
     )
 
 

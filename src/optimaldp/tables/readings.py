@@ -402,15 +402,14 @@ def _place_in(key: Value, options: tuple[Option, ...]) -> Value:
 
 def _check_described(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
     """Refuse an option that the description does not list: nobody has it, so the answer would be a coin toss."""
-    known = None if column.field is None or column.kind == "truth" else column.field.options
+    known = column.described_options
     if known is None:
         return
     for option in options:
         if option not in known:
             listed = f"{', '.join(map(str, known[:10]))}{' …' if len(known) > 10 else ''}"
-            raise QuestionError(
-                "options", option, f"is not among the values that the description lists for {name}", listed
-            )
+            rule = f"is not among the values that the description lists for {name}"
+            raise QuestionError("options", option, rule, f"they are {listed}")
 
 
 def _check_listed(options: tuple[Option, ...], name: str, column: ColumnType) -> None:
@@ -426,7 +425,7 @@ def _values(reading: Options, name: str, column: ColumnType) -> tuple[Option, ..
     options = column.options if reading.values is None else reading.values
     if options is None:
         rule = f"is a column of type {column.name}, which does not list its options"
-        raise QuestionError("column", name, rule, "write the options out: they are never taken from the data")
+        raise QuestionError("column", name, rule, column.way_out)
     if not options:
         raise QuestionError("options", options, "are empty", "write out at least one option")
     known: set[tuple[type, Option]] = set()

@@ -67,11 +67,8 @@ class Cell:
         if self.missing:
             text = write.cases((~text.isin(self.missing), text))
         value = self._value(text)
-        if self.otherwise is None:
-            return value
-        if self.only is not None and self.meaning != "truth":
-            return write.cases((value.isin(self.only), value), else_=self.otherwise)
-        return value.fill_null(as_number(self.otherwise, exact=self.meaning != "number"))
+        only = None if self.meaning == "truth" else self.only
+        return known(value, only, self.otherwise, exact=self.meaning != "number")
 
     def _value(self, text: Value) -> Value:
         if self.meaning in ("open", "text"):
@@ -90,6 +87,15 @@ class Cell:
             lowered = text.lower()
             yes, no = (lowered == word.lower() for word in self.form or ("true", "false"))
         return text.dialect.cases((yes, True), (no, False))
+
+
+def known(value: Value, only: tuple[Option, ...] | None, otherwise: Option | Edge | None, *, exact: bool) -> Value:
+    """A value that is never missing where *otherwise* says what it is read as, nor another one than *only* these."""
+    if otherwise is None:
+        return value
+    if only is not None:
+        return value.dialect.cases((value.isin(only), value), else_=otherwise)
+    return value.fill_null(as_number(otherwise, exact=exact))
 
 
 def as_number(value: Option | Edge, *, exact: bool = True) -> Any:
@@ -134,7 +140,12 @@ class ColumnType:
 
     def value(self, table: SqlTable, name: str) -> Value:
         """The canonical value of the column of this type in a table."""
-        return table[name] if self.cell is None else self.cell.value(table[name])
+        if self.cell is not None:
+            return self.cell.value(table[name])
+        if self.field is None or not self.required:
+            return table[name]
+        only = None if self.kind == "truth" else self.field.options
+        return known(table[name], only, self.field.otherwise, exact=self.kind != "real")
 
     @property
     def largest_whole(self) -> float:
@@ -145,15 +156,21 @@ class ColumnType:
         return 2.0**bits if self.name.startswith("u") else 2.0 ** (bits - 1)
 
     @property
-    def range(self) -> tuple[Edge, Edge] | None:
-        """The least and the greatest value that the description names, both or none."""
-        low, high = (None, None) if self.field is None else (self.field.low, self.field.high)
-        return None if low is None or high is None else (low, high)
+    def steps(self) -> tuple[Fraction, Fraction, Fraction] | None:
+        """The range and the step that the description of a number names."""
+        return None if self.field is None or self.options is not None else self.field.steps
 
     @property
-    def step(self) -> Fraction | None:
-        """The step that the description names."""
-        return None if self.field is None else self.field.step
+    def described_options(self) -> tuple[Option, ...] | None:
+        """The values that the description lists, beside which nobody has any."""
+        return None if self.field is None or self.kind == "truth" else self.field.options
+
+    @property
+    def way_out(self) -> str:
+        """What to write where the values of a column are not known."""
+        if self.kind in ("text", "truth"):
+            return "write the options out: they are never taken from the data"
+        return "write its options or bins out, or describe its least and greatest value and a step"
 
     @property
     def zoned(self) -> bool:

@@ -292,7 +292,10 @@ class People:
             return fitting
         if _RULES[type(reading)] is NUMBER_RULES:
             rule = f"does not say how several values of {column} become one for each person"
-            raise QuestionError("reduce", None, rule, f"choose one of {', '.join(NUMBER_RULES)}")
+            dated = isinstance(reading, Bins) and isinstance(reading.edges[0], datetime.date)
+            dated |= isinstance(reading, Steps) and isinstance(reading.low, datetime.date)
+            rules = (one for one in NUMBER_RULES if not dated or one not in ("sum", "mean"))
+            raise QuestionError("reduce", None, rule, f"choose one of {', '.join(rules)}")
         return _RULES[type(reading)][0]
 
 

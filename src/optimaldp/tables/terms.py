@@ -17,6 +17,7 @@ from optimaldp.errors import QuestionError
 from optimaldp.tables.canonical import LONGEST_CELL, Kind
 from optimaldp.tables.schema import KINDS, WORDS, Cell, ColumnType, Meaning, as_number
 from optimaldp.tables.sql import SqlTable, Value
+from optimaldp.tables.tally import Option
 
 Build = Callable[[SqlTable], Value]
 """From a table to a value of it."""
@@ -52,6 +53,8 @@ class Term:
     """Whether no column is in it."""
     noted: Callable[[Meaning], None] | None = None
     """For open text: remembers how it is read."""
+    listed: tuple[Option, ...] | None = None
+    """Of a column: the values that its description lists."""
     holds: Build | None = None
     """Of a truth: what is true in just the same rows, where that is quicker; elsewhere it may be false instead of NULL."""
 
@@ -64,7 +67,16 @@ def column_term(name: str, column: ColumnType, text: str) -> Term:
     """A column with a type."""
     bounds = (column.largest_whole, 1.0) if column.kind == "whole" else (math.inf, 0.0)
     zoned = column.kind == "time" and column.zoned
-    return Term(column.kind, lambda table: column.value(table, name), text, *bounds, zoned=zoned)
+    listed = column.described_options
+    return Term(column.kind, lambda table: column.value(table, name), text, *bounds, zoned=zoned, listed=listed)
+
+
+def check_listed(column: Term, literal: Term) -> None:
+    """Refuse a value that the description of the column does not list: nobody has it, so nobody would be counted."""
+    if column.listed and type(literal.literal) is type(column.listed[0]) and literal.literal not in column.listed:
+        shown = f"{', '.join(map(str, column.listed[:10]))}{' …' if len(column.listed) > 10 else ''}"
+        rule = f"is not among the values that the description lists for {column.text}"
+        raise QuestionError("predicate", literal.literal, rule, f"they are {shown}")
 
 
 def read_as(term: Term, kind: Kind) -> Term:

@@ -116,6 +116,10 @@ class Histogram(OfOptions[Given]):
 
     def settled(self, schema: Schema, *, everybody_has_a_row: bool) -> Self:
         column = schema[self.column]
+        if self.binning is None and self.options is None and column.steps is not None:
+            low, high, step = column.steps
+            binned = replace(self, binning=read_binning(None, [low, high], step))
+            return binned.settled(schema, everybody_has_a_row=everybody_has_a_row)
         values = (self.options or column.options or ()) if self.binning is None else range(self.binning.bins)
         complete = everybody_has_a_row and self.among is None and leaves_nobody_out(self.readings[0], column)
         if self.closed and not complete:

@@ -11,10 +11,17 @@ import pytest
 from enumerated import measured
 from scipy.stats import chi2
 
+from optimaldp.certify.core.referee import FixedBits
 from optimaldp.histograms import histogram_noise, laplace_noise
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.noise import compositions
-from optimaldp.histograms.noise.compositions import bitmap_subset, sorted_subset, uniform_words, weak_composition
+from optimaldp.histograms.noise.compositions import (
+    _plain_composition,
+    bitmap_subset,
+    sorted_subset,
+    uniform_words,
+    weak_composition,
+)
 from optimaldp.histograms.noise.totals import TotalLaw, total_law
 from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.privacy import Epsilon
@@ -193,3 +200,11 @@ def test_plans_are_sound_and_quick(bins, epsilon):
     assert noise.recipe.verdict().accepted
     assert isinstance(noise.recipe.totals, TotalLaw)
     assert noise.recipe.totals.draw(SystemBits()) >= 0
+
+
+@pytest.mark.parametrize(("total", "parts"), [(5, 3), (2, 4), (3, 1), (0, 3), (30, 4)])
+def test_a_composition_without_arrays_is_the_same_one(total: int, parts: int) -> None:
+    for turn in range(20):
+        listed = _plain_composition(total, parts, FixedBits(f"turn {turn}"))
+        assert listed == weak_composition(total, parts, FixedBits(f"turn {turn}")).tolist()
+        assert (sum(listed), len(listed)) == (total, parts)

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimaldp.errors import LevelError
-from optimaldp.privacy import ApproximateDP, Level, all_of, directed, level
+from optimaldp.privacy import ApproximateDP, Epsilon, Level, all_of, directed, level
 from optimaldp.privacy.balls import Ball, ball, precision
+from optimaldp.privacy.levels import part_of
+from optimaldp.privacy.units import level_of_several
 
 RATIOS = [Fraction(r) for r in ("1", "11/10", "6/5", "3/2", "2", "3", "10", "1000")]
 DELTAS = [Fraction(d) for d in ("0", "1/1000", "1/100", "1/10", "1/3", "1/2", "1")]
@@ -309,3 +311,20 @@ def test_a_billion_steps_are_as_quick_as_ten():
         assert promise.sides(start, 10**9) == (1, 0)
     tiny = level("ln(1000000001/1000000000)", "1e-30")
     assert float(tiny.power(start, 10**9)) == pytest.approx(2.718281827e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("ln(3)", "0.001"), ("1/2", "0.001"), ("2", "0")])
+def test_several_records_lose_what_their_steps_add_up_to(epsilon: str, delta: str) -> None:
+    found = level_of_several(level(epsilon, delta), 4)
+    assert found is not None
+    assert found.epsilon == Epsilon.read(epsilon) * 4
+    exact = float(Fraction(delta)) * sum(math.exp(float(Epsilon.read(epsilon))) ** step for step in range(4))
+    assert exact * (1 - 1e-12) <= float(found.delta) <= exact * 1.1, "rounded up to two digits"
+    assert level_of_several(level(epsilon, "0.3"), 4) is None, "a delta of 1 promises nothing"
+
+
+@pytest.mark.parametrize(("text", "parts"), [("ln(2)", 3), ("1/3+ln(5)", 7)])
+def test_a_part_of_epsilon_is_hardly_less_than_its_share(text: str, parts: int) -> None:
+    whole = Epsilon.read(text)
+    together = part_of(whole, parts) * parts
+    assert together < whole < together + Epsilon.read(Fraction(parts, 2**127))

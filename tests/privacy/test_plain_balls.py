@@ -158,3 +158,15 @@ def test_polynomials_and_factors() -> None:
         assert factors(number) == [(int(p), int(e)) for p, e in flint.fmpz(number).factor()]
     plain.ctx.prec = 128
     assert holds(enclosed(Fraction(3, 2)).legendre_p(3), Fraction(5 * 27 - 3 * 3 * 4, 16))
+
+
+def test_a_root_that_is_exact_has_no_radius() -> None:
+    assert plain._root((9, 4), 64)[1] == (0, 0)
+    assert plain._root((8, 4), 64)[1][0] > 0
+
+
+def test_minus_one_is_compared_by_its_size() -> None:
+    """A mantissa of -1 is negative, whatever its exponent: -32 < -3 < -1."""
+    assert plain._compare((-1, 5), (-3, 0)) == -1
+    assert plain._compare((-3, 0), (-1, 0)) == -1
+    assert plain._compare((-1, 0), (-1, 0)) == 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +16,10 @@ from hypothesis import strategies as st
 from optimaldp.errors import MechanismError, RandomnessError
 from optimaldp.privacy.balls import Ball, ball
 from optimaldp.sampling import choose
-from optimaldp.sampling.batch import draw_many, system_words
+from optimaldp.sampling.batch import draw_listed, draw_many, system_words
 
 TOP = 2**64
+THIRD = Fraction(1, 3)
 
 
 class Script:
@@ -139,3 +142,21 @@ def test_a_source_of_bits_gives_the_words_in_order() -> None:
 
     drawn = draw_many([Fraction(1, 2), Fraction(1, 2)], len(words), source=Written())
     assert drawn.tolist() == [0, 1, 0, 1, 0]
+
+
+class Digest:
+    """The same bits, whichever words they are taken in."""
+
+    def __init__(self) -> None:
+        self._bits = int.from_bytes(hashlib.shake_128(b"digest").digest(1 << 12), "big")
+
+    def take(self, count: int) -> int:
+        self._bits, taken = self._bits >> count, self._bits & (2**count - 1)
+        return taken
+
+
+@pytest.mark.parametrize("chances", [(THIRD, THIRD, THIRD), lambda: [ball(THIRD), ball(2 * THIRD)]])
+def test_word_by_word_is_the_same_draw_without_arrays(chances: Any) -> None:
+    listed = draw_listed(chances, 100, Digest())
+    assert listed == draw_many(chances, 100, source=Digest()).tolist()
+    assert len(set(listed)) > 1

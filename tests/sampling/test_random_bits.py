@@ -220,3 +220,15 @@ def _block_with(ones: int) -> bytes:
         block[place] ^= changeable & -changeable
     assert int.from_bytes(block, "big").bit_count() == ones
     return bytes(block)
+
+
+def test_a_piece_that_comes_twice_in_its_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two equal pieces of eight bytes at multiples of eight: shifted by one byte, no two pieces are equal."""
+    block = bytearray(hashlib.shake_256(b"block").digest(512))
+    monkeypatch.setattr(os, "urandom", lambda count: bytes(block)[:count])
+    SystemBits()
+    block[:8] = block[3:11]  # a new beginning: the same one again is refused for itself
+    SystemBits()
+    block[:8], block[8:16] = block[5:13], block[480:488]
+    with pytest.raises(RandomnessError):
+        SystemBits()

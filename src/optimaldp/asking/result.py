@@ -21,7 +21,7 @@ from optimaldp.privacy import ApproximateDP, Neighbours
 from optimaldp.privacy.balls import precision
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.privacy.units import unit_columns
-from optimaldp.questions.words import column_words, listed
+from optimaldp.questions.words import for_each
 from optimaldp.results import Given, Result, html_bars
 
 if TYPE_CHECKING:
@@ -210,10 +210,7 @@ class Release(Result, Generic[Given]):
     def words(self) -> str:
         """The question in words, with its groups."""
         said, by = self.asked.words(), self.meaning.get("by")
-        if by is None:
-            return said
-        columns = listed([column_words(column) for column in unit_columns(by)], "and")
-        return f"For each {columns}: {said[0].lower()}{said[1:]}"
+        return said if by is None else for_each(unit_columns(by), said)
 
     def said(self) -> str:
         """The answer in words."""

@@ -114,6 +114,15 @@ def percent(share: Fraction) -> str:
     return fraction_text(share) if "/" in hundred else f"{hundred} %"
 
 
+def for_each(columns: Sequence[str], said: str) -> str:
+    """A question in words, asked of every group of these columns.
+
+    >>> for_each(["ward", "sex"], "How many people smoke?")
+    'For each ward and sex: how many people smoke?'
+    """
+    return f"For each {listed([*map(column_words, columns)], 'and')}: {said[0].lower()}{said[1:]}"
+
+
 def listed(values: Sequence[object], word: str) -> str:
     """Values in their own order, joined as a sentence joins them; of very many the first ones and how many more there are.
 

@@ -24,13 +24,14 @@ from optimaldp.asking.result import Release, epsilon_means, facts
 from optimaldp.asking.verifying import verify_document
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
+from optimaldp.histograms.margins import CrossTable
 from optimaldp.ledger import Ledger, open_ledger
 from optimaldp.ledger.history import Record
 from optimaldp.privacy import ApproximateDP, Neighbours, approximate
 from optimaldp.privacy.numbers import fraction_text
-from optimaldp.privacy.units import limited_unit, protected_words
+from optimaldp.privacy.units import limited_unit, protected_words, unit_columns
 from optimaldp.questions.base import Question, as_question
-from optimaldp.questions.words import column_words
+from optimaldp.questions.words import for_each
 from optimaldp.reporting.ethics import ethics_appendix
 from optimaldp.reporting.pictures import answer_bars, answer_rows, budget_gauge, reliability_curve
 from optimaldp.reporting.printing import print_page
@@ -80,7 +81,7 @@ class Published:
         question, added = self.asked
         by = _BY.search(added)
         said = question.words()
-        return f"For each {column_words(by['column'])}: {said[0].lower()}{said[1:]}" if by else said
+        return for_each(unit_columns(by["column"]), said) if by else said
 
     @property
     def title(self) -> str:
@@ -109,6 +110,14 @@ class Published:
         if self.asked is None or not self.holds or not isinstance(self.statement.get("number"), Mapping):
             return ""
         return self.asked[0].answer_words(self.answer, self.statement)
+
+    @property
+    def crossed(self) -> CrossTable | None:
+        """A cross table with its margins, where the proof holds them; of no other answer."""
+        noisy = self.statement.get("histogram") or {}
+        if self.asked is None or not self.holds or not isinstance(self.answer, list) or "noisy" not in noisy:
+            return None
+        return self.asked[0].cross_table(self.answer, noisy)
 
     def facts(self) -> list[str]:
         """Who is protected, what epsilon means, how far to trust the answer, who was counted: as a release says it."""
@@ -166,7 +175,9 @@ def _short(answer: object) -> str:
     if isinstance(answer, Mapping):
         shown = [f"{name}: {_short(value)}" for name, value in islice(answer.items(), _MOST_CELLS)]
     elif isinstance(answer, list):
-        shown = [_short(dict(one)) if isinstance(one, Mapping) else str(one) for one in answer[:_MOST_CELLS]]
+        if answer and all(isinstance(one, Mapping) for one in answer):  # whole below, where its columns have room
+            return f"a table of {len(answer):,} counts"
+        shown = [str(one) for one in answer[:_MOST_CELLS]]
     else:
         return str(answer)
     more = len(answer) - len(shown)
@@ -577,6 +588,8 @@ def _value(one: Published) -> str:
         return f"<p><em>{html.escape(one.missing)}</em></p>"
     if isinstance(one.shown, Mapping):
         return answer_bars(one.shown, one.group_words)
+    if (table := one.crossed) is not None:
+        return table._repr_html_()
     if isinstance(one.shown, list) and one.shown and all(isinstance(row, Mapping) for row in one.shown):
         return answer_rows(one.shown)
     return f'<p class="big">{html.escape(one.said or _short(one.shown))}</p>'

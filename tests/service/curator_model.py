@@ -117,14 +117,21 @@ class Protocol:
         return Worker("look", request)
 
     def look(self, world: World, place: int, worker: Worker) -> World:
-        """Park what waits for an approver; give what is recorded; else go on to pay."""
+        """Give what is recorded; park what waits for an approver; else go on to pay."""
         asked, status = self.scene.requests[worker.request], world.status[worker.request]
-        if asked.waits and status == NEW:
-            return world.with_status(worker.request, WAITING).doing(place, IDLE)
-        known = self.own_answer(world, worker.request) if asked.waits else self.recorded(world, asked.question)
+        known = self.recorded(world, worker.request, shared=not asked.waits)
         if known is not None:
             return world.doing(place, worker._replace(step="deliver", draw=known))
-        return world.doing(place, IDLE if asked.waits else worker._replace(step="reserve"))
+        if asked.waits:
+            parked = world.with_status(worker.request, WAITING) if status == NEW else world
+            return parked.doing(place, IDLE)
+        return world.doing(place, worker._replace(step="reserve"))
+
+    def carry(self, world: World, place: int, worker: Worker) -> World:
+        """What was approved: it, too, is given from the record where it can be."""
+        known = self.recorded(world, worker.request, shared=True)
+        after = "reserve" if known is None else "deliver"
+        return world.doing(place, worker._replace(step=after, draw=known))
 
     def decide(self, world: World, place: int, request: int, decision: str) -> World:
         """An approver's click: only what waits can be decided, and whoever takes the click carries the request out."""
@@ -158,13 +165,15 @@ class Protocol:
     def decided(self, world: World, place: int, request: int, decision: str) -> World:
         if decision == REFUSE:
             return world.with_status(request, REFUSED)
-        return world.with_status(request, RUNNING).doing(place, Worker("reserve", request))
+        return world.with_status(request, RUNNING).doing(place, Worker("carry", request))
 
-    def own_answer(self, world: World, request: int) -> int | None:
-        return next((one.draw for one in world.spends if one.request == request), None)
-
-    def recorded(self, world: World, question: str) -> int | None:
-        return next((s.draw for s in world.spends if s.draw is not None and self._question(s) == question), None)
+    def recorded(self, world: World, request: int, *, shared: bool) -> int | None:
+        """Her own last answer to this question; else, if they are shared, the first of others that needed no approver."""
+        asked, requests = self.scene.requests[request], self.scene.requests
+        same = [s for s in world.spends if s.draw is not None and requests[s.request].question == asked.question]
+        own = [s.draw for s in same if requests[s.request].asker == asked.asker]
+        others = [s.draw for s in same if shared and not requests[s.request].waits]
+        return next(iter(own[-1:] or others[:1]), None)
 
     def covers(self, world: World, asked: Request) -> bool:
         total, own = self.spent(world), self.spent(world, asked.asker)
@@ -181,9 +190,6 @@ class Protocol:
     def spent(self, world: World, asker: str | None = None) -> int:
         requests = [self.scene.requests[spend.request] for spend in world.spends]
         return sum(one.cost for one in requests if asker in (None, one.asker))
-
-    def _question(self, spend: Spend) -> str:
-        return self.scene.requests[spend.request].question
 
 
 # Everything that can happen next.
@@ -361,7 +367,7 @@ class ReplaysPastApproval(Protocol):
     """Gives what is recorded before it asks whether somebody has to let it through."""
 
     def look(self, world: World, place: int, worker: Worker) -> World:
-        known = self.recorded(world, self.scene.requests[worker.request].question)
+        known = self.recorded(world, worker.request, shared=True)
         if known is not None:
             return world.doing(place, worker._replace(step="deliver", draw=known))
         return super().look(world, place, worker)
@@ -382,8 +388,8 @@ class GivesBackAfterCrash(Protocol):
     def spent(self, world: World, asker: str | None = None) -> int:
         return super().spent(_standing(world), asker)
 
-    def recorded(self, world: World, question: str) -> int | None:
-        return super().recorded(_standing(world), question)
+    def recorded(self, world: World, request: int, *, shared: bool) -> int | None:
+        return super().recorded(_standing(world), request, shared=shared)
 
 
 def _standing(world: World) -> World:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import optimaldp as odp
 from optimaldp.certify.core.referee import examine_release
 from optimaldp.errors import QuestionError
-from optimaldp.histograms.margins import fitted_to_margins, percentages
+from optimaldp.histograms.margins import CrossTable, fitted_to_margins, percentages
+from optimaldp.histograms.noise.sums import query_error
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions.kinds.crosstab import Crosstab
@@ -95,6 +96,37 @@ def test_the_body_is_fitted_where_that_is_possible() -> None:
     assert fitted_to_margins([5, 5, 5, 5], [8, 2, 6, 4], (2, 2), 20) == (7, 3, 7, 3)
     assert sum(fitted_to_margins([3, 0, 0, 0], [9, -4, 2, 1], (2, 2), 8)) == 8
     assert fitted_to_margins([0, 0], [0, 0], (2, 1), None) == (0, 0)
+
+
+def test_no_count_is_moved_beyond_its_interval() -> None:
+    """A margin over cells that are nearly all empty is mostly their noise, and all of it would go to the only count there is."""
+    body = fitted_to_margins([90, 5, 60, 0, 70, 0], [90, 5, 60, 9, 70, 8], (3, 2), None, reach=6)
+    assert all(abs(after - before) <= 6 for before, after in zip([90, 5, 60, 9, 70, 8], body) if after)
+    for _ in range(4):
+        table = odp.release(people(300), TEXT, epsilon="0.5", neighbours="add-remove").crosstab()
+        inside = [
+            cell["interval"][0] <= cell["count"] <= cell["interval"][1] for cell in table.cells() if cell["count"]
+        ]
+        assert all(inside)
+
+
+def test_what_could_not_be_fitted_is_shown() -> None:
+    labels, counts, noisy = (("x", "y"), ("u", "v")), (9, 0, 5, 6), (9, 3, 5, 6)
+    made = CrossTable(("a", "b"), labels, counts, noisy, lambda cells: query_error(4, cells, epsilon=1))
+    _, first, second, last = made.grid()
+    assert first[-1].endswith("[counts: 9]")
+    assert first[-1].startswith("12 ± ")
+    assert "counts" not in second[-1] + last[1]
+    assert last[2].endswith("[counts: 6]")
+    assert "x,,12," in made.to_csv()
+    assert made.to_csv().count("margin") == 4
+
+
+def test_the_file_of_a_release_is_the_file_of_its_table(tmp_path: Any) -> None:
+    release = odp.release(people(), TEXT, epsilon=1)
+    lines = list(csv.reader(release.save(tmp_path / "made.csv").read_text(encoding="utf-8-sig").splitlines()))
+    assert lines[1][:3] == ["m", "[0, 18)", str(release.answer[0]["count"])]
+    assert len(lines) == 1 + 12 + 7
 
 
 @given(

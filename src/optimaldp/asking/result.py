@@ -298,7 +298,9 @@ class Release(Result, Generic[Given]):
         return frame
 
     def to_csv(self) -> str:
-        """One line for each answer: its name, the value."""
+        """One line for each answer: its name, the value. Of a cross table, one for each cell and each margin."""
+        if self.crossed:
+            return self.crosstab().to_csv()
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows([("name", "value"), *self.answers().items()])
         return written.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,11 +115,12 @@ def two_way_table(
 
 
 def fitted_to_margins(
-    counts: Sequence[int], noisy: Sequence[int], shape: Sequence[int], total: int | None
+    counts: Sequence[int], noisy: Sequence[int], shape: Sequence[int], total: int | None, *, reach: float = math.inf
 ) -> tuple[int, ...]:
-    """Counts moved until they add up to the margin of every column, as far as whole people and empty cells allow.
+    """Counts moved until they add up to the margin of every column, as far as whole people, empty cells and *reach* allow.
 
-    The margins are sums of noisy cells, with negative ones raised to 0 and scaled to the *total* where that is public.
+    The margins are sums of noisy cells, with negative ones raised to 0 and scaled to the *total* where that is public. No count
+    is moved further from its noisy one than *reach*: a margin over cells that are nearly all empty is mostly their noise.
 
     >>> fitted_to_margins([4, 0, 0, 4], [6, 0, 0, 4], (2, 2), 10)
     (6, 0, 0, 4)
@@ -131,6 +133,8 @@ def fitted_to_margins(
     if not body.any():
         return tuple(int(count) for count in counts)
     whole = max(0.0, float(table.sum())) if total is None else float(total)
+    low = np.minimum(body, np.maximum(table - reach, 0.0))
+    high = np.where(body > 0, np.maximum(body, np.minimum(table + reach, whole)), 0.0)
     for _ in range(_ROUNDS):
         before = body
         for axis in range(table.ndim):
@@ -138,14 +142,18 @@ def fitted_to_margins(
             wanted = np.maximum(table.sum(axis=others, keepdims=True), 0.0)
             wanted *= whole / max(float(wanted.sum()), 1e-300)
             there = body.sum(axis=others, keepdims=True)
-            body = body * np.divide(wanted, there, out=np.zeros_like(wanted), where=there > 0)
+            body = np.clip(body * np.divide(wanted, there, out=np.zeros_like(wanted), where=there > 0), low, high)
         if np.abs(body - before).max() < _CLOSE:
             break
     flat = body.reshape(-1)
     if not flat.any():  # every margin with people in it has empty cells alone
         return tuple(int(count) for count in counts)
     if total is not None:
-        flat = flat * (whole / float(flat.sum()))  # a margin over empty cells alone cannot be met; the total still is
+        # A margin over empty cells alone cannot be met; the total still is, first of all where there is room.
+        missing = whole - float(flat.sum())
+        room = (high if missing > 0 else low).reshape(-1) - flat
+        flat = flat + room * min(1.0, abs(missing) / max(float(np.abs(room).sum()), 1e-300))
+        flat = flat * (whole / float(flat.sum()))
     floors = np.floor(flat + _CLOSE)
     missing = max(0, round(min(whole, float(flat.sum())) - float(floors.sum())))
     floors[np.argsort(floors - flat, kind="stable")[:missing]] += 1
@@ -230,12 +238,13 @@ class CrossTable(Result):
         for place, values in enumerate(product(*self.labels[:-1])):
             row = slice(place * width, (place + 1) * width)
             shown = [self._shown(count, share) for count, share in zip(self.counts[row], shares[row])]
-            lines.append([*values, *shown, f"{sum(self.noisy[row])} ± {sums}"])
+            all_of_row = sum(self.noisy[row])
+            lines.append([*values, *shown, _sum_shown(all_of_row, sums, sum(self.counts[row]) - all_of_row)])
         last = self.margin(self.names[-1])
         reach = self.error(len(self.noisy) // width).quantile()
         blank = [""] * max(0, len(self.names) - 2)
         head = ["all", *blank] if len(self.names) > 1 else []
-        lines.append([*head, *(f"{one['count']} ± {reach}" for one in last), str(self.total)])
+        lines.append([*head, *(_sum_shown(one["count"], reach, one["difference"]) for one in last), str(self.total)])
         return lines
 
     def _shown(self, count: int, share: float | None) -> str:
@@ -269,13 +278,21 @@ class CrossTable(Result):
         return f"<table>{''.join(rows)}</table>"
 
     def to_csv(self) -> str:
-        """One line for each cell, as spreadsheets read it: values, count, percentage, ends of the interval, note."""
+        """One line for each cell, as spreadsheets read it: values, count, percentage, ends of the interval, note.
+
+        Below them one for each margin, with nothing in the other columns.
+        """
         written = io.StringIO()
         lines = csv.writer(written, lineterminator="\r\n")
         numbers = ["count"] if self.percent is None else ["count", "percent"]
         lines.writerow([*self.names, *numbers, "low", "high", "note"])
         for cell in self.cells():
             lines.writerow([*(cell[name] for name in (*self.names, *numbers)), *cell["interval"], cell["note"]])
+        for name in self.names if len(self.names) > 1 else ():
+            for one in self.margin(name):
+                of_all = [one.get(own, "") for own in self.names]
+                part = [] if self.percent is None else [""]
+                lines.writerow([*of_all, one["count"], *part, *one["interval"], "margin"])
         return "\ufeff" + written.getvalue()
 
     def _writers(self) -> dict[str, Callable[[], str]]:
@@ -301,6 +318,11 @@ class CrossTable(Result):
         from optimaldp.plots.histograms import draw_cross_table
 
         return draw_cross_table(self)
+
+
+def _sum_shown(count: int, reach: int, difference: int) -> str:
+    """A sum of noisy cells; where the counts shown add up to something else, what they do."""
+    return f"{count} ± {reach}" + (f" [counts: {count + difference}]" if difference else "")
 
 
 def percentages(counts: Sequence[float], shape: Sequence[int], of: str) -> list[float]:

@@ -290,7 +290,10 @@ class CrossCounts(NoisyCounts):
     def _answered(self, drawn: HistogramRelease) -> Answer:
         question: Any = self.question
         raw = question.remap == "none"
-        counts = drawn.counts if raw else fitted_to_margins(drawn.counts, drawn.noisy, question.shape, drawn.total)
+        counts = drawn.counts
+        if not raw:
+            reach = drawn.query_error(1).quantile()
+            counts = fitted_to_margins(counts, drawn.noisy, question.shape, drawn.total, reach=reach)
         return ReleasedCells.of(question.rows(counts), details_of_noise(drawn) | {"shape": list(question.shape)})
 
     def possible(self, answer: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 Table = tuple[int, ...]
 
@@ -75,3 +75,8 @@ def disagreements(
         if mine != theirs and knows:
             wrong.append((table, mine, theirs))
     return wrong
+
+
+def sparse_counts(counts: Sequence[int]) -> dict[int, int]:
+    """Counts per grid value in rising order as {position: people}, occupied values only."""
+    return {position: people for position, people in enumerate(counts) if people}

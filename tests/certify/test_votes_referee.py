@@ -9,11 +9,12 @@ from fractions import Fraction
 import pytest
 from searched_distances import examine_distance
 from signed_distances import examine_signed_distance, examine_signed_law
+from universe import sparse_counts
 
 from optimaldp.certify.core.examined import Finding
 from optimaldp.certify.votes import Inequality, Votes, count_of, examine_balanced, examine_weighted, mean_of, share_of
 from optimaldp.certify.votes import Row as Table
-from optimaldp.distances.linear import LinearCondition, MeanBound, count_condition, share_condition, sparse_counts
+from optimaldp.distances.linear import LinearCondition, MeanBound, count_condition, share_condition
 from optimaldp.distances.two_groups import flips_of_share_difference, share_difference_holds
 from optimaldp.laws.law import Aim
 from optimaldp.laws.personal import threshold_sides

@@ -8,9 +8,18 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from universe import Table, add_remove_flips, added_or_removed, disagreements, replaced, substitution_flips, tables
+from universe import (
+    Table,
+    add_remove_flips,
+    added_or_removed,
+    disagreements,
+    replaced,
+    sparse_counts,
+    substitution_flips,
+    tables,
+)
 
-from optimaldp.distances.linear import MeanBound, count_condition, share_condition, sparse_counts
+from optimaldp.distances.linear import MeanBound, count_condition, share_condition
 from optimaldp.errors import QuestionError
 from optimaldp.privacy import Neighbours
 

@@ -18,9 +18,10 @@ from optimaldp.distances.several import (
     Clause,
     Covering,
     Kind,
+    Parts,
+    _names,
     all_hold,
     any_holds,
-    cell_names,
     chain_flips_of_all,
     chain_flips_of_any,
     flips_of_all,
@@ -33,6 +34,11 @@ from optimaldp.privacy.balls import Rational
 SUBSTITUTION, ADD_REMOVE = Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE
 COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 Wanted = tuple[str, str, str, bool]  # quantity, comparison, bound, among
+
+
+def _cell_names(parts: Parts) -> list[tuple[str, ...]]:
+    """The combinations in the order of the cells."""
+    return list(_names(tuple(part.among for part in parts)))
 
 
 def part(wanted: Wanted) -> Clause:
@@ -48,7 +54,7 @@ def holds(wanted: Wanted, yes: int, no: int) -> bool:
 
 
 def truth_of(asked: list[Wanted], join: Callable[[list[bool]], bool]) -> Callable[[Table], bool]:
-    names = cell_names([part(wanted) for wanted in asked])
+    names = _cell_names([part(wanted) for wanted in asked])
 
     def truth(table: Table) -> bool:
         answers = []
@@ -80,7 +86,7 @@ THREE_AMONG: list[list[Wanted]] = [
 
 def check(asked: list[Wanted], *, most: int, small: int, room: int) -> None:
     parts = [part(wanted) for wanted in asked]
-    cells = len(cell_names(parts))
+    cells = len(_cell_names(parts))
     for join, ours, truth_by in ((all, flips_of_all, all_hold), (any, flips_of_any, any_holds)):
         truth = truth_of(asked, join)
         assert all(truth_by(parts, t) == truth(t) for t in tables(cells, 2))
@@ -165,7 +171,7 @@ def test_a_kind_that_is_used_up_is_not_asked_for_more(
 @pytest.mark.parametrize("asked", [*TWO_AMONG, *THREE])
 def test_the_chain_number_is_a_lower_bound_that_one_move_changes_by_at_most_one(asked: list[Wanted]) -> None:
     parts = [part(wanted) for wanted in asked]
-    cells = len(cell_names(parts))
+    cells = len(_cell_names(parts))
     universe = list(tables(cells, 3))
     for chain, exact, truth in (
         (chain_flips_of_all, flips_of_all, all_hold),

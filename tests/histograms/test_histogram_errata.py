@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from lattice_again import epsilon_of
 from scipy.stats import binom
 
-from optimaldp.errors import HistogramError
+from optimaldp.errors import HistogramError, LevelError
 from optimaldp.histograms import (
     ball_map,
     exact_error,
@@ -23,7 +24,6 @@ from optimaldp.histograms import (
     two_bin_optimum,
 )
 from optimaldp.histograms.lattice import histograms
-from optimaldp.histograms.parameters import epsilon_of
 
 HALF = Fraction(1, 2)
 
@@ -48,9 +48,9 @@ def test_e1_corollary_1_as_printed_is_wrong(bins, right):
 
 
 def test_e2_theta_one_and_zero_are_no_levels():
-    for theta in (0, 1):
-        with pytest.raises(HistogramError, match="theta"):
-            epsilon_of(Fraction(theta))
+    for epsilon in (0, "inf"):
+        with pytest.raises(LevelError, match="epsilon"):
+            exact_error(3, epsilon=epsilon)
 
 
 def test_e3_the_program_is_much_smaller_than_printed():

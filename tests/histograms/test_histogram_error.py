@@ -9,6 +9,7 @@ import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_again import epsilon_of, sphere_sizes
 
 from optimaldp.errors import HistogramError, LevelError
 from optimaldp.histograms import (
@@ -22,8 +23,6 @@ from optimaldp.histograms import (
     small_epsilon_error,
 )
 from optimaldp.histograms.error import hypergeometric_form, legendre_form
-from optimaldp.histograms.lattice import sphere_sizes
-from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.privacy.balls import Ball, ball, context, precision
 
 thetas = st.fractions(min_value="1/50", max_value="19/20", max_denominator=50)

@@ -11,6 +11,7 @@ import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_again import epsilon_of
 
 import optimaldp as odp
 from optimaldp.certify.core.referee import examine_release
@@ -31,7 +32,6 @@ from optimaldp.histograms import (
 )
 from optimaldp.histograms.finite.optimum import _repaired_prices, _repaired_values, _solve, reduced_costs
 from optimaldp.histograms.lattice import histograms
-from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.histograms.public_error import least_at_least, least_possible
 from optimaldp.laws.law import Setting
 from optimaldp.privacy import Neighbours, level

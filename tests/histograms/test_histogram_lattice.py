@@ -9,10 +9,11 @@ import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_again import sphere_sizes
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import ball_size, constraint_graph, distances_from, ehrhart_numerator, ehrhart_polynomial
-from optimaldp.histograms.lattice import histogram_count, histograms, sphere_size, sphere_sizes
+from optimaldp.histograms.lattice import histogram_count, histograms, sphere_size
 
 
 @pytest.mark.parametrize("case", vectors("channels_histograms", "coordination"), ids=lambda x: x["id"])

@@ -9,11 +9,11 @@ import pytest
 from golden import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lattice_again import epsilon_of
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms import histogram_noise, laplace_noise
 from optimaldp.histograms.noise.quantiles import _bin_tail, _bin_tail_factor, _distance_masses, error_quantile
-from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import ball, precision
 

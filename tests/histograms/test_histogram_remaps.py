@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,8 +16,12 @@ from optimaldp.histograms import ball_map, dirichlet, histogram_noise, multinomi
 from optimaldp.histograms.lattice import histograms
 from optimaldp.histograms.remaps.bayes import bayes_remap, posterior_marginals
 from optimaldp.histograms.remaps.choosing import apply_remap, read_remap
-from optimaldp.histograms.remaps.projection import distance_to_edge
 from optimaldp.privacy import Epsilon
+
+
+def distance_to_edge(persons: int, shares: Sequence[Fraction]) -> Fraction:
+    """The L1 distance from ``n p`` to the relative boundary of the histograms, ``2 n min p`` (erratum E9; the paper has half)."""
+    return 2 * persons * min(shares)
 
 
 @pytest.mark.parametrize("case", vectors("channels_histograms", "project_l1"), ids=lambda x: x["id"])

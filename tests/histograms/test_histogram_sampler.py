@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 from enumerated import measured
+from lattice_again import epsilon_of
 from scipy.stats import chi2
 
 from optimaldp.certify.core.referee import FixedBits
@@ -23,7 +24,6 @@ from optimaldp.histograms.noise.compositions import (
     weak_composition,
 )
 from optimaldp.histograms.noise.totals import TotalLaw, total_law
-from optimaldp.histograms.parameters import epsilon_of
 from optimaldp.privacy import Epsilon
 from optimaldp.sampling import SystemBits
 

@@ -29,7 +29,7 @@ from optimaldp.laws.personal import (
 )
 from optimaldp.laws.quantile import quantile_law
 from optimaldp.laws.quantile_accuracy import accuracy_with_rivals
-from optimaldp.laws.votes import sides_at, weighted_winner
+from optimaldp.laws.votes import sides_at, weighted_counts, winner_by_weights
 from optimaldp.laws.winner import flatten, winner_probabilities
 from optimaldp.privacy import Epsilon, Neighbours, level
 from optimaldp.privacy.balls import Ball, precision
@@ -103,7 +103,7 @@ def test_up_to_five_options_are_flattened_and_more_are_flipped(options: int) -> 
     counts = [3 + place for place in range(options)]
     weights = [LogNumber.of(TWO) * count for count in counts]
     with precision(100):
-        printed = [float(p) for p in weighted_winner([(TWO, counts)])]
+        printed = [float(p) for p in winner_by_weights(weighted_counts([(TWO, counts)]))]
         flattened = [float(p) for p in flatten(weights, weighted_votes.WeightedWater())]  # type: ignore[arg-type]
         assert (printed == flattened) is (options <= 5)
     assert sum(printed) == pytest.approx(1)

@@ -23,7 +23,7 @@ from optimaldp.laws.personal import (
     threshold_sides,
     yes_probability_from,
 )
-from optimaldp.laws.votes import Sides, draw_yes, sides_at, stretched, weighted_winner
+from optimaldp.laws.votes import Sides, draw_yes, sides_at, stretched, weighted_counts, winner_by_weights
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.sampling import BitSource
@@ -144,7 +144,7 @@ def test_the_weighted_winner_keeps_everybodys_own_level(options: int) -> None:
         for table, other, g in neighbours(options + 1, sizes):
             for t in (table, other):
                 if t not in known:
-                    known[t] = weighted_winner([(e, counts[:-1]) for e, counts in zip(levels, t)])
+                    known[t] = winner_by_weights(weighted_counts([(e, counts[:-1]) for e, counts in zip(levels, t)]))
                     assert sum(known[t], Ball(0)).overlaps(Ball(1))
             ratio = levels[g].exp()
             assert all(bool(p <= ratio * q + HAIR) for p, q in zip(known[table], known[other]))

@@ -197,8 +197,3 @@ class MeanBound:
         down: list[Rung] = [(bound, None), *((height - bound, people) for height, people in heights)]
         up: list[Rung] = [(top - bound, None), *((bound - height, people) for height, people in heights)]
         return down, up
-
-
-def sparse_counts(counts: list[int] | tuple[int, ...]) -> dict[int, int]:
-    """Counts per grid value in rising order as {position: people}, occupied values only."""
-    return {position: people for position, people in enumerate(counts) if people}

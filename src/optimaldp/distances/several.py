@@ -231,11 +231,6 @@ Cells = Sequence[int]
 """People by the combination of their cells, the first threshold's slowest: (yes yes, yes no, no yes, no no) for two."""
 
 
-def cell_names(parts: Parts) -> list[tuple[str, ...]]:
-    """The combinations in the order of the cells."""
-    return list(_names(tuple(part.among for part in parts)))
-
-
 @lru_cache(maxsize=64)
 def _names(among: tuple[bool, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(product(*(("yes", "no", "outside") if outside else ("yes", "no") for outside in among)))

@@ -36,19 +36,6 @@ def sphere_size(bins: int, distance: int) -> int:
     )
 
 
-def sphere_sizes(bins: int) -> Iterator[int]:
-    """``N_0, N_1, ...`` without end, by ``(d+1)^2 N_{d+1} = (2 d^2 + K(K-1)) N_d - (d-1)^2 N_{d-1}``.
-
-    The recurrence is Legendre's equation in ``x``: ``(1-x)^2 (x f')' = K(K-1) f`` for ``f = sum N_d x^d``.
-    """
-    before, current, distance = 0, 1, 0
-    while True:
-        yield current
-        following = (2 * distance**2 + bins * (bins - 1)) * current - (distance - 1) ** 2 * before
-        before, current = current, following // (distance + 1) ** 2
-        distance += 1
-
-
 def ball_size(bins: int, distance: int) -> int:
     """The Ehrhart polynomial at *d*: vectors within distance d, ``sum_j C(K-1,j)^2 C(d-j+K-1, K-1)``.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from fractions import Fraction
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -69,17 +68,6 @@ def with_precision_for_epsilon(method: Callable[..., Number]) -> Callable[..., N
 def theta_ball(epsilon: Epsilon) -> Ball:
     """``e^-epsilon`` as a ball at the current precision."""
     return 1 / epsilon.exp()
-
-
-def epsilon_of(theta_value: Fraction) -> Epsilon:
-    """The epsilon whose theta is the given rational number.
-
-    >>> epsilon_of(Fraction(1, 2))
-    Epsilon(ln(2))
-    """
-    if not 0 < theta_value < 1:
-        raise HistogramError("theta", str(theta_value), "does not lie strictly between 0 and 1")
-    return Epsilon(Fraction(0), 1 / theta_value)
 
 
 # The arrays of counts, weights and probabilities that histograms are worked out with.

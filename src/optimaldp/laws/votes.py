@@ -183,18 +183,13 @@ def weighted_counts(by_level: Sequence[tuple[Epsilon, Sequence[int]]]) -> list[L
     return [sum((LogNumber.of(epsilon) * counts[k] for epsilon, counts in by_level), ZERO) for k in range(options)]
 
 
-def weighted_winner(by_level: Sequence[tuple[Epsilon, Sequence[int]]]) -> list[Ball]:
-    """The distribution of the winner by weighted counts, at the current precision. People without an option are in no count.
+def winner_by_weights(weights: Sequence[LogNumber]) -> list[Ball]:
+    """The distribution of the winner by what the voters of each option weigh, at the current precision.
 
     Up to five options the continuum flip envelope at ``epsilon = 1`` on the weights themselves: its proof bounds derivatives at
     real counts, so a vote of weight epsilon_i that goes from one option to another costs epsilon_i. Beyond, permute-and-flip with
     ``e^(-gap/2)``: such a vote moves the weight of each option by at most epsilon_i.
     """
-    return winner_by_weights(weighted_counts(by_level))
-
-
-def winner_by_weights(weights: Sequence[LogNumber]) -> list[Ball]:
-    """As :func:`weighted_winner`, from what the voters of each option weigh."""
     if len(weights) <= MOST_FLATTENED:
         return flatten(weights, WeightedWater())  # type: ignore[arg-type]
     top = max(weights)

@@ -34,7 +34,6 @@ _CHAIN = 8  # steps of a chain that are drawn
 _VALUES = "abcdefghijklmnopqrstuvwxyz"
 
 Groups = tuple[tuple[Epsilon, ...], tuple[int, ...]]
-BarRow = dict[str, float]
 
 
 def level_sizes(request: Request, sizes: Mapping[str, int] | None) -> Groups | None:

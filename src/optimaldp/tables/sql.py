@@ -397,9 +397,3 @@ SPARK = Dialect(
         "days": "CAST(UNIX_DATE({}) AS BIGINT)",
     },
 )
-DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK)}
-
-
-def writer(one: SqlTable | Value) -> Dialect:
-    """What writes expressions for a table, or beside a value of it."""
-    return one.dialect

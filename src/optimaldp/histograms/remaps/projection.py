@@ -97,16 +97,6 @@ def ball_map(noisy: object, *, prior: CountPrior, radius: object = 1) -> Any:
     return np.array(round_share(persons, prior.means), dtype=table.dtype)
 
 
-def distance_to_edge(persons: int, shares: Sequence[Fraction]) -> Fraction:
-    """The L1 distance from ``n p`` to the relative boundary of the histograms, ``2 n min p`` (erratum E9; the paper has
-    half).
-
-    >>> distance_to_edge(12, [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)])
-    Fraction(4, 1)
-    """
-    return 2 * persons * min(shares)
-
-
 # Remaps for tables in which most cells are empty: thresholds, top-fill, and the empirical-Bayes posterior median.
 #
 # Noise on a million cells adds up to far more than there are people. What undoes it looks at the noisy table alone, so it is

@@ -16,6 +16,8 @@ SAID = {
     "any(age > 110)": "Are there any people whose age is above 110?",
     "count(*) >= 11": "Are there at least 11 people?",
     "count(has_asthma = false) < 7": "Are there fewer than 7 people who do not have asthma?",
+    "count(smokes = 'no')": "How many people do not smoke?",
+    "count(smokes and age >= 45)": "How many people are there who smoke and whose age is at least 45?",
     "count(*  among ward = 'a')": "Among people whose ward is a, how many people are there?",
     "mean(blood_pressure, range=[1, 5]) > 3.5": "Is the mean of blood pressure above 3.5?",
     "mean(score, range=[1, 5])": "What is the mean of score?",

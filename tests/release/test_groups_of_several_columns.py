@@ -25,7 +25,7 @@ def test_each_combination_has_its_own_answer(people: Path) -> None:
     counts = odp.release(people, "count(smokes = 'yes')", epsilon=60, **BY)
     assert counts.answer == {"a, m": 20, "a, f": 0, "b, m": 20, "b, f": 0}
     assert list(counts.to_frame()["sex"]) == ["m", "f", "m", "f"]
-    assert counts.words() == "For each ward and sex: how many people are there who smoke?"
+    assert counts.words() == "For each ward and sex: how many people smoke?"
     means = odp.release(people, "mean(cost, range=[0, 10], step=1, grid=1)", epsilon=60, **BY).answer
     assert (means["a, m"], means["a, f"], means["b, m"]) == (3, 5, 8)
     others = BY | {"groups": [["a", "(other)"], ["m", "(other)"]]}

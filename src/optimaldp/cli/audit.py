@@ -20,7 +20,7 @@ def audit(
     confidence: float = typer.Option(0.999, help="How sure the bound is."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON, also on a terminal."),
 ) -> None:
-    """Bound epsilon from below by samples; exit code 1 if they refute the claim."""
+    """Test a claimed epsilon with samples of a mechanism; exit code 1 if they refute the claim."""
     from optimaldp.channels.report import audit as run_audit  # numpy
 
     first, second = samples_from(samples, "first", "second")

@@ -108,7 +108,7 @@ def _plain(value: object) -> Any:
 # ``optimaldp channel``: the most useful private channel, and what an epsilon means for one person.
 
 
-channel_app = typer.Typer(help="Private channels on a graph of answers.", no_args_is_help=True)
+channel_app = typer.Typer(help="Make a private channel on a graph of answers.", no_args_is_help=True)
 app.add_typer(channel_app, name="channel")
 
 

@@ -25,7 +25,7 @@ def design(
     output: Annotated[str | None, typer.Option(help="Write the result to this file instead of printing it.")] = None,
     plot: Annotated[str | None, typer.Option(help="Also draw the mechanism to this PNG or SVG file.")] = None,
 ) -> None:
-    """Find the private mechanism that no other with the same boundary beats at any dataset, or say why there is none.
+    """Find the best private mechanism on a graph of datasets, with its claim and its proof, or say why there is none.
 
     Exit code 0: a mechanism whose claim is proven. 1: infeasible or no optimum (the witness says why). 2: bad input.
     """

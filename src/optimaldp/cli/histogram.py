@@ -43,7 +43,7 @@ def histogram(
     ),
     plot: str | None = typer.Option(None, help="Also draw a picture into this file (.png, .svg, .pdf)."),
 ) -> None:
-    """Release counts with the least expected sum of errors for many people (--counts), or say what that error is (--bins)."""
+    """Make counts that you give private (--counts), or print the least error that is possible (--bins)."""
     size = None if bins is None else _read_whole("bins", bins)
     total = None if persons is None else _read_whole("persons", persons)
     if plot is not None:

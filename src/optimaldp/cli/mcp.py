@@ -33,7 +33,7 @@ def mcp(
     budget_delta: Annotated[str, typer.Option(help="Delta of a new ledger.")] = "0",
     asked: dict[str, Any],
 ) -> None:
-    """Serve the Model Context Protocol on standard input and output: schema, preview, ask, remaining."""
+    """Let an assistant ask a table that it cannot see (Model Context Protocol, on standard input and output)."""
     if (url is None) == (data is None):
         raise InputError(
             "url", url, "goes without --data, and one of them is needed", "name --url, or --data with --ledger"

@@ -38,7 +38,7 @@ def preview_command(
     as_json: AsJson = False,
     plan: PlanFile = None,
 ) -> None:
-    """Show the probability of a wrong answer by margin, next to other mechanisms. Reads no row and spends nothing."""
+    """Show how reliable an answer would be, next to other mechanisms. Reads no row and spends nothing."""
     if plan is not None:
         from optimaldp.asking.plans import preview_plan, read_plan
 

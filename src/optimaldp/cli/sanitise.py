@@ -91,7 +91,7 @@ def sanitise_command(
     estimate: OnlyEstimate = False,
     n: PublicNumber = None,
 ) -> None:
-    """Write a sanitised table of some columns, and beside it what is expected to be off by how much."""
+    """Write a sanitised table: made-up rows for some columns, and beside them how far off their counts are."""
     if estimate:
         _estimate(column, epsilon, asked["neighbours"], marginals, n)
         return

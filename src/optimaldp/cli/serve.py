@@ -11,7 +11,7 @@ import typer
 from optimaldp.cli import app
 from optimaldp.errors import InputError
 
-serve_app = typer.Typer(help="A service that many people ask: data sets, budgets, roles and keys in one file.")
+serve_app = typer.Typer(help="Start the curator: many people ask, nobody sees the data, the budget holds.")
 key_app = typer.Typer(help="Keys: create NAME, list, revoke ID.", no_args_is_help=True)
 serve_app.add_typer(key_app, name="key")
 app.add_typer(serve_app, name="serve")

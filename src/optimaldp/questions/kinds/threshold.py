@@ -272,7 +272,9 @@ class PeopleWho(Summed[Given], Crossed[Given]):
     def words(self) -> str:
         if self.whole:
             inside = "" if self.predicate == EVERY_RECORD else people_who(self.predicate, "")
-            return asked_of(self.among, f"how many people are there{inside}?")
+            plain = inside.startswith(" who ") and inside.count(" who") == 1  # one verb needs no "are there who"
+            asked = f"people{inside.removeprefix(' who')}" if plain else f"people are there{inside}"
+            return asked_of(self.among, f"how many {asked}?")
         return asked_of(self.among, f"what is the share of {_those(self.predicate, self.among)}?")
 
     def __str__(self) -> str:

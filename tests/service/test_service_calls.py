@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,8 @@ from running import DESCRIPTION, SHARE, Caller, curator, inline
 
 from optimaldp.errors import LedgerError, TableError
 from optimaldp.ledger.askers import AskersLedger
+from optimaldp.service import desk
+from optimaldp.service.clerk import Clerk
 from optimaldp.service.refusals import FAILED, UNAVAILABLE
 from optimaldp.service.routes import ROUTES
 
@@ -290,6 +296,33 @@ def test_a_steward_lets_somebody_ask_within_what_is_left(service: Caller) -> Non
     assert service.call("sue", "PUT", "/v1/askers/ann", json=grant).status_code == 409
     assert service.call("sue", "DELETE", "/v1/askers/dave").status_code == 200
     assert service.ask("dave", dataset="clinic", epsilon="0.1").status_code == 401
+
+
+def test_two_stewards_at_once_give_no_more_than_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each looks whether there is room, and waits for the other before she takes it."""
+    require, both = desk.require_room, threading.Barrier(2)
+
+    def looked(*said: Any) -> None:
+        require(*said)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+
+    made = curator(tmp_path, askers={"ben": {"datasets": {"hospital": {"epsilon": 1}}}})
+    with inline(made, monkeypatch) as service, ThreadPoolExecutor(2) as threads:
+        monkeypatch.setattr(desk, "require_room", looked)
+        grant = {"datasets": {"hospital": {"epsilon": 1}}}
+        put = [threads.submit(service.call, "sue", "PUT", f"/v1/askers/{name}", json=grant) for name in ("d", "e")]
+        assert sorted(one.result().status_code for one in put) == [200, 400]
+
+
+def test_an_answer_is_never_shared_where_the_table_has_no_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Clerk._opened
+    monkeypatch.setattr(Clerk, "_opened", lambda self, *said: replace(opened(self, *said), version=lambda: None))
+    with inline(curator(tmp_path, datasets={"hospital": {"share_answers": True}}), monkeypatch) as service:
+        assert [service.ask(who).json()["replayed"] for who in ("ben", "ann", "ann")] == [False] * 3
+        assert service.spent() == "0.75"
 
 
 def test_a_revoked_key_opens_nothing(service: Caller) -> None:

@@ -110,10 +110,11 @@ class CuratorDesk:
             raise Refused(401, NO_KEY, headers={"WWW-Authenticate": "Bearer"})
         return Person(known.name, frozenset(roles), known)
 
-    def _all_askers(self) -> dict[str, AskerRules]:
+    def _all_askers(self, granted: Mapping[str, Document] | None = None) -> dict[str, AskerRules]:
+        """Who is named in the file, and those to whom a steward *granted* something; as the store has it, if nothing is said."""
         added = {
             name: read_asker(name, document, self.config.datasets, f"askers.{name}")
-            for name, document in self.store.askers().items()
+            for name, document in (self.store.askers() if granted is None else granted).items()
             if name not in self.config.askers
         }
         return {**added, **self.config.askers}
@@ -423,12 +424,14 @@ class CuratorDesk:
         self._require_undeclared(name)
         rules = read_asker(name, document, self.config.datasets, name)
         self._require_hers(person, rules.datasets)
-        others = {one: told for one, told in self._all_askers().items() if one != name}
         self._require_hers(person, self._rules(name).datasets)
-        require_room([*others.values(), rules], self.config.datasets)
         written = rules.to_document()
         kept = {key: value for key, value in written.items() if key != "name" and value is not None}
-        self.store.put_asker(name, kept)
+
+        def leaves_room(granted: Mapping[str, Document]) -> None:
+            require_room((self._all_askers(granted) | {name: rules}).values(), self.config.datasets)
+
+        self.store.put_asker(name, kept, leaves_room)
         self.store.note(person.name, f"put asker {name}", "done")
         return written | {"declared": "service"}
 

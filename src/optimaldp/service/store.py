@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,12 +205,16 @@ class ServiceStore:
     def askers(self) -> dict[str, dict[str, Any]]:
         """What was granted, by name, in the keys of the file."""
         with self._reading() as connection:
-            rows = connection.execute(self._table("askers").select()).mappings()
-            return {row["name"]: json.loads(row["document"]) for row in rows}
+            return _granted(connection.execute(self._table("askers").select()))
 
-    def put_asker(self, name: str, document: Mapping[str, Any]) -> None:
+    def put_asker(
+        self, name: str, document: Mapping[str, Any], check: Callable[[dict[str, dict[str, Any]]], None]
+    ) -> None:
+        """Keep what is granted to *name*, unless *check* raises an error on what was granted to everybody until then."""
         askers = self._table("askers")
         with self._writing() as connection:
+            self._alone(connection)
+            check(_granted(connection.execute(askers.select())))
             connection.execute(askers.delete().where(askers.c.name == name))
             connection.execute(askers.insert().values(name=name, document=json.dumps(document)))
 
@@ -303,10 +307,7 @@ class ServiceStore:
 
     def _migrate(self) -> None:
         with self._writing() as connection:
-            if self._server:
-                connection.execute(self._sql.text("SELECT pg_advisory_xact_lock(7241991)"))
-            else:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # two processes may start at once
+            self._alone(connection)  # two processes may start at once
             connection.execute(self._sql.text(f"CREATE TABLE IF NOT EXISTS {_PREFIX}version (number INTEGER NOT NULL)"))
             done = connection.execute(self._sql.text(f"SELECT MAX(number) FROM {_PREFIX}version")).scalar() or 0
             if done > len(MIGRATIONS):
@@ -328,6 +329,13 @@ class ServiceStore:
         with self._writing() as connection:
             connection.execute(self._added[table], values)
 
+    def _alone(self, connection: Any) -> None:
+        """Let the others wait until this transaction is over: what it reads is so when it writes."""
+        if self._server:
+            connection.execute(self._sql.text("SELECT pg_advisory_xact_lock(7241991)"))
+        else:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
     @contextmanager
     def _reading(self) -> Iterator[Any]:
         with self._explained(), self._reader.connect() as connection:
@@ -347,3 +355,7 @@ class ServiceStore:
             raise
         except self._sql.exc.SQLAlchemyError as error:
             raise LedgerError(f"the store {self.location!r} did not answer ({type(error).__name__}).") from None
+
+
+def _granted(rows: Any) -> dict[str, dict[str, Any]]:
+    return {row.name: json.loads(row.document) for row in rows}

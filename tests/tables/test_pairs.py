@@ -353,7 +353,7 @@ def test_the_types_of_pandas_are_not_made_from_the_values(values: list[Any], odd
     [
         ("int64", [10**15, -(10**16), 2**53 - 1, 0, 7]),
         ("uint64", [2**63, 5]),
-        ("float32", [0.1, 2.5, -1e30]),
+        ("float32", [0.1, 2.5, -1e30, math.inf, -math.inf]),
         ("datetime64[ns]", ["1969-12-31 23:59:59.999999999", "1960-05-05 12:00:00.000000001", "2024-01-01"]),
         ("datetime64[s]", ["12024-01-01", "-0005-01-01", "2024-01-01 10:00:00"]),
     ],
@@ -370,6 +370,15 @@ def test_the_texts_of_pandas_cells_do_not_depend_on_how_they_are_kept(dtype: str
     ]
     assert texts[0]
     assert all(other == texts[0] for other in texts)
+
+
+def test_an_infinity_of_pandas_is_a_number_as_in_every_other_source() -> None:
+    cells = [math.inf, 5.0, None, -math.inf, math.nan]
+    plain, objects = pd.DataFrame({"v": cells}), pd.DataFrame({"v": cells}, dtype=object)
+    for source in (plain, objects, pa.table({"v": pa.array(cells)})):
+        opened = open_source(source)
+        counted = count_people(opened, Tally((Grid("v", Fraction(0), Fraction(10), Fraction(5)),)))
+        assert [counted.cells.get(place, 0) for place in range(4)] == [1, 1, 1, 2]
 
 
 @pytest.mark.parametrize(

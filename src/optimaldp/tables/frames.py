@@ -356,7 +356,9 @@ def _double_texts(numbers: Any) -> Any:
         whole = pc.and_(fits, pc.equal(pc.floor(numbers), numbers))
         digits = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(dtype).cast(pa.string())
         texts = pc.coalesce(digits, texts)
-    return texts
+    # An infinity is a number: it is clipped, or lies in an end bin. The text of one that reads as a number is beyond all doubles.
+    beyond = pc.if_else(pc.greater(numbers, 0.0), pa.scalar("1e999"), pa.scalar("-1e999"))
+    return pc.if_else(pc.is_inf(numbers), beyond, texts)
 
 
 def _objects(series: Any) -> Iterator[object]:
@@ -390,6 +392,8 @@ def cell_text(value: object) -> str | None:
             value = value.real if value.imag == 0 else None  # one complex number makes all of a column complex
         if isinstance(value, int) and not -(2**63) <= value < 2**64:
             value = float(value)  # which one fraction makes of all of a column
+        if isinstance(value, Decimal) and value.is_infinite():
+            value = float(value)
         if isinstance(value, Decimal):
             # A few bytes may stand for a thousand million digits.
             return format(value, "f") if abs(value.adjusted()) <= _MOST_DIGITS else str(value)

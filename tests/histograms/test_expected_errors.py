@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from itertools import count, product
 
@@ -109,3 +110,9 @@ def test_hidden_people_of_small_tables_are_in_the_interval():
     for _ in range(6):
         release = private_histogram(truth, epsilon="0.38", neighbours="add-remove")
         assert release.error_interval[1] >= 39
+
+
+def test_one_bin_under_add_remove_is_a_count():
+    release = private_histogram([50], epsilon=1, neighbours="add-remove")
+    assert release.expected_error() == pytest.approx(1 / math.sinh(1))
+    assert release.reason == "a single count, or noise that is too wide, teaches nothing"

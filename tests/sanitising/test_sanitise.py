@@ -305,6 +305,19 @@ def _rows_of(truth: np.ndarray, columns: Any, noise: Any, remap: str) -> tuple[f
     return float(np.mean(real)), float(np.mean(said)), covered
 
 
+def test_two_cells_under_a_prior_are_said_to_be_optimal_at_this_number_of_people():
+    table = pa.table({"a": ["x", "y"] * 20})
+    said = odp.sanitise(table, {"a": ["x"]}, epsilon=1, prior="uniform").statement
+    assert said["optimal"].startswith(
+        "under the prior that is named: the least expected L1 error at this number of people"
+    )
+    assert said["expected_error"]["counts"]["value"] == said["expected_error"]["least_possible"]
+    assert said["expected_error"]["rows"]["value"] == said["expected_error"]["least_possible"]
+    said = odp.sanitise(table, {"a": ["x", "y"]}, epsilon=1, prior="uniform").statement
+    assert said["optimal"].startswith("for large tables")
+    assert 0 < said["expected_error"]["least_at_least"] < 4
+
+
 @pytest.mark.slow
 def test_margins_that_are_cut_off_at_nobody_are_believed_by_what_the_cells_say():
     """Their noise is less than that of the cells below 0; and around what they say true means differ by what it hides."""

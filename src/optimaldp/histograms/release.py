@@ -185,23 +185,29 @@ class HistogramRelease(Result):
         return f"epsilon {self.epsilon} differential privacy. {self.noise.statement()} {told}{why}{missing}{self._beside_least()}"
 
     def _beside_least(self) -> str:
-        """What is expected to be off, beside the least possible under the prior."""
-        least = self.least_possible or self.least_at_least
-        if least is None:
+        """What is expected to be off before any table is drawn, beside the least possible under the prior."""
+        if self.gap is None:
             return ""
-        ours = (
-            f" Under the prior the counts released are expected to be off by {self.expected_error():.4g} people in all"
-        )
-        if self.gap == 0:
-            return f"{ours}, the least possible."
+        least = self.least_possible or self.least_at_least
         known = "the least possible is" if self.least_possible else "no mechanism is below"
-        return f"{ours}; {known} {least:.4g}."
+        if self.gap == 0:
+            return (
+                f" Under the prior the counts are expected to be off by {least:.4g} people in all, the least possible."
+            )
+        return f" Under the prior they are expected to be off by at most {self._at_most:.4g} people in all; {known} {least:.4g}."
+
+    @property
+    def _at_most(self) -> float:
+        """The expected error over all tables that the prior allows: the least, where it is attained, or what the noise has."""
+        attained = self.least_possible is not None and self.learned_error == self.least_possible
+        noise = float(self.noise.expected_error())
+        return self.expected_error() if attained else noise if self.total is None else min(noise, 2.0 * self.total)
 
     @property
     def gap(self) -> float | None:
-        """How far the expected error is above the least possible one, as a share of it (at most, where only a bound is known)."""
+        """How far the expected error under the prior is at most above the least possible one, as a share of that."""
         least = self.least_possible or self.least_at_least
-        return None if least is None else self.expected_error() / least - 1
+        return None if least is None or self.remap != "bayes" else self._at_most / least - 1
 
     def summary(self) -> str:
         shown = str(list(self.counts)) if self.bins <= _SHOWN else f"{self.bins} bins"

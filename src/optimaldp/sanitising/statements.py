@@ -13,7 +13,7 @@ from optimaldp import __version__
 from optimaldp.asking.verifying import SANITISED
 from optimaldp.certify.core.examined import Certified
 from optimaldp.histograms.noise.sums import QueryError
-from optimaldp.histograms.public_error import least_at_least, least_possible
+from optimaldp.histograms.public_error import attained, least_at_least, least_possible
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.units import limited_unit
 from optimaldp.questions.claims import optimality_sentence
@@ -50,9 +50,7 @@ def statement_of(
         "tables": [_table(one, noise) for one, noise in zip(drawn, plan.noises)],
         "expected_error": _expected_error(plan, drawn, codes),
         "one_way_error_95": {column.name: _one_way(column.name, drawn) for column in plan.columns},
-        "optimal": optimality_sentence(
-            "lattice noise" if joint and plan.neighbours is Neighbours.SUBSTITUTION else None
-        ),
+        "optimal": optimality_sentence(_claim(plan)),
         "unit": plan.people.unit_text,
         "where": plan.people.where,
         "among": plan.among,
@@ -77,12 +75,26 @@ def statement_of(
     return said
 
 
+def _claim(plan: SanitisingPlan) -> str | None:
+    """What is claimed of the joint table, by the name of the claim; of several tables together nothing is."""
+    if plan.method != "joint":
+        return None
+    shared = plan.neighbours is Neighbours.SUBSTITUTION
+    if attained(plan.sizes[0], plan.neighbours, plan.prior):
+        return "finite optimum" if shared else "independent bins"
+    return "lattice noise" if shared else None
+
+
 def _expected_error(plan: SanitisingPlan, drawn: Sequence[Drawn], codes: Any) -> dict[str, Any]:
     """The sum of errors over all cells, of the counts and of the rows: what to expect, and where it lies for 19 tables in 20."""
     released = drawn[:1] if plan.method == "joint" else drawn
     counts = [(one.expected_error, one.error_interval) for one in released]
     rows = [_rows_error(one, plan, codes) for one in released]
-    return {"counts": _summed(counts), "rows": _summed(rows)} | _least(plan, drawn)
+    said, least = {"counts": _summed(counts), "rows": _summed(rows)}, _least(plan, drawn)
+    if least["least_possible"] is not None and attained(plan.sizes[0], plan.neighbours, plan.prior):
+        for one in said.values():  # the rows are the counts, one by one
+            one["value"] = least["least_possible"]
+    return said | least
 
 
 def _least(plan: SanitisingPlan, drawn: Sequence[Drawn]) -> dict[str, float | None]:

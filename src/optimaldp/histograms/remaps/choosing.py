@@ -257,10 +257,10 @@ def _posterior_variance(law: CellLaw, values: Array, released: Array, cells: Arr
 
 
 def learned_judge(table: Array, *, ratio: float, total: int | None) -> Judge | None:
-    """A judge of remaps of this noisy table; ``None`` where its noise is too wide to learn from, or beyond 64 bits."""
+    """A judge of remaps of this noisy table; ``None`` where its noise is too wide to learn from, or it is a single count."""
     import numpy as np
 
-    if table.dtype == object or (table.size and -int(table.min()) > _WIDEST_NOISE):
+    if table.dtype == object or table.size < 2 or (-int(table.min()) > _WIDEST_NOISE):
         return None
     values, places, cells = np.unique(table, return_inverse=True, return_counts=True)
     known = NoisyValues(values, cells)
@@ -288,7 +288,7 @@ def choose_remap(
     plain = plain_remap(table, total)
     judge = learned_judge(table, ratio=ratio, total=total)
     if judge is None:
-        return Remapped(plain, "projection", "the noise is too wide: nothing is learned from the table", None)
+        return Remapped(plain, "projection", "a single count, or noise that is too wide, teaches nothing", None)
     offered = [("projection", plain), *_candidates(table, judge, ratio, keep_total)]
     errors = [judge.error(counts) for _, counts in offered]
     shown = errors if published is None else [published(judge, counts) for _, counts in offered]

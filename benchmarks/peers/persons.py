@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.peers import libraries
 from benchmarks.peers.noise import clamped_laplace, laplace_tail
 from benchmarks.peers.record import Comparison, Estimate, checked
-from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes
+from optimaldp.laws.level_accuracy import Floats, LevelSizes, PointRows
 
 STUDY = "People with levels of their own"
 THREE = "People with three levels, majority of 1001, everybody a fair coin: probability of a wrong answer"
@@ -154,7 +154,7 @@ def _asked(story: Story) -> LevelSizes:
     return LevelSizes(story.needed, (_STRICT, _OTHERS), (story.strict, story.persons - story.strict))
 
 
-def _ours(story: Story, strict_yes: int, margin: int, aim: Callable[[LevelSizes, Counts], Floats]) -> float:
+def _ours(story: Story, strict_yes: int, margin: int, aim: Callable[[LevelSizes, PointRows], Floats]) -> float:
     return float(aim(_asked(story), np.array([[strict_yes, story.others(strict_yes, margin)]]))[0])
 
 

@@ -70,3 +70,20 @@ def test_there_is_one_bisection() -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "middle"
     }
     assert halving == OWN_SEARCH | {"privacy/numbers.py"}
+
+
+ONE_WORD = ("Table", "Counts", "Number", "Bound", "Level", "Point", "PointRows")
+
+
+def test_an_alias_says_what_the_word_says_elsewhere() -> None:
+    """A word of ours has one meaning: one class, or the same alias wherever it stands."""
+    meanings: dict[str, set[str]] = defaultdict(set)
+    for tree in source_trees().values():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                meanings[node.name].add("class")
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                meanings[node.targets[0].id].add(ast.unparse(node.value))
+    assert {word: said for word in ONE_WORD if len(said := meanings[word]) > 1} == {}
+    assert meanings["Bound"] == meanings["Table"] == {"class"}
+    assert meanings["Number"] == {"Any"}

@@ -19,7 +19,7 @@ from optimaldp.asking.request import Request
 from optimaldp.asking.result import epsilon_means
 from optimaldp.distances.linear import LinearCondition
 from optimaldp.laws.law import Aim, AnyAim, Setting, Table
-from optimaldp.laws.level_accuracy import Counts, Floats, LevelSizes, hypergeometric_axis, level_sizes
+from optimaldp.laws.level_accuracy import Floats, LevelSizes, PointRows, hypergeometric_axis, level_sizes
 from optimaldp.laws.prior import Prior, grid
 from optimaldp.privacy import Epsilon, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
@@ -67,14 +67,14 @@ class LevelTables(LevelSizes):
         question, there = self.request.question, self.total_at(margin, truth=truth)
         return question.flips(question.fold(self._cells(there, self.people - there)), self.request.neighbours)
 
-    def average_at(self, error: Callable[[Counts], Floats], margin: int, *, truth: bool = True) -> float:
+    def average_at(self, error: Callable[[PointRows], Floats], margin: int, *, truth: bool = True) -> float:
         """Of two levels with many people the law is worked out at some tables; between them the odds change evenly."""
         if len(self.sizes) != 2:
             return super().average_at(error, margin, truth=truth)
         total = self.total_at(margin, truth=truth)
         strict, weights = hypergeometric_axis(total, self.sizes[0], self.sizes[1])
 
-        def known(counts: Counts) -> Floats:
+        def known(counts: PointRows) -> Floats:
             return error(np.stack([counts, total - counts], axis=1))
 
         nodes = self._nodes(strict, known, margin)
@@ -82,7 +82,7 @@ class LevelTables(LevelSizes):
         errors = np.where(between > _NEVER, np.exp(-np.logaddexp(0, -between)), 0.0)
         return float(errors @ weights)
 
-    def _nodes(self, strict: Counts, known: Callable[[Counts], Floats], margin: int) -> Counts:
+    def _nodes(self, strict: PointRows, known: Callable[[PointRows], Floats], margin: int) -> PointRows:
         """All counts of strict people, or some: close to each other where the error passes 1/2 or changes its slope."""
         if len(strict) <= _POINTS:
             return strict
@@ -94,31 +94,31 @@ class LevelTables(LevelSizes):
         near = [place + step for place in (low, margin, self.sizes[0] - margin) for step in _STEPS]
         return np.unique(np.clip(np.concatenate([even, near]), strict[0], strict[-1]))
 
-    def typical(self, yes: Counts) -> Floats:
+    def typical(self, yes: PointRows) -> Floats:
         return self._by_level(Aim.TYPICAL, yes)
 
-    def every_table(self, yes: Counts) -> Floats:
+    def every_table(self, yes: PointRows) -> Floats:
         return self._by_level(Aim.EVERY_TABLE, yes)
 
-    def best_for_prior(self, yes: Counts) -> Floats:
+    def best_for_prior(self, yes: PointRows) -> Floats:
         """The least average over the prior that was asked for."""
         return self._by_level(self.request.aim, yes)
 
-    def strictest_for_all(self, yes: Counts) -> Floats:
+    def strictest_for_all(self, yes: PointRows) -> Floats:
         mechanism = _one_level(self.request, self.own[0][0], self.people)
         people = yes.sum(axis=1).tolist()
         return self._wrong(mechanism, [(total, self.people, ()) for total in people], yes)
 
-    def strict_left_out(self, yes: Counts) -> Floats:
+    def strict_left_out(self, yes: PointRows) -> Floats:
         loosest, size = self.own[-1]
         mechanism = _one_level(self.request, loosest, size)
         return self._wrong(mechanism, [(row[-1], size, ()) for row in yes.tolist()], yes)
 
-    def _by_level(self, aim: AnyAim, yes: Counts) -> Floats:
+    def _by_level(self, aim: AnyAim, yes: PointRows) -> Floats:
         mechanism = _personal(self.request, self.own, aim)
         return self._wrong(mechanism, [(sum(row), self.people, row) for row in yes.tolist()], yes)
 
-    def _wrong(self, mechanism: QuestionMechanism, rows: Sequence[tuple[int, int, Any]], yes: Counts) -> Floats:
+    def _wrong(self, mechanism: QuestionMechanism, rows: Sequence[tuple[int, int, Any]], yes: PointRows) -> Floats:
         right = self.right_answer(yes).tolist()
         errors = []
         with precision(_BITS):
@@ -190,7 +190,7 @@ def _error(mechanism: QuestionMechanism, table: Table, answer: int) -> float:
 # choice of who says yes is equally likely when people vote independently with the same chance, so the average needs no chance.
 
 
-Error = Callable[[Counts], Floats]
+Error = Callable[[PointRows], Floats]
 Sizes = tuple[tuple[Epsilon, int], ...]
 
 _CERTAIN = "at these numbers of people every table has the same answer, whatever people's levels are"

@@ -487,7 +487,7 @@ _PRIOR_BITS = 320
 _MOST_POINTS = 400
 _NEAR = Fraction(1, 10**6)  # of the least average, where probabilities were found in floating point and rounded
 
-Counts = tuple[int, ...]
+Point = tuple[int, ...]
 
 
 def examine_prior(mechanism: object) -> Finding:
@@ -530,13 +530,13 @@ class _Grid:
         self.truth = {p: meaning({0: sum(p), 1: people - sum(p)}) for p in self.points}
         self.rows = {p: mechanism.law(self.table(p)).probabilities() for p in self.points}
 
-    def table(self, point: Counts) -> Table:
+    def table(self, point: Point) -> Table:
         by_level = tuple(
             (epsilon, {0: yes, 1: size - yes}) for epsilon, size, yes in zip(self.levels, self.sizes, point)
         )
         return Table({0: sum(point), 1: sum(self.sizes) - sum(point)}, by_level)
 
-    def edges(self) -> Iterator[tuple[Counts, Counts, int]]:
+    def edges(self) -> Iterator[tuple[Point, Point, int]]:
         for at in self.points:
             for place, size in enumerate(self.sizes):
                 if at[place] < size:
@@ -573,7 +573,7 @@ class _Grid:
         gap = upper(ball(error) - ball(bound))
         return "" if gap <= _NEAR else "the multipliers do not prove that the average error is the least possible"
 
-    def _weights(self) -> dict[Counts, Fraction]:
+    def _weights(self) -> dict[Point, Fraction]:
         prior, people = self.setting.aim, sum(self.sizes)
         weights = {}
         for point in self.points:
@@ -587,7 +587,7 @@ class _Grid:
             raise ArithmeticError("the prior is none: its probabilities do not add up to 1")
         return weights
 
-    def _least_error(self, weights: Mapping[Counts, Fraction]) -> Number | None:
+    def _least_error(self, weights: Mapping[Point, Fraction]) -> Number | None:
         """What no private law can fall below. With p = P(yes) the error is a constant plus ``sum of c_v p_v``.
 
         Yes: ``p_head - r p_tail <= delta``. No: ``r p_tail - p_head <= r - 1 + delta``. Each is weighed with y >= 0 and added;
@@ -613,7 +613,7 @@ class _Grid:
         """Fractions where every level has a rational ``e^epsilon``, else balls."""
         return number if self.exact else ball(number)
 
-    def _place(self, tail: Counts, head: Counts) -> int | None:
+    def _place(self, tail: Point, head: Point) -> int | None:
         if tail not in self.rows or head not in self.rows:
             return None
         steps = [(place, b - a) for place, (a, b) in enumerate(zip(tail, head)) if a != b]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimaldp.channels.numbers import FloatArray, Label, Number, as_floats, bits_of, read_gain
+from optimaldp.channels.numbers import ExactOrFloat, FloatArray, Label, as_floats, bits_of, read_gain
 from optimaldp.channels.vulnerability import (
     column_maxima_sum,
     joint,
@@ -39,7 +39,7 @@ _MOST_READINGS = 4096  # ways to read the outputs, each with a linear program, u
 _STARTS = 24
 
 
-def capacity_over_gains(channel: Channel, prior: object = None) -> Number:
+def capacity_over_gains(channel: Channel, prior: object = None) -> ExactOrFloat:
     """The largest factor by which the channel multiplies any gain of 0 or more: ``Σ_z max_x C[x,z]`` over possible inputs.
 
     >>> from optimaldp.channels import Channel
@@ -52,7 +52,7 @@ def capacity_over_gains(channel: Channel, prior: object = None) -> Number:
     return float(np.array(rows).max(axis=0).sum())
 
 
-def additive_capacity(channel: Channel, prior: object = None, *, gains: str = "bounded") -> Number:
+def additive_capacity(channel: Channel, prior: object = None, *, gains: str = "bounded") -> ExactOrFloat:
     """The largest *increase* of an expected gain under one prior, over a class of gains.
 
     ``"bounded"``: gains of at most 1 whose best guess is never worth less than 0; ``1 − Σ_z min_x C[x,z]`` over the

@@ -16,10 +16,10 @@ import numpy as np
 from optimaldp.channels import capacity, privacy, vulnerability
 from optimaldp.channels import numbers as exact_matrix
 from optimaldp.channels.numbers import (
+    ExactOrFloat,
     ExactRow,
     FloatArray,
     Label,
-    Number,
     as_floats,
     cell_text,
     index_of,
@@ -92,7 +92,7 @@ def hidden_choice(channels: Sequence[Channel], weights: object = None) -> Channe
     return _mixed(channels, chances, [output for _, output in names])
 
 
-def _chances(channels: Sequence[Channel], weights: object) -> Sequence[Number] | FloatArray:
+def _chances(channels: Sequence[Channel], weights: object) -> Sequence[ExactOrFloat] | FloatArray:
     if not channels or any(channel.inputs != channels[0].inputs for channel in channels):
         raise ChannelError("choice", len(channels), "channels do not have the same inputs", "give one or more that do")
     if weights is None:
@@ -100,7 +100,9 @@ def _chances(channels: Sequence[Channel], weights: object) -> Sequence[Number] |
     return read_distribution(weights, size=len(channels), name="weights")
 
 
-def _mixed(channels: Sequence[Channel], chances: Sequence[Number] | FloatArray, names: Sequence[Label]) -> Channel:
+def _mixed(
+    channels: Sequence[Channel], chances: Sequence[ExactOrFloat] | FloatArray, names: Sequence[Label]
+) -> Channel:
     """The weighted cells, those of outputs with the same name added up."""
     exact = isinstance(chances, tuple) and all(channel.exact for channel in channels)
     outputs = list(dict.fromkeys(names))
@@ -179,10 +181,10 @@ def _direction(column: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(c / total if isinstance(c, Fraction) else round(c / total, 12) for c in column)
 
 
-def posteriors(channel: Channel, prior: object = None) -> dict[Label, tuple[Number, dict[Label, Number]]]:
+def posteriors(channel: Channel, prior: object = None) -> dict[Label, tuple[ExactOrFloat, dict[Label, ExactOrFloat]]]:
     """For each output that can occur: its probability, and the distribution of the input given that output."""
     columns = zip(*joint(channel, prior))
-    after: dict[Label, tuple[Number, dict[Label, Number]]] = {}
+    after: dict[Label, tuple[ExactOrFloat, dict[Label, ExactOrFloat]]] = {}
     for output, column in zip(channel.outputs, columns):
         total = sum(column, start=column[0] * 0)
         if total > 0:
@@ -300,7 +302,7 @@ class Channel(Result):
             return tuple(tuple(Fraction(cell) for cell in row) for row in self.rows.tolist())
         return self.rows
 
-    def row(self, name: Label) -> dict[Label, Number]:
+    def row(self, name: Label) -> dict[Label, ExactOrFloat]:
         """The distribution of one input."""
         cells = self.rows[index_of(self.inputs, name, "input")]
         return dict(zip(self.outputs, cells if isinstance(cells, tuple) else cells.tolist()))
@@ -323,11 +325,11 @@ class Channel(Result):
         """Without outputs that never occur, and with outputs merged that lead to the same posterior."""
         return reduced(self)
 
-    def prior_vulnerability(self, prior: object = None) -> Number:
+    def prior_vulnerability(self, prior: object = None) -> ExactOrFloat:
         """The chance that one guess is right before anything is seen."""
         return vulnerability.prior_vulnerability(self, prior)
 
-    def posterior_vulnerability(self, prior: object = None) -> Number:
+    def posterior_vulnerability(self, prior: object = None) -> ExactOrFloat:
         """The chance that one guess is right after the output was seen."""
         return vulnerability.posterior_vulnerability(self, prior)
 

@@ -95,7 +95,7 @@ def unique_solution(matrix: ExactRows, right: Sequence[Fraction]) -> list[Fracti
     return solution if all(reduced[i, i] == 1 for i in range(unknowns)) else None
 
 
-Number = Fraction | float
+ExactOrFloat = Fraction | float
 FloatArray = NDArray[np.float64]
 ExactRow = tuple[Fraction, ...]
 
@@ -139,7 +139,7 @@ def _exact_or_float(exact: ExactRow, name: str) -> ExactRow | FloatArray:
     raise _bad_sum(name, total)
 
 
-def _bad_sum(name: str, total: Number) -> ChannelError:
+def _bad_sum(name: str, total: ExactOrFloat) -> ChannelError:
     if total > _HUGE:
         return ChannelError(
             name, f"more than {_HUGE:.0e}", "is what its numbers sum to, far too much", "they must sum to one"
@@ -223,12 +223,12 @@ def read_gain(gain: object, *, secrets: int, guesses: int | None = None) -> tupl
     return exact
 
 
-def _refuse_huge(largest: Number) -> None:
+def _refuse_huge(largest: ExactOrFloat) -> None:
     if largest > _HUGE:
         raise ChannelError("gain", f"more than {_HUGE:.0e}", "is larger than a gain can be", "use a larger unit")
 
 
-def bits_of(number: Number) -> float:
+def bits_of(number: ExactOrFloat) -> float:
     """``log2`` of a number that is not negative, accurate to the last float even far from 1 (in bits)."""
     if number == 0:
         return -math.inf
@@ -238,11 +238,11 @@ def bits_of(number: Number) -> float:
         return float(ball(number).log() / Ball(2).log()) if number != 1 else 0.0
 
 
-def as_floats(values: Sequence[Number] | FloatArray) -> FloatArray:
+def as_floats(values: Sequence[ExactOrFloat] | FloatArray) -> FloatArray:
     """A distribution or row as an array of floats."""
     return np.array([float(value) for value in values]) if not isinstance(values, np.ndarray) else values
 
 
-def cell_text(number: Number | Decimal) -> str | float:
+def cell_text(number: ExactOrFloat | Decimal) -> str | float:
     """A number for JSON: exact rationals as text, floats as they are."""
     return fraction_text(number) if isinstance(number, Fraction) else float(number)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from optimaldp.channels import numbers as exact_matrix
 from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.numbers import ExactRow, FloatArray, Label, Number, cell_text, json_labels
+from optimaldp.channels.numbers import ExactOrFloat, ExactRow, FloatArray, Label, cell_text, json_labels
 from optimaldp.errors import ChannelError
 from optimaldp.extras import requiring
 from optimaldp.plots.style import axes_drawn
@@ -41,7 +41,7 @@ class LeastEpsilon(Result):
     ``ratio`` is ``e^epsilon`` (``inf`` if none is enough).
     """
 
-    ratio: Number
+    ratio: ExactOrFloat
     edge: tuple[Label, Label] | None
     output: Label | None
 
@@ -165,7 +165,7 @@ def _worse(worst: LeastEpsilon, channel: Channel, pair: tuple[int, int], z: int,
     # multiplied, not divided: q may be 0, and 0 against 0 passes
     if p <= worst.ratio * q and length == 1:
         return worst
-    ratio: Number = math.inf if p > 0 and q == 0 else p / q if q else worst.ratio
+    ratio: ExactOrFloat = math.inf if p > 0 and q == 0 else p / q if q else worst.ratio
     if length != 1 and ratio != math.inf:
         ratio = float(ratio) ** (1 / length)
     if not ratio > worst.ratio:
@@ -190,7 +190,7 @@ class PrivacyProfile(Result):
     channel: Channel
     graph: AnswerGraph | None
 
-    def delta(self, epsilon: object) -> Number:
+    def delta(self, epsilon: object) -> ExactOrFloat:
         """The least delta at this epsilon: exact for exact channels where ``e^epsilon`` is rational, else a float."""
         read = Epsilon.read(epsilon)
         heads, tails = self._arcs()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optimaldp.channels import vulnerability
-from optimaldp.channels.numbers import MANY_CELLS, Number, bits_of, cell_text, read_distribution
+from optimaldp.channels.numbers import MANY_CELLS, ExactOrFloat, bits_of, cell_text, read_distribution
 from optimaldp.channels.privacy import least_epsilon
 from optimaldp.channels.vulnerability import read_prior
 from optimaldp.errors import ChannelError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class LeakageBound(Result):
     """**Guarantee.** No epsilon-DP mechanism of this kind multiplies the attacker's success by more than ``factor``."""
 
-    factor: Number
+    factor: ExactOrFloat
     statement: str
     bits: float
     tight: bool | None = None
@@ -58,11 +58,13 @@ def check_databases(individuals: int, values: int) -> None:
         )
 
 
-def _bound(factor: Number, statement: str, *, bits: float | None = None, tight: bool | None = None) -> LeakageBound:
+def _bound(
+    factor: ExactOrFloat, statement: str, *, bits: float | None = None, tight: bool | None = None
+) -> LeakageBound:
     return LeakageBound(factor, statement, bits_of(factor) if bits is None else bits, tight)
 
 
-def ratio_of(epsilon: Epsilon) -> Number:
+def ratio_of(epsilon: Epsilon) -> ExactOrFloat:
     """``e^epsilon``: a rational if it is one, else the nearest float; only for finite epsilon."""
     if epsilon.exact_ratio is not None:
         return epsilon.exact_ratio
@@ -70,7 +72,7 @@ def ratio_of(epsilon: Epsilon) -> Number:
         return float(epsilon.exp())
 
 
-def _one(values: int, epsilon: Epsilon) -> Number:
+def _one(values: int, epsilon: Epsilon) -> ExactOrFloat:
     """``v x / (v − 1 + x)``: the most that one individual's protection lets through."""
     if epsilon.infinite:
         return Fraction(values)
@@ -100,11 +102,11 @@ def database_bound(individuals: int, values: int, epsilon: object) -> LeakageBou
     one = _one(values, Epsilon.read(epsilon))
     bits = individuals * bits_of(one)
     # floats end at 2^1024, bits do not: there they alone tell databases apart
-    factor: Number = one**individuals if isinstance(one, Fraction) else 2.0**bits if bits < 1000 else float("inf")
+    factor: ExactOrFloat = one**individuals if isinstance(one, Fraction) else 2.0**bits if bits < 1000 else float("inf")
     return _bound(factor, f"{individuals} individuals with {values} values", bits=bits, tight=True)
 
 
-def _inverse_ratio(epsilon: Epsilon) -> Number:
+def _inverse_ratio(epsilon: Epsilon) -> ExactOrFloat:
     return Fraction(0) if epsilon.infinite else 1 / ratio_of(epsilon)
 
 
@@ -126,14 +128,14 @@ def range_bound(individuals: int, values: int, answers: int, epsilon: object) ->
     return _bound(improved_range_factor(individuals, values, answers, read), statement)
 
 
-def _energy(individuals: int, values: int, answers: int, t: Number, kept: int) -> Number:
+def _energy(individuals: int, values: int, answers: int, t: ExactOrFloat, kept: int) -> ExactOrFloat:
     # F10: on ℓ of the coordinates t^d >= t^(u−ℓ) t^(d_S); of the two parts of that, r outputs make the first at least
     # 1/r, and the uniform distribution on Val^ℓ has the least of the second.
     outside = t ** (individuals - kept)
     return (1 - outside) / answers + outside * ((1 + (values - 1) * t) / values) ** kept
 
 
-def _two_answers(individuals: int, epsilon: Epsilon) -> Number:
+def _two_answers(individuals: int, epsilon: Epsilon) -> ExactOrFloat:
     t = _inverse_ratio(epsilon)
     # The likeliest databases of both outputs are u steps apart. In the middle the chances are halves (u even) or
     # 1/(1 + t) and t/(1 + t) (u odd); each step outwards multiplies the smaller one by t.
@@ -141,7 +143,7 @@ def _two_answers(individuals: int, epsilon: Epsilon) -> Number:
     return 2 - 2 * t ** (half + 1) / (1 + t) if odd else 2 - t**half
 
 
-def improved_range_factor(individuals: int, values: int, answers: int, epsilon: object) -> Number:
+def improved_range_factor(individuals: int, values: int, answers: int, epsilon: object) -> ExactOrFloat:
     """The general range bound without the exact case of two outputs: the minimum over ℓ of erratum F10."""
     t = _inverse_ratio(Epsilon.read(epsilon))
     # each ℓ proves a bound, so the least is one; ℓ = u is Theorem 1
@@ -162,14 +164,14 @@ def proposition_2(individuals: int, values: int, answers: int, epsilon: object) 
     return _bound(Fraction(answers, values**kept) / energy, f"Proposition 2 for {answers} outputs", tight=False)
 
 
-def gain_bound(prior_gain: Number, factor: Number) -> Number:
+def gain_bound(prior_gain: ExactOrFloat, factor: ExactOrFloat) -> ExactOrFloat:
     """For any gain that is never negative: posterior gain ≤ prior gain × the sum of column maxima."""
     if prior_gain < 0:
         raise ChannelError("prior gain", str(prior_gain), "is negative", "the bound holds for gains of 0 or more")
     return prior_gain * factor
 
 
-def border_utility_bound(distance_counts: list[int], epsilon: object) -> Number:
+def border_utility_bound(distance_counts: list[int], epsilon: object) -> ExactOrFloat:
     """Theorem 3/4, corrected (errata F14, F15): under a uniform prior ``U(Y,Z) ≤ 1/Σ_d |Border_d| x^−d`` when that
     sum is the same everywhere.
 
@@ -185,17 +187,17 @@ class LeakageReport(Result):
     """The measures of one channel under one prior; bits unless they are chances of success."""
 
     channel: Channel
-    before: Number
-    after: Number
+    before: ExactOrFloat
+    after: ExactOrFloat
     min_entropy_leakage: float
     min_capacity: float
     mutual_information: float
     shannon_capacity: float
     shannon_capacity_upper: float
-    guesses_before: Number
-    guesses_after: Number
+    guesses_before: ExactOrFloat
+    guesses_after: ExactOrFloat
     epsilon: float
-    worst_output_success: Number
+    worst_output_success: ExactOrFloat
 
     @property
     def words(self) -> str:
@@ -246,12 +248,12 @@ class LeakageReport(Result):
         }
 
 
-def _exact_text(number: Number) -> str | None:
+def _exact_text(number: ExactOrFloat) -> str | None:
     text = cell_text(number)
     return text if isinstance(text, str) else None
 
 
-def percent(chance: Number) -> str:
+def percent(chance: ExactOrFloat) -> str:
     """A chance as people read it: 73 %, 99.97 %, never rounded to a certainty that it is not."""
     value = 100 * float(chance)
     for digits in range(12):

@@ -13,7 +13,7 @@ from optimaldp.cli import app, note
 from optimaldp.cli.options import OF_QUESTION, AsJson, Asked, LedgerFile, MaybeEpsilon, PlanFile, asking, needed
 from optimaldp.errors import InputError, QuestionError
 
-Table = Annotated[
+DataPath = Annotated[
     str | None, typer.Option("--data", help="A table to check the question against: its columns, never its rows.")
 ]
 Persons = Annotated[int | None, typer.Option("--n", help="The public number of people, to show margins as shares.")]
@@ -29,7 +29,7 @@ def preview_command(
     *,
     question: Asked = None,
     epsilon: MaybeEpsilon = None,
-    data: Table = None,
+    data: DataPath = None,
     n: Persons = None,
     level_sizes: LevelSizes = None,
     asked: dict[str, Any],

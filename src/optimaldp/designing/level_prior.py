@@ -22,7 +22,7 @@ from optimaldp.errors import ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences
 from optimaldp.graphs.problem import Problem
 from optimaldp.laws.grid_law import GridLaw, Multiplier
-from optimaldp.laws.prior import Counts, Prior, grid
+from optimaldp.laws.prior import Point, Prior, grid
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.numbers import read_probability
 from optimaldp.programs.linear import Solution, solve_floats
@@ -39,7 +39,7 @@ def prior_optimum(
     sizes: Sequence[int],
     *,
     chance: object = Fraction(1, 2),
-    prior: Mapping[Counts, Any] | None = None,
+    prior: Mapping[Point, Any] | None = None,
     delta: object = 0,
 ) -> GridLaw:
     """The least average error of "at least *least* of them say yes" among all mechanisms that keep everybody's own level.
@@ -85,7 +85,7 @@ def _solved(
     truth: Callable[[int], bool],
     levels: Sequence[Epsilon],
     sizes: Sequence[int],
-    weights: Mapping[Counts, Fraction],
+    weights: Mapping[Point, Fraction],
     delta: Fraction,
 ) -> GridLaw:
     points = list(grid(sizes))
@@ -122,14 +122,14 @@ def _nearly(program: EventProgram, objective: dict[int, Fraction]) -> Solution |
     return Solution(point, Fraction(0), multipliers, exact=False)
 
 
-def _repaired(yes: Mapping[Counts, Fraction], levels: Sequence[Epsilon], delta: Fraction) -> dict[Counts, Fraction]:
+def _repaired(yes: Mapping[Point, Fraction], levels: Sequence[Epsilon], delta: Fraction) -> dict[Point, Fraction]:
     """Mix in a fair coin until everything is private: at the coin each constraint has room of (ratio - 1)/2 + delta.
 
     Whoever weighs nothing must not show at all: there the probabilities are averaged first.
     """
     chances = dict(yes)
     for place in (g for g, epsilon in enumerate(levels) if epsilon.is_zero):
-        lines: dict[Counts, list[Counts]] = {}
+        lines: dict[Point, list[Point]] = {}
         for point in chances:
             lines.setdefault((*point[:place], *point[place + 1 :]), []).append(point)
         for line in lines.values():
@@ -150,11 +150,11 @@ def _repaired(yes: Mapping[Counts, Fraction], levels: Sequence[Epsilon], delta: 
     return {point: (1 - share) * chance + share / 2 for point, chance in chances.items()}
 
 
-def _name(point: Counts) -> str:
+def _name(point: Point) -> str:
     return ",".join(map(str, point))
 
 
-def _graph(points: Sequence[Counts], levels: Sequence[Epsilon], sizes: Sequence[int], delta: Fraction) -> DatasetGraph:
+def _graph(points: Sequence[Point], levels: Sequence[Epsilon], sizes: Sequence[int], delta: Fraction) -> DatasetGraph:
     # Whoever weighs nothing loses nothing, no delta either.
     promised = [level(epsilon, 0 if epsilon.is_zero else delta) for epsilon in levels]
     edges = [

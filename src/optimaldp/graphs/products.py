@@ -106,7 +106,7 @@ def _by_factor(graphs: Sequence[DatasetGraph], level_numbers: Sequence[Indices])
 # Histograms of a fixed total: neighbours differ by one person who moves from one bin to another.
 
 
-Table = npt.NDArray[np.int32]
+CountTable = npt.NDArray[np.int32]
 
 
 def histogram_lattice(bins: int, total: int, *, level: object = None) -> DatasetGraph:
@@ -125,7 +125,7 @@ def histogram_lattice(bins: int, total: int, *, level: object = None) -> Dataset
     return graph if level is None else graph.with_level(level)
 
 
-def compositions(bins: int, total: int) -> Table:
+def compositions(bins: int, total: int) -> CountTable:
     """Every way to write *total* as *bins* ordered numbers, one row each, in lexicographic order."""
     rest = np.array([total], dtype=np.int32)
     columns: list[npt.NDArray[np.int32]] = []
@@ -138,7 +138,7 @@ def compositions(bins: int, total: int) -> Table:
     return np.stack([*columns, rest], axis=1)
 
 
-def ranks(table: Table) -> npt.NDArray[np.int64]:
+def ranks(table: CountTable) -> npt.NDArray[np.int64]:
     """The row number of each histogram in :func:`compositions` of its size and total.
 
     Rows that agree before bin k and are smaller in it number ``C(r + m, m) - C(r' + m, m)``: r people are left before
@@ -154,7 +154,7 @@ def ranks(table: Table) -> npt.NDArray[np.int64]:
     return rank
 
 
-def _moves(table: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _moves(table: CountTable) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Each edge once: one person moves from bin a to a later bin b."""
     tails, heads = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for a in range(table.shape[1]):

@@ -17,7 +17,6 @@ from functools import lru_cache
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.parameters import (
     MOST_EXACT_BINS,
-    Number,
     exact_theta,
     read_bins,
     read_positive_epsilon,
@@ -27,6 +26,7 @@ from optimaldp.histograms.parameters import (
 from optimaldp.privacy.balls import Ball, precision, upper
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.trajectory import Number
 
 _DIGITS_OF_INVERSE = 12
 

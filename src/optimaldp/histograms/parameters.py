@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import HistogramError, LevelError
 from optimaldp.privacy.balls import Ball, context, precision
 from optimaldp.privacy.epsilon import Epsilon
-
-# A Fraction where e^epsilon is rational, else a ball at the current precision. They share their arithmetic but no type.
-Number = Any
+from optimaldp.privacy.trajectory import Number
 
 MOST_EXACT_BINS = 5000  # the exact least error for 5000 bins has about 10,000 digits
 _MOST_BINS = 10**7  # two bitmaps and a table of 64-bit integers for this many bins still fit a small machine

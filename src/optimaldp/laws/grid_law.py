@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from optimaldp.errors import InputError
-from optimaldp.laws.prior import Counts
+from optimaldp.laws.prior import Point
 from optimaldp.privacy.numbers import fraction_text, read_number, read_probability
 
 _ANSWERS = ("yes", "no")
@@ -19,8 +19,8 @@ _ANSWERS = ("yes", "no")
 class Multiplier:
     """Of one privacy constraint: ``P(answer at head) <= e^epsilon P(answer at tail) + delta``."""
 
-    tail: Counts
-    head: Counts
+    tail: Point
+    head: Point
     answer: int
     weight: Fraction
 
@@ -29,15 +29,15 @@ class Multiplier:
 class GridLaw:
     """P(yes) at every point of a grid of counts, and the multipliers that prove how good it is on average. All public."""
 
-    yes: tuple[tuple[Counts, Fraction], ...]
+    yes: tuple[tuple[Point, Fraction], ...]
     multipliers: tuple[Multiplier, ...]
     average_error: Fraction
 
     @cached_property
-    def _at(self) -> dict[Counts, Fraction]:
+    def _at(self) -> dict[Point, Fraction]:
         return dict(self.yes)
 
-    def at(self, point: Counts) -> Fraction:
+    def at(self, point: Point) -> Fraction:
         """P(yes) where so many of each level say yes. Of private counts it is private."""
         return self._at[point]
 
@@ -66,11 +66,11 @@ class GridLaw:
             raise InputError("mechanism", "the document", rule, "give a file that release --json wrote") from None
 
 
-def _name(point: Counts) -> str:
+def _name(point: Point) -> str:
     return ",".join(map(str, point))
 
 
-def _point(name: str) -> Counts:
+def _point(name: str) -> Point:
     return tuple(int(part) for part in name.split(","))
 
 

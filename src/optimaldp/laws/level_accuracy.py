@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Errors = Callable[[Counts], Floats]
+PointRows = npt.NDArray[np.int64]
+Errors = Callable[[PointRows], Floats]
 """The chance of a wrong answer at each table: one row for each table, one column for each level."""
 
 _POINTS = 50_000  # tables that an average is taken over
@@ -68,10 +68,10 @@ class LevelSizes:
 
     # What each mechanism says; *yes* has one row for each table and one column for each level.
 
-    def right_answer(self, yes: Counts) -> npt.NDArray[np.bool_]:
+    def right_answer(self, yes: PointRows) -> npt.NDArray[np.bool_]:
         return np.asarray(yes.sum(axis=1) >= self.least)
 
-    def weighted(self, yes: Counts) -> Floats:
+    def weighted(self, yes: PointRows) -> Floats:
         """Everybody's vote weighs as much as their level."""
         exponent = (yes - self._tau * np.array(self.sizes)) @ np.array(self.levels)
         return _wrong_from_exponent(exponent, self.right_answer(yes))
@@ -82,46 +82,46 @@ class LevelSizes:
             self._hedge_use(yes, width) @ np.array(self.levels), self.right_answer(yes)
         )
 
-    def _hedge_use(self, yes: Counts, width: float) -> Floats:
+    def _hedge_use(self, yes: PointRows, width: float) -> Floats:
         """How much of each level's people the hedge counts, for and against yes: no level enters here."""
         low, high = self.least - 0.5 - self._tau * width, self.least - 0.5 + (1 - self._tau) * width
         return (1 - self._tau) * self._layer_use(yes, low) + self._tau * self._layer_use(yes, high)
 
-    def _layer_use(self, yes: Counts, layer: float) -> Floats:
+    def _layer_use(self, yes: PointRows, layer: float) -> Floats:
         above = yes.sum(axis=1) - layer
         for_yes, against = np.maximum(above, 0), np.maximum(-above, 0)
         return _cheapest(yes, for_yes) - _cheapest(np.array(self.sizes) - yes, against)
 
-    def fair(self, yes: Counts) -> Floats:
+    def fair(self, yes: PointRows) -> Floats:
         """The least error at every table: only who could change the answer counts, and the strictest level of all."""
         error = np.exp(-self._changed(yes) @ np.array(self.levels)) / (1 + math.exp(-self.levels[0]))
         return np.asarray(np.where(self._possible(yes), error, 0.0))
 
-    def balanced(self, yes: Counts) -> Floats:
+    def balanced(self, yes: PointRows) -> Floats:
         """What version 0.2 did at every table: the last of those who change counts in place of the strictest of all."""
         changed = self._changed(yes)
         largest = np.max(np.where(changed > 0, np.array(self.levels), 0.0), axis=1)
         error = np.exp(largest - changed @ np.array(self.levels)) / (1 + np.exp(largest))
         return np.asarray(np.where(self._possible(yes), error, 0.0))
 
-    def _changed(self, yes: Counts) -> Floats:
+    def _changed(self, yes: PointRows) -> Floats:
         """How many people of each level change in the cheapest way to another answer."""
         true = self.right_answer(yes)
         return _cheapest(np.where(true[:, None], yes, np.array(self.sizes) - yes), self._flips(yes))
 
-    def _flips(self, yes: Counts) -> Counts:
+    def _flips(self, yes: PointRows) -> PointRows:
         total = yes.sum(axis=1)
         return np.asarray(np.where(self.right_answer(yes), total - self.least + 1, self.least - total))
 
-    def _possible(self, yes: Counts) -> npt.NDArray[np.bool_]:
+    def _possible(self, yes: PointRows) -> npt.NDArray[np.bool_]:
         able = np.where(self.right_answer(yes), yes.sum(axis=1), self.people - yes.sum(axis=1))
         return np.asarray(able >= self._flips(yes))
 
-    def typical(self, yes: Counts) -> Floats:
+    def typical(self, yes: PointRows) -> Floats:
         """The law that a release chooses for the typical table."""
         return self.error_of(self.chosen)(yes)
 
-    def every_table(self, yes: Counts) -> Floats:
+    def every_table(self, yes: PointRows) -> Floats:
         """The law that a release uses for every table."""
         return self.fair(yes)
 
@@ -191,11 +191,11 @@ class LevelSizes:
         used = np.minimum(self.levels, self.levels[-1] if choice.cap is None else choice.cap)
         return lambda yes: _wrong_from_exponent(self._hedge_use(yes, choice.width or 0) @ used, self.right_answer(yes))
 
-    def strictest_for_all(self, yes: Counts) -> Floats:
+    def strictest_for_all(self, yes: PointRows) -> Floats:
         """Everybody is treated as the strictest person."""
         return _chain(self._flips(yes), self.levels[0])
 
-    def strict_left_out(self, yes: Counts) -> Floats:
+    def strict_left_out(self, yes: PointRows) -> Floats:
         """Only people with the loosest level are asked, about the same share of them."""
         asked, size = yes[:, -1], self.sizes[-1]
         least = int(np.floor(self._tau * size)) + 1
@@ -203,7 +203,7 @@ class LevelSizes:
         error = _chain(np.where(said_yes, asked - least + 1, least - asked), self.levels[-1])
         return np.asarray(np.where(said_yes == self.right_answer(yes), error, 1 - error))
 
-    def sampled(self, yes: Counts) -> Floats:
+    def sampled(self, yes: PointRows) -> Floats:
         """People are kept with chance (e^a - 1)/(e^b - 1), b the loosest level, and those who are kept are asked at b.
 
         How many are kept is private, and a replaced record may be kept or not, so b must hold for people who come, go or are
@@ -294,19 +294,19 @@ def _chain(flips: npt.NDArray[Any], epsilon: float) -> Floats:
     return np.asarray(np.exp(-epsilon * (flips - 1)) / (1 + np.exp(epsilon)))
 
 
-def _window(mean: float, deviation: float, low: int, high: int) -> Counts:
+def _window(mean: float, deviation: float, low: int, high: int) -> PointRows:
     reach = _TAIL_DEVIATIONS * deviation + 1
     return np.arange(max(low, int(mean - reach)), min(high, int(mean + reach) + 1) + 1, dtype=np.int64)
 
 
-def _bell(mean: float, deviation: float) -> tuple[Counts, Floats]:
+def _bell(mean: float, deviation: float) -> tuple[PointRows, Floats]:
     """The counts of so many people that only every so-many-th one is looked at."""
     places = np.linspace(-_TAIL_DEVIATIONS, _TAIL_DEVIATIONS, 2 * _WIDEST_BELL + 1)
     weights = np.exp(-(places**2) / 2)
     return np.rint(mean + places * deviation).astype(np.int64), weights / weights.sum()
 
 
-def _binomial_axis(size: int, chance: float) -> tuple[Counts, Floats]:
+def _binomial_axis(size: int, chance: float) -> tuple[PointRows, Floats]:
     if chance in (0, 1):
         return np.array([size * int(chance)]), np.ones(1)
     deviation = (size * chance * (1 - chance)) ** 0.5
@@ -318,7 +318,7 @@ def _binomial_axis(size: int, chance: float) -> tuple[Counts, Floats]:
 
 
 @cache
-def _votes(sizes: tuple[int, ...], chance: float, points: int) -> tuple[Counts, Floats]:
+def _votes(sizes: tuple[int, ...], chance: float, points: int) -> tuple[PointRows, Floats]:
     """Tables of independent votes and how likely they are: all of them, or as many as *points* spread evenly."""
     axes = [_binomial_axis(size, chance) for size in sizes]
     if math.prod(len(values) for values, _ in axes) <= points:
@@ -333,7 +333,7 @@ def _votes(sizes: tuple[int, ...], chance: float, points: int) -> tuple[Counts, 
 
 
 @cache
-def _choices(sizes: tuple[int, ...], total: int) -> tuple[Counts, Floats]:
+def _choices(sizes: tuple[int, ...], total: int) -> tuple[PointRows, Floats]:
     """Who of each level is among *total* people that say yes, every choice equally likely: all of them, or some."""
     if len(sizes) == 1:
         return np.array([[total]]), np.ones(1)
@@ -365,11 +365,11 @@ def _evenly(points: int, dimensions: int) -> Floats:
     return np.asarray((0.5 + np.arange(1, points + 1)[:, None] * steps) % 1)
 
 
-def _inverse(values: Counts, weights: Floats, at: Floats) -> Counts:
+def _inverse(values: PointRows, weights: Floats, at: Floats) -> PointRows:
     return np.asarray(values[np.minimum(np.searchsorted(np.cumsum(weights), at), len(values) - 1)])
 
 
-def _cheapest(available: Counts, wanted: npt.NDArray[Any]) -> Floats:
+def _cheapest(available: PointRows, wanted: npt.NDArray[Any]) -> Floats:
     """Of each level as many people as are wanted, the strictest first, the last one in part."""
     before = np.cumsum(available, axis=1) - available
     return np.asarray(np.clip(wanted[:, None] - before, 0, available), dtype=np.float64)
@@ -405,7 +405,7 @@ def _least(tried: Sequence[tuple[Choice, float]]) -> tuple[Choice, float]:
     return min(near, key=lambda one: one[1])
 
 
-def hypergeometric_axis(yes: int, size: int, others: int) -> tuple[Counts, Floats]:
+def hypergeometric_axis(yes: int, size: int, others: int) -> tuple[PointRows, Floats]:
     """How many of *size* people are among *yes* who say so of all, and how likely: far tails are left out."""
     low, high = max(0, yes - others), min(size, yes)
     if high < low:
@@ -427,7 +427,7 @@ def _from_ratios(ratios: Floats) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _kept(yes: Counts, no: Counts, chances: Floats, tau: float) -> tuple[Floats, Floats]:
+def _kept(yes: PointRows, no: PointRows, chances: Floats, tau: float) -> tuple[Floats, Floats]:
     """What strict people who are kept add to the lead, and how likely: of each kind at most the likeliest numbers."""
     lead: Floats = np.zeros(1)
     weight: Floats = np.ones(1)

@@ -17,7 +17,7 @@ from typing import Any
 from optimaldp.errors import LevelError
 from optimaldp.privacy.numbers import fraction_text, read_probability
 
-Counts = tuple[int, ...]
+Point = tuple[int, ...]
 """How many people of each level say yes, the strictest level first."""
 
 WORD = "prior"
@@ -48,7 +48,7 @@ class Prior:
             return "votes with the given prior of how many say yes"
         return f"votes in which everybody says yes independently with chance {fraction_text(self.chance)}"
 
-    def weights(self, sizes: Sequence[int]) -> dict[Counts, Fraction]:
+    def weights(self, sizes: Sequence[int]) -> dict[Point, Fraction]:
         """How likely each point of the grid of counts is, for so many people of each level.
 
         >>> read_prior({"prior": [0, 1, 0]}).weights([1, 1])
@@ -60,14 +60,14 @@ class Prior:
             raise LevelError("aim", str(self), rule, "list one for each number of yes, from nobody to everybody")
         return {point: self._chance_of(point, sizes, people) for point in grid(sizes)}
 
-    def _chance_of(self, point: Counts, sizes: Sequence[int], people: int) -> Fraction:
+    def _chance_of(self, point: Point, sizes: Sequence[int], people: int) -> Fraction:
         yes, ways = sum(point), prod(comb(size, count) for size, count in zip(sizes, point))
         if self.chance is None:
             return self.by_total[yes] * Fraction(ways, comb(people, yes))
         return ways * self.chance**yes * (1 - self.chance) ** (people - yes)
 
 
-def grid(sizes: Sequence[int]) -> Iterator[Counts]:
+def grid(sizes: Sequence[int]) -> Iterator[Point]:
     """Every way in which so many people of each level can say yes."""
     return product(*(range(size + 1) for size in sizes))
 

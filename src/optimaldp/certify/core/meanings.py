@@ -21,8 +21,8 @@ from optimaldp.privacy.numbers import first_where
 # tally: the question's own readings first, the condition behind ``among`` last (0: asked, 1: not asked).
 
 Spec = Mapping[str, Any]
-Counts = Mapping[int, int]
-Meaning = Callable[[Counts], int]
+Cells = Mapping[int, int]
+Meaning = Callable[[Cells], int]
 """The position of the true answer at a table."""
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -33,7 +33,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _thresholds(spec: Spec, table: Counts) -> int:
+def _thresholds(spec: Spec, table: Cells) -> int:
     """Counts and shares: one of them, or several that are joined by "and" or "or".
 
     A cell has one bit for each condition, the first one on top, and 0 says that it holds. A part reads one of them and may ask
@@ -54,24 +54,24 @@ def _thresholds(spec: Spec, table: Counts) -> int:
     return 0 if (all(held) if alone or spec["word"] == "and" else any(held)) else 1
 
 
-def _asked(spec: Spec, table: Counts) -> dict[int, int]:
+def _asked(spec: Spec, table: Cells) -> dict[int, int]:
     """People by the question's own reading; those who are not asked are left out."""
     if not spec["among"]:
         return dict(table)
     return {cell // 2: people for cell, people in table.items() if cell % 2 == 0}
 
 
-def _compare(spec: Spec, table: Counts) -> int:
+def _compare(spec: Spec, table: Cells) -> int:
     asked = _asked(spec, table)
     return 0 if asked.get(0, 0) > asked.get(1, 0) else 1
 
 
-def _winner(spec: Spec, table: Counts) -> int:
+def _winner(spec: Spec, table: Cells) -> int:
     asked = _asked(spec, table)
     return max(range(spec["options"]), key=lambda option: (asked.get(option, 0), -option))
 
 
-def _quantile(spec: Spec, table: Counts) -> int:
+def _quantile(spec: Spec, table: Cells) -> int:
     asked = {cell: people for cell, people in _asked(spec, table).items() if cell < spec["bins"]}
     total, below = sum(asked.values()), 0
     for cell in sorted(asked):
@@ -86,7 +86,7 @@ def _values(spec: Spec) -> int:
     return int((spec["high"] - spec["low"]) / spec["step"]) + 1
 
 
-def _mean(spec: Spec, table: Counts) -> int:
+def _mean(spec: Spec, table: Cells) -> int:
     values = _values(spec)
     asked = {cell: people for cell, people in _asked(spec, table).items() if cell < values}
     total = sum((spec["low"] + cell * spec["step"]) * people for cell, people in asked.items())
@@ -103,7 +103,7 @@ def _sum_of_mean(spec: Spec) -> Sum:
     return (*adds, Fraction(0)), spec["comparison"], Fraction(0)
 
 
-def _share_difference(spec: Spec, table: Counts) -> int:
+def _share_difference(spec: Spec, table: Cells) -> int:
     (reads_a, in_a), (reads_b, in_b) = spec["first"], spec["second"]
     last = max(reads_a, in_a, reads_b, in_b)
     a, b = [0, 0], [0, 0]  # who says yes and who says no
@@ -119,7 +119,7 @@ def _share_difference(spec: Spec, table: Counts) -> int:
     return 0 if _COMPARE[spec["comparison"]](left, right) else 1
 
 
-def _mean_difference(spec: Spec, table: Counts) -> int:
+def _mean_difference(spec: Spec, table: Cells) -> int:
     values, middle = _values(spec), Fraction(spec["low"] + spec["high"]) / 2
     sums, sizes = [Fraction(0), Fraction(0)], [0, 0]
     for cell, people in table.items():
@@ -239,7 +239,7 @@ def lines_of(mechanism: Examined, people: int, far: Sequence[int] = ()) -> Itera
             far = _FAR_AGAIN
 
 
-def _unchanged(meaning: Meaning, first: int, second: int, moving: int, others: Counts) -> int:
+def _unchanged(meaning: Meaning, first: int, second: int, moving: int, others: Cells) -> int:
     """How many can go from the first cell to the second and leave the true answer as it is; all where it never changes."""
 
     def truth(gone: int) -> int:
@@ -272,7 +272,7 @@ def _mixed(mechanism: Examined, people: int) -> Iterator[tuple[int, int, int, di
 class KnownKind:
     """A kind of question, as the referee reads it from the plain numbers of a question."""
 
-    truth: Callable[[Spec, Counts], int] | None = None
+    truth: Callable[[Spec, Cells], int] | None = None
     """Where the true answer of a table stands; ``None`` for a kind that must say so itself."""
     sum: Callable[[Spec], Sum] | None = None
     """The question as one sum over people, where it is one."""

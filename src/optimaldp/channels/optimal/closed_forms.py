@@ -19,7 +19,7 @@ from optimaldp.channels import numbers as exact_matrix
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.databases import Databases
-from optimaldp.channels.numbers import FloatArray, Number
+from optimaldp.channels.numbers import ExactOrFloat, FloatArray
 from optimaldp.channels.optimal.program import DecayKernel
 from optimaldp.channels.optimal.proofs import (
     ChannelProof,
@@ -345,7 +345,7 @@ def _plain_rows(channel: Channel) -> Rows:
     return [list(row) for row in channel.rows] if channel.exact else channel.array.tolist()
 
 
-def _zero(channel: Channel) -> Number:
+def _zero(channel: Channel) -> ExactOrFloat:
     return Fraction(0) if channel.exact else 0.0
 
 

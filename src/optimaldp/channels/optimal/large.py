@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from optimaldp.channels.answer_graph import AnswerGraph
-from optimaldp.channels.numbers import FloatArray, Number
+from optimaldp.channels.numbers import ExactOrFloat, FloatArray
 from optimaldp.channels.optimal.closed_forms import LINE_THEOREM, clique_proof, kept_on_clique
 from optimaldp.channels.optimal.columns import NEAR, ColumnProblem, solve_columns
 from optimaldp.channels.optimal.proofs import (
@@ -201,7 +201,7 @@ class LargeForm:
 
     rows: FloatArray
     utility: float
-    upper_bound: Number
+    upper_bound: ExactOrFloat
     route: str
     proof: ChannelProof | None
 

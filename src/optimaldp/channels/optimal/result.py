@@ -21,7 +21,15 @@ from optimaldp.certify.channels import ChannelVerdict, verify_channel
 from optimaldp.channels.answer_graph import AnswerGraph
 from optimaldp.channels.channel import Channel
 from optimaldp.channels.databases import Databases, induced_graph
-from optimaldp.channels.numbers import FloatArray, Label, Number, cell_text, json_labels, read_distribution, read_gain
+from optimaldp.channels.numbers import (
+    ExactOrFloat,
+    FloatArray,
+    Label,
+    cell_text,
+    json_labels,
+    read_distribution,
+    read_gain,
+)
 from optimaldp.channels.optimal import closed_forms
 from optimaldp.channels.optimal import program as linear_program
 from optimaldp.channels.optimal.closed_forms import ClosedForm
@@ -154,7 +162,7 @@ class ChannelRelease(Result):
     answer: Label
     question: str
     epsilon: Epsilon
-    utility: Number
+    utility: ExactOrFloat
     claim: str
     checked: str
     """What the referee says of the channel that was drawn from."""
@@ -190,8 +198,8 @@ class OptimalMechanism(Result):
     prior: tuple[Fraction, ...]
     gain: Exact | FloatArray | None
     channel: Channel
-    utility: Number
-    upper_bound: Number
+    utility: ExactOrFloat
+    upper_bound: ExactOrFloat
     route: str
     proof: ChannelProof | None
 
@@ -201,7 +209,7 @@ class OptimalMechanism(Result):
         return "the chance of the right answer" if self.gain is None else "the expected gain"
 
     @property
-    def gap(self) -> Number:
+    def gap(self) -> ExactOrFloat:
         """What could still be gained at most: 0 when optimality is proven exactly."""
         return self.upper_bound - self.utility
 
@@ -572,7 +580,7 @@ class Comparison(Result):
     unrestricted: OptimalMechanism
 
     @property
-    def gain(self) -> Number:
+    def gain(self) -> ExactOrFloat:
         """What seeing the dataset adds to the chance of the right answer."""
         return self.unrestricted.utility - self.oblivious.utility
 

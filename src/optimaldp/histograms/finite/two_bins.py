@@ -15,9 +15,10 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import Histogram, constraint_graph, distances_from
-from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
+from optimaldp.histograms.parameters import read_positive_epsilon, theta
 from optimaldp.histograms.priors import CountPrior, read_prior
 from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 
 

@@ -15,7 +15,6 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.noise.quantiles import least_size, read_confidence
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, laplace_recipe
 from optimaldp.histograms.parameters import (
-    Number,
     read_bins,
     read_positive_epsilon,
     theta,
@@ -25,6 +24,7 @@ from optimaldp.histograms.parameters import (
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource
 

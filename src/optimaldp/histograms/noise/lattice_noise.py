@@ -19,7 +19,6 @@ from optimaldp.histograms.lattice import sphere_size
 from optimaldp.histograms.noise.quantiles import bin_quantile, error_quantile, read_confidence
 from optimaldp.histograms.noise.recipes import NoiseRecipe, follow, lattice_recipe
 from optimaldp.histograms.parameters import (
-    Number,
     exact_theta,
     read_bins,
     read_positive_epsilon,
@@ -28,6 +27,7 @@ from optimaldp.histograms.parameters import (
 from optimaldp.privacy.balls import context
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource
 

@@ -21,11 +21,12 @@ from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.histograms.noise import log_concave
 from optimaldp.histograms.noise.compositions import uniform_subset
 from optimaldp.histograms.noise.geometric import geometric_numbers
-from optimaldp.histograms.parameters import Number, read_positive_epsilon, theta
+from optimaldp.histograms.parameters import read_positive_epsilon, theta
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.privacy.numbers import first_where
+from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
 

@@ -28,7 +28,7 @@ from optimaldp.questions.sheets import AMONG, COLUMN, Blank, Sheet
 from optimaldp.questions.words import asked_of, column_words
 from optimaldp.tables.tally import Option, Options
 
-Counts = tuple[int, int, int]
+ThreeCounts = tuple[int, int, int]
 """(first, second, everybody else)."""
 
 
@@ -53,18 +53,18 @@ class Compare(Question[str]):
     def answers(self) -> tuple[str, ...]:
         return answer_text(self.first), answer_text(self.second)
 
-    def fold(self, cells: Cells) -> Counts:
+    def fold(self, cells: Cells) -> ThreeCounts:
         own = outside_last(cells, 3, self.among)
         return own.get(0, 0), own.get(1, 0), own.get(2, 0)
 
-    def read_counts(self, counts: Sequence[int]) -> Counts:
+    def read_counts(self, counts: Sequence[int]) -> ThreeCounts:
         first, second, others = counts_for(self, counts, wanted=3, least=2)
         return first, second, others
 
-    def truth(self, counts: Counts) -> int:
+    def truth(self, counts: ThreeCounts) -> int:
         return 0 if counts[0] > counts[1] else 1
 
-    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+    def flips(self, counts: ThreeCounts, neighbours: Neighbours) -> Moves:
         lead = counts[0] - counts[1]
         if neighbours is Neighbours.ADD_REMOVE:
             return lead if lead > 0 else 1 - lead

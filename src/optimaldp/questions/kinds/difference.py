@@ -22,7 +22,7 @@ from optimaldp.results import Given
 from optimaldp.tables.tally import EVERY_RECORD, Condition, Grid, Reading
 
 BOTH = "someone in both groups counts as in neither"
-Counts = tuple[int, int, int, int, int]
+FiveCounts = tuple[int, int, int, int, int]
 """(A yes, A no, B yes, B no, outside)."""
 
 
@@ -112,7 +112,7 @@ class CountDifference(OfTwoGroups[Given], Paired[Given], Summed[Given]):
         )
         return 4 if first == second else 0 if first else 2
 
-    def total(self, counts: Counts) -> int:
+    def total(self, counts: FiveCounts) -> int:
         return counts[0] - counts[2]
 
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
@@ -179,9 +179,9 @@ class ShareGap(CountDifference[float]):
 class _Halves(tuple[tuple[int, int, int], tuple[int, int, int]]):
     """The counts of two groups, each as (yes, no, 0): private."""
 
-    whole: Counts
+    whole: FiveCounts
 
-    def __new__(cls, counts: Counts) -> _Halves:
+    def __new__(cls, counts: FiveCounts) -> _Halves:
         a, b, c, d, _ = counts
         made = super().__new__(cls, ((a, b, 0), (c, d, 0)))
         made.whole = counts

@@ -38,7 +38,7 @@ from optimaldp.questions.words import AT_LEAST, asked_of, people_who, percent
 from optimaldp.results import Given
 from optimaldp.tables.tally import EVERY_RECORD, Condition
 
-Counts = tuple[int, int, int]
+ThreeCounts = tuple[int, int, int]
 """(yes, no, outside)."""
 
 UNNAMED = "a condition"
@@ -85,18 +85,18 @@ class Threshold(Question[str]):
     def takes_prior(self) -> bool:  # type: ignore[override]
         return self.among is None
 
-    def fold(self, cells: Cells) -> Counts:
+    def fold(self, cells: Cells) -> ThreeCounts:
         return _folded(cells, self.among)
 
-    def read_counts(self, counts: Sequence[int]) -> Counts:
+    def read_counts(self, counts: Sequence[int]) -> ThreeCounts:
         yes, no, outside = counts_for(self, counts, wanted=3, least=2 if self.among is None else 3)
         return yes, no, outside
 
-    def truth(self, counts: Counts) -> int:
+    def truth(self, counts: ThreeCounts) -> int:
         yes, no, _ = counts
         return 0 if self.condition.holds(yes, no) else 1
 
-    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+    def flips(self, counts: ThreeCounts, neighbours: Neighbours) -> Moves:
         return self.condition.flips(*counts, neighbours)
 
     def mechanism(self, setting: Setting) -> QuestionMechanism:
@@ -163,7 +163,7 @@ class Threshold(Question[str]):
         return f"{self.quantity}({inside}) {self.comparison} {fraction_text(self.bound)}"
 
 
-def _folded(cells: Cells, among: str | None) -> Counts:
+def _folded(cells: Cells, among: str | None) -> ThreeCounts:
     if among is None:
         return cells.get(0, 0), cells.get(1, 0), 0
     return cells.get(0, 0), cells.get(2, 0), cells.get(1, 0) + cells.get(3, 0)
@@ -222,14 +222,14 @@ class PeopleWho(Summed[Given], Crossed[Given]):
     def counts_people(self) -> bool:  # type: ignore[override]
         return self.whole or self.among is None
 
-    def fold(self, cells: Cells) -> Counts:
+    def fold(self, cells: Cells) -> ThreeCounts:
         return _folded(cells, self.among)
 
-    def read_counts(self, counts: Sequence[int]) -> Counts:
+    def read_counts(self, counts: Sequence[int]) -> ThreeCounts:
         yes, no, outside = counts_for(self, counts, wanted=3, least=2 if self.among is None else 3)
         return yes, no, outside
 
-    def total(self, counts: Counts) -> int:
+    def total(self, counts: ThreeCounts) -> int:
         return counts[0]
 
     def linear(self, setting: Setting, sizes: tuple[int, ...] = ()) -> Linear | None:
@@ -245,7 +245,7 @@ class PeopleWho(Summed[Given], Crossed[Given]):
         gap = chosen_gap(low, high, self.said, setting)
         return mean_family(low, high, gap, replaced=setting.neighbours is Neighbours.SUBSTITUTION)
 
-    def sums(self, counts: Counts) -> tuple[Fraction, Fraction]:
+    def sums(self, counts: ThreeCounts) -> tuple[Fraction, Fraction]:
         return Fraction(counts[0] + counts[1]), Fraction(counts[0])
 
     def compared(self, comparison: str, bound: object) -> Question[str]:

@@ -25,7 +25,7 @@ from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.accuracy import Accuracy, at_distance, of_public_groups
 from optimaldp.questions.base import NULL_NOTE, YES_NO, Question, Spec, Valued
 from optimaldp.questions.forms import Form
-from optimaldp.questions.kinds.difference import BOTH, Counts, OfTwoGroups, OfTwoMeans, need_groups
+from optimaldp.questions.kinds.difference import BOTH, FiveCounts, OfTwoGroups, OfTwoMeans, need_groups
 from optimaldp.questions.kinds.mean import RANGE, Average
 from optimaldp.questions.kinds.threshold import PeopleWho
 from optimaldp.questions.mechanism import AtDistance, QuestionMechanism
@@ -46,17 +46,17 @@ class ShareDifference(OfTwoGroups[str]):
 
     answers = YES_NO
 
-    def truth(self, counts: Counts) -> int:
+    def truth(self, counts: FiveCounts) -> int:
         return 0 if share_difference_holds(self.comparison, self.margin, counts) else 1
 
-    def flips(self, counts: Counts, neighbours: Neighbours) -> Moves:
+    def flips(self, counts: FiveCounts, neighbours: Neighbours) -> Moves:
         return flips_of_share_difference(self.comparison, self.margin, counts, neighbours)
 
     @cached_property
     def _public(self) -> GroupDifference:
         return public_share_difference(self.comparison, self.margin)
 
-    def signed(self, counts: Counts, setting: Setting) -> Fraction | float:
+    def signed(self, counts: FiveCounts, setting: Setting) -> Fraction | float:
         """With public groups: the signed fractional distance; one replaced person moves it by at most 1."""
         a, b, c, d, _ = counts
         return self._public.signed({1: a, 0: b}, {1: c, 0: d})

@@ -19,6 +19,7 @@ from optimaldp.client import Curator, WaitingRequest
 from optimaldp.documents.json_text import json_text
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.extras import requiring
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.tables.description import public_schema
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _checked(said: Document) -> Document:
 
 
 def _whole(value: Any) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+    if value is not None and not is_whole(value):
         raise InputError("n", value, "is not a number of people", "give a whole number")
     return value
 

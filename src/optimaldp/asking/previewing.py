@@ -18,6 +18,7 @@ from optimaldp.errors import InputError, NoMarginError, QuestionError
 from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Epsilon, Neighbours, read_number, read_probability
 from optimaldp.privacy.balls import Ball, ball
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.questions.accuracy import MOST_PEOPLE, Accuracy, refuse_options
 from optimaldp.questions.base import NumberPreview, Question
 from optimaldp.sampling.batch import draw_many
@@ -217,7 +218,7 @@ def _group_note(request: Request) -> list[str]:
 
 
 def read_people(n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= MOST_PEOPLE:
+    if not is_whole(n, 1, MOST_PEOPLE):
         raise InputError("n", n, "is not a number of people", "give a positive whole number")
     return n
 
@@ -226,7 +227,7 @@ def read_level_sizes(sizes: Mapping[Any, int], most: Epsilon) -> tuple[tuple[Eps
     """How many people lose what, in rising order: nobody more than *most*."""
     merged: dict[Epsilon, int] = {}
     for own, people in sizes.items():
-        if isinstance(people, bool) or not isinstance(people, int) or not 0 < people <= MOST_PEOPLE:
+        if not is_whole(people, 1, MOST_PEOPLE):
             raise InputError("level_sizes", people, "is not a number of people", "write {0.1: 20, 1: 981}")
         used = min(Epsilon.read(own, name="level_sizes"), most)
         merged[used] = merged.get(used, 0) + people
@@ -237,7 +238,7 @@ def read_level_sizes(sizes: Mapping[Any, int], most: Epsilon) -> tuple[tuple[Eps
 
 def _read_margins(margins: Sequence[int]) -> tuple[int, ...]:
     chosen = tuple(margins)
-    if not chosen or any(isinstance(m, bool) or not isinstance(m, int) or not 0 < m <= MOST_PEOPLE for m in chosen):
+    if not chosen or not all(is_whole(m, 1, MOST_PEOPLE) for m in chosen):
         raise InputError("margins", list(chosen), "is not a list of positive whole numbers")
     return chosen
 

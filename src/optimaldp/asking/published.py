@@ -18,7 +18,7 @@ from optimaldp.laws.law import Aim
 from optimaldp.privacy import Epsilon, level
 from optimaldp.privacy.epsilon import ZERO
 from optimaldp.privacy.levels import single_level
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.numbers import fraction_text, is_whole
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.personal import FairLevels, HedgedVotes
 
@@ -121,7 +121,7 @@ def levels_of(published: Mapping[str, Any], people: int | None) -> tuple[tuple[E
 
 def whole(value: Any, name: str) -> int:
     """A whole number of people."""
-    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_PEOPLE
+    fits = is_whole(value, 0, _MOST_PEOPLE - 1)
     _need(fits, name, value, "is not a number of people")
     return int(value)
 

@@ -15,7 +15,7 @@ from optimaldp.laws.prior import Prior
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy import level as read_level
 from optimaldp.privacy.levels import level_of_each_group
-from optimaldp.privacy.numbers import fraction_text
+from optimaldp.privacy.numbers import fraction_text, is_whole
 from optimaldp.privacy.units import Limited, limited_unit, protected_words, unit_text
 from optimaldp.questions.base import Question
 from optimaldp.questions.literals import answer_text
@@ -147,7 +147,7 @@ class Request:
         if self.groups is None:
             remedy = "name the groups (by='ward', groups=['a', 'b']), or leave it out"
             raise QuestionError("groups_per_person", most, "goes with groups", remedy)
-        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_GROUPS_EACH:
+        if not is_whole(most, 1, MOST_GROUPS_EACH):
             rule = f"is not a whole number from 1 to {MOST_GROUPS_EACH}"
             raise QuestionError("groups_per_person", most, rule, "say in how many groups one person may be counted")
         if self.people.unit is None:

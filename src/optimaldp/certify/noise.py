@@ -16,6 +16,7 @@ from optimaldp.errors import CertificateError, NotCertifiedError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision, sign
 from optimaldp.privacy.epsilon import INFINITE, Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.results import Verdict
 from optimaldp.sampling import BitSource, choose, enumerate_bits, uniform_below
 
@@ -353,7 +354,7 @@ def _read(document: Mapping[str, Any]) -> Mapping[str, Any]:
         ("mode", plan["mode"], 0),
         ("width", plan["width"], 1),
     ):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if not is_whole(value, least):
             raise CertificateError(field, value, f"is not an integer from {least} on")
     return dict(plan)
 
@@ -448,7 +449,7 @@ def check_sparse_recipe(document: Mapping[str, Any]) -> NoiseVerdict:
         ("mode", plan["mode"], 0),
         ("width", plan["width"], 1),
     ):
-        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+        if not is_whole(value, smallest):
             raise CertificateError(field, value, f"is not an integer from {smallest} on")
     claimed, neighbours = Epsilon.read(document["epsilon"]), Neighbours(document["neighbours"])
     level = claimed if neighbours is Neighbours.ADD_REMOVE else claimed * 2

@@ -16,6 +16,7 @@ from typing import Any
 
 from optimaldp.errors import HistogramError
 from optimaldp.histograms.parameters import read_bins
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.results import Result
 
 Histogram = tuple[int, ...]
@@ -107,7 +108,7 @@ def read_histogram(value: Sequence[int]) -> Histogram:
     """Read a public histogram (one that is not data): nonnegative integers, at least two."""
     counts = tuple(value)
     read_bins(len(counts))
-    if any(isinstance(x, bool) or not isinstance(x, int) or x < 0 for x in counts):
+    if not all(is_whole(x, 0) for x in counts):
         raise HistogramError("histogram", list(counts), "is not a list of nonnegative integers")
     return counts
 
@@ -183,7 +184,7 @@ def constraint_graph(bins: int, persons: int) -> ConstraintGraph:
     (6, 9)
     """
     bins = read_bins(bins)
-    if isinstance(persons, bool) or not isinstance(persons, int) or persons < 1:
+    if not is_whole(persons, 1):
         raise HistogramError("persons", persons, "is not a number of persons", "write an integer from 1 on")
     if histogram_count(bins, persons) > _MOST_VERTICES:
         raise HistogramError("persons", persons, f"makes more than {_MOST_VERTICES} histograms", "use fewer")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.errors import InputError, LevelError, MissingExtraError, NotCertifiedError, OptimalDPError
 from optimaldp.privacy import ApproximateDP, Bound, Level, Neighbours
 from optimaldp.privacy.balls import ball, precision, upper
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.sampling import SystemBits, choose
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _counts_of(library: Any, question: Question, persons: int) -> tuple[Any, Any
 
 
 def _read_persons(persons: object) -> int:
-    if isinstance(persons, bool) or not isinstance(persons, int) or persons < 0:
+    if not is_whole(persons, 0):
         rule = "is not the number of people, which is public when one record is replaced"
         raise InputError("persons", persons, rule, "give persons=1000, or neighbours='add-remove'")
     return persons

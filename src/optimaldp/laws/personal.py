@@ -54,6 +54,7 @@ from optimaldp.laws.votes import (
     stretched,
 )
 from optimaldp.privacy import Epsilon, Neighbours
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.privacy.trajectory import Number
 
 LevelCounts = tuple[Epsilon, int, int, int]
@@ -337,7 +338,7 @@ def merged_rows(by_level: Sequence[Sequence[Any]]) -> list[tuple[Epsilon, tuple[
 
 def _row(row: Sequence[Any]) -> LevelCounts:
     level, *counts = row
-    if len(counts) not in (2, 3) or any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in counts):
+    if len(counts) not in (2, 3) or not all(is_whole(c, 0) for c in counts):
         raise LevelError("by_level", "(not shown)", "is not a list of (epsilon, yes, no)", "counts are whole numbers")
     epsilon = Epsilon.read(level)
     if epsilon.infinite:

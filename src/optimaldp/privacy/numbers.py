@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from optimaldp.errors import InputError
 
@@ -24,6 +24,15 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?|[+-]?\d+/\d+"
 TOO_SMALL = Fraction(1, 10**1000)  # of a privacy parameter: a mistyped exponent should not fill the screen
 _READABLE = 64  # bits of a denominator: two numbers of twenty digits still stand in a line
 _LONGEST = 100_000  # characters; a longer literal is a mistake or an attack
+
+
+def is_whole(value: object, least: float = -math.inf, most: float = math.inf) -> TypeGuard[int]:
+    """Whether *value* is a whole number between the two; ``True`` and ``False`` are none.
+
+    >>> is_whole(3, 1), is_whole(True), is_whole(3.0), is_whole(0, 1)
+    (True, False, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def read_number(value: object, *, name: str, error: type[InputError] = InputError) -> Fraction:

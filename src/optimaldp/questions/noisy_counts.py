@@ -19,6 +19,7 @@ from optimaldp.histograms.release import HistogramRelease, Kept, check_mapping, 
 from optimaldp.laws.law import Law, Table
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.questions.columns import ReleasedCells, ReleasedCounts
 from optimaldp.questions.mechanism import Answer, QuestionMechanism
 from optimaldp.sampling import BitSource
@@ -232,7 +233,7 @@ def _is_histogram(answer: object, mechanism: QuestionMechanism) -> bool:
     if not isinstance(answer, Mapping) or list(answer) != list(mechanism.answers):
         return False
     counts = list(answer.values())
-    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+    if not all(is_whole(count, 0) for count in counts):
         return False
     return _fits_total(counts, mechanism)
 

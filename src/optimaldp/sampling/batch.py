@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from optimaldp.errors import MechanismError, RandomnessError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.sampling.bits import BitSource, SystemBits
 from optimaldp.sampling.exact import choose, choose_enclosed
 
@@ -49,7 +50,7 @@ def draw_many(
     """
     import numpy as np
 
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+    if not is_whole(size, 0):
         raise MechanismError("size", size, "is not a number of draws", "it must be 0 or more")
     certain, possible = _thresholds(probabilities)
     fetch = words or (system_words if source is None else partial(words_of, source))

@@ -15,7 +15,7 @@ from optimaldp.histograms.noise.sums import QueryError
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.privacy.numbers import first_where
+from optimaldp.privacy.numbers import first_where, is_whole
 from optimaldp.questions.columns import Column, read_columns
 from optimaldp.results import Result
 from optimaldp.sanitising.noisy import chosen_positions
@@ -190,7 +190,7 @@ def estimate(
     """
     read = read_columns(columns)
     relation, level = Neighbours(neighbours), read_positive_epsilon(epsilon)
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+    if n is not None and not is_whole(n, 1):
         raise HistogramError("n", n, "is not a number of people", "write an integer from 1 on")
     tables = all_pairs(read) if marginals in (None, CHOOSE) else read_marginals(marginals, read)
     sizes = [math.prod(column.size for column in read if column.name in table) for table in tables]

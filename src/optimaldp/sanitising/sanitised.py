@@ -17,6 +17,7 @@ from optimaldp.plots import style
 from optimaldp.plots.histograms import draw_margin
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.questions.columns import Column
 from optimaldp.results import Result
 from optimaldp.sanitising.drawing import Drawn
@@ -189,7 +190,7 @@ def _plain(values: list[Any]) -> Any:
     with requiring("pandas"):
         import pandas
 
-    whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in values)
+    whole = all(value is None or is_whole(value) for value in values)
     return pandas.array(values, dtype="Int64" if whole else None)
 
 

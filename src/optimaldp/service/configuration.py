@@ -25,7 +25,7 @@ from optimaldp.ledger.budget import budget_words, readable
 from optimaldp.ledger.composition.rules import read_rule
 from optimaldp.ledger.opening import is_server
 from optimaldp.privacy.epsilon import ZERO, Epsilon
-from optimaldp.privacy.numbers import fraction_text, read_probability
+from optimaldp.privacy.numbers import fraction_text, is_whole, read_probability
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
 _NAME_RULE = "is not a name of up to 64 letters, digits and _ . @ -"
@@ -236,7 +236,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _whole(least: int, most: int) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    return lambda value: is_whole(value, least, most)
 
 
 def _seconds(most: int) -> Callable[[object], bool]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optimaldp.errors import InputError
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.service.configuration import Configuration, Role
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def moment(*, days: int = 0, minutes: int = 0) -> str:
 
 def new_key(name: str, days: int = DAYS) -> tuple[str, KeyRecord]:
     """A fresh key, to be shown once, and what is kept of it."""
-    if isinstance(days, bool) or not isinstance(days, int) or not 1 <= days <= _MOST_DAYS:
+    if not is_whole(days, 1, _MOST_DAYS):
         raise InputError("days", days, f"is not a number of days from 1 to {_MOST_DAYS}", "write for example 90")
     number = secrets.token_hex(8)
     key = f"odp_{number}_{secrets.token_urlsafe(32)}"

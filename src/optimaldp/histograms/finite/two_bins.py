@@ -17,7 +17,7 @@ from optimaldp.errors import HistogramError
 from optimaldp.histograms.lattice import Histogram, constraint_graph, distances_from
 from optimaldp.histograms.parameters import read_positive_epsilon, theta
 from optimaldp.histograms.priors import CountPrior, read_prior
-from optimaldp.privacy.numbers import read_number
+from optimaldp.privacy.numbers import is_whole, read_number
 from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 
@@ -94,7 +94,7 @@ def two_bin_optimum(persons: int, *, epsilon: object, prior: object = "uniform")
     >>> two_bin_optimum(10, epsilon="ln(2)")
     Fraction(58599, 32768)
     """
-    if isinstance(persons, bool) or not isinstance(persons, int) or not 1 <= persons <= _MOST_PERSONS:
+    if not is_whole(persons, 1, _MOST_PERSONS):
         raise HistogramError("persons", persons, f"is not a number of people from 1 to {_MOST_PERSONS}")
     level, weights = read_positive_epsilon(epsilon), _weights(prior, persons)
     ratio = theta(level)

@@ -25,7 +25,7 @@ from optimaldp.histograms.parameters import read_positive_epsilon, theta
 from optimaldp.privacy.balls import Ball, precision, sign
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.privacy.numbers import first_where
+from optimaldp.privacy.numbers import first_where, is_whole
 from optimaldp.privacy.trajectory import Number
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
@@ -195,7 +195,7 @@ def sparse_noise(cells: int, *, epsilon: object, survivors: int = _SURVIVORS) ->
     >>> sparse_noise(10**12, epsilon=1)
     SparseNoise(1000000000000 cells, epsilon 1, values from 17 on, add-remove)
     """
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 1 <= cells <= MOST_CELLS:
+    if not is_whole(cells, 1, MOST_CELLS):
         rule = f"is not a number of cells from 1 to {MOST_CELLS}"
         raise HistogramError("cells", cells, rule, "use fewer columns or wider bins, or measure marginals")
     level = read_positive_epsilon(epsilon)

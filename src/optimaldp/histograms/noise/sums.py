@@ -19,7 +19,7 @@ from optimaldp.histograms.noise.quantiles import read_confidence
 from optimaldp.histograms.parameters import read_positive_epsilon
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
-from optimaldp.privacy.numbers import first_where
+from optimaldp.privacy.numbers import first_where, is_whole
 from optimaldp.results import Result
 
 _MOST_POINTS = 1 << 21  # points on which a law is computed; beyond, Chebyshev's inequality serves for quantiles
@@ -138,7 +138,7 @@ def query_error(
     QueryError(14 of 98 cells, epsilon 1: ±19 with probability 0.95, 7.61543 on average)
     """
     for name, value, least in (("cells", cells, 2), ("chosen", chosen, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if not is_whole(value, least):
             raise HistogramError(name, value, "is not a number of cells", f"write an integer from {least} on")
     if chosen > cells:
         raise HistogramError("chosen", chosen, f"is more than the {cells} cells of the table")

@@ -39,6 +39,7 @@ from optimaldp.histograms.remaps.projection import (
     top_fill,
 )
 from optimaldp.privacy.epsilon import Epsilon
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.progress import track
 from optimaldp.results import Result
 from optimaldp.sampling import BitSource, SystemBits
@@ -545,7 +546,7 @@ def remap_error(
     if belief is None:
         raise HistogramError("prior", prior, "is missing", "the expected error depends on it; try 'uniform'")
     name = read_remap(remap, belief)
-    if isinstance(persons, bool) or not isinstance(persons, int) or persons < 1:
+    if not is_whole(persons, 1):
         raise HistogramError("persons", persons, "is not a number of persons", "write an integer from 1 on")
     noise = HistogramNoise(size, level)
     if name == "none":

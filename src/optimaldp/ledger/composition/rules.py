@@ -22,6 +22,7 @@ from optimaldp.ledger.composition.optimal import compose_optimal
 from optimaldp.privacy.balls import precision, upper
 from optimaldp.privacy.epsilon import INFINITE, ZERO, Epsilon
 from optimaldp.privacy.levels import Bound, level
+from optimaldp.privacy.numbers import is_whole
 
 # Basic composition: epsilons add up, deltas add up, exactly. The default, and the only rule that needs no plan.
 #
@@ -252,7 +253,7 @@ class Planned(Rule):
     def __init__(self, plan: Mapping[Any, int]) -> None:
         slots: Counter[Bound] = Counter()
         for key, count in plan.items():
-            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            if not is_whole(count, 1):
                 raise InputError("plan", count, "is not a number of spends", "plan each level 1, 2, 3, ... times")
             slots[_bound(*key) if isinstance(key, tuple) else _bound(key, 0)] += count
         if not slots:

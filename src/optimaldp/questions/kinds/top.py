@@ -15,6 +15,7 @@ from optimaldp.laws.options import TopLaw, TopMode
 from optimaldp.laws.votes import Moves
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.balls import Ball, precision
+from optimaldp.privacy.numbers import is_whole
 from optimaldp.questions.accuracy import Accuracy
 from optimaldp.questions.base import Spec
 from optimaldp.questions.forms import Call, Form
@@ -141,7 +142,7 @@ def top(column: str, size: int, options: Iterable[Option] | None = None, *, amon
     "top(vote, 2, ['Clinton', 'Dole', 'Perot'])"
     """
     known = check_options(options)
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1 or (known is not None and size > len(known)):
+    if not is_whole(size, 1) or (known is not None and size > len(known)):
         raise QuestionError(
             "k", size, "is not a number of leaders", "write a whole number, at most that of the options"
         )

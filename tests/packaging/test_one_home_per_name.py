@@ -7,6 +7,8 @@ from collections import defaultdict
 
 from source_trees import source_trees
 
+from optimaldp.certify.core.meanings import KINDS
+
 # Functions whose name once stood in several rooms with several meanings.
 ONE_MEANING = ("read_level", "count", "compare", "levels_of", "mechanism_document", "solve")
 PUBLIC = {
@@ -87,3 +89,25 @@ def test_an_alias_says_what_the_word_says_elsewhere() -> None:
     assert {word: said for word in ONE_WORD if len(said := meanings[word]) > 1} == {}
     assert meanings["Bound"] == meanings["Table"] == {"class"}
     assert meanings["Number"] == {"Any"}
+
+
+def test_no_class_is_bent() -> None:
+    """What a frozen class works out is a property, a hook that not every kind has is a class of its own."""
+    written = {path: ast.unparse(tree) for path, tree in source_trees().items()}
+    assert [path for path, text in written.items() if "raise NotImplementedError" in text] == []
+    # A source of bits is no frozen class: in a forked process it begins anew.
+    assert [path for path, text in written.items() if "vars(self).update" in text] == ["sampling/bits.py"]
+
+
+def test_nobody_asks_for_a_kind_of_question_by_its_name() -> None:
+    """Outside of a kind's own file and of the table of what the referee knows of each kind."""
+    asked = {
+        path
+        for path, tree in source_trees().items()
+        if not path.startswith("questions/kinds/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith("['kind']")
+        for named in map(ast.unparse, node.comparators)
+        if any(repr(kind) in named for kind in (*KINDS, "top", "keys", "histogram", "quantiles", "crosstab"))
+    }
+    assert asked == {"certify/core/meanings.py"}

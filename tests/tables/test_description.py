@@ -291,7 +291,7 @@ def test_a_steward_is_asked_in_words_that_steer_no_terminal(tmp_path: Path) -> N
     assert schema["missingValues"] == ["", "NA", "n/a"]
     limits = [field.get("constraints") for field in schema["fields"]]
     assert limits == [None, {"enum": ["a", "b"]}, {"minimum": 0, "maximum": 2.5}]
-    assert (own["person"], own["reduce"]) == ("who", {"cost\x1b[31m": "sum"})
+    assert (own["person"], own["reduce"]) == ("who", {r"cost\x1b[31m": "sum"})
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -358,3 +358,29 @@ def test_a_date_is_offered_no_rule_of_numbers(hospital: Path) -> None:
     question = "median(admitted, range=['2024-01-01', '2025-01-01'], step='1 day')"
     with pytest.raises(QuestionError, match="choose one of median, min, max, count, first, last"):
         odp.release(hospital, question, epsilon=1)
+
+
+def test_names_of_columns_steer_no_terminal_wherever_they_are_repeated(tmp_path: Path) -> None:
+    import optimaldp as odp
+
+    names = ["who\x1b[31m id", "co\x9b31m\u202est", "net\u00a0pay", "a\nb"]
+    (tmp_path / "t.csv").write_text(",".join(names[:3]) + "\n1,2,3\n", encoding="utf-8")
+    written_out = ("who\\x1b[31m id", "co\\x9b31m\\u202est", "net\u00a0pay", "a\\nb")
+    assert open_source(tmp_path / "t.csv").schema.names == written_out[:3]
+    assert open_source(pa.table({name: [1] for name in names})).schema.names == written_out
+    with pytest.warns(odp.errors.ReadingWarning) as said:
+        made = odp.release(tmp_path / "t.csv", f'count("{written_out[1]}" >= 1)', epsilon=1)
+    assert all(str(one.message).isprintable() for one in said)
+    assert all(text.isprintable() for text in made.warnings)
+
+
+def test_what_cannot_be_read_is_counted_for_all_columns_and_shown_once(tmp_path: Path) -> None:
+    import optimaldp as odp
+
+    rows = "1;x;Ä\n" * 5 + "y;2;\n" + "z;x;A\n"
+    (tmp_path / "t.csv").write_bytes(f"a;b;c\n{rows}".encode("latin-1"))
+    proposal = odp.describe(tmp_path / "t.csv", encoding="utf-8")
+    for field, kind in zip(proposal.document["resources"][0]["schema"]["fields"], ("integer", "integer", "string")):
+        field["type"] = kind
+    told = {one.column: (one.cells, sorted(one.examples)) for one in proposal.unread()}
+    assert told == {"a": (2, ["y", "z"]), "b": (6, ["x"]), "c": (5, [])}

@@ -252,3 +252,13 @@ def test_a_double_at_an_edge_is_in_the_bin_that_begins_there(parts: int) -> None
         release = odp.release(table, f"quantile(v, 0.5, range=[0, 1], step=1/{parts})", epsilon=1000)
         begins = Fraction(release.answer.strip("[").split(",")[0])
         assert begins == Fraction(place, parts)
+
+
+def test_no_value_is_in_no_bin_whatever_the_edges_are() -> None:
+    table = pa.table({"v": pa.array([1, None, 2**63 - 1], pa.int64())})
+    for edges, cells in (
+        ((0, 2, 5), {0: 1, 1: 1, 2: 1}),
+        ((0, 2**70, 2**71), {0: 2, 2: 1}),
+        ((-(2**71), -(2**70), 5), {1: 2, 2: 1}),
+    ):
+        assert count_people(table, Tally((Bins("v", tuple(map(Fraction, edges))),))).cells == cells

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.asking.ask import MEANING, key_of
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import About, Statement, epsilon_means
-from optimaldp.errors import ReadingWarning
+from optimaldp.errors import ReadingWarning, printable
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Detailed
@@ -36,14 +36,14 @@ def cautions(request: Request, schema: Schema, people: int | None = None) -> tup
     """What a careful colleague would say before this is asked."""
     said = [_large_epsilon(request), _large_delta(request, people), _unit(request, schema), *_options(request)]
     said += reading_cautions(schema, request.tally, request.people)
-    return tuple(text for text in said if text)
+    return tuple(printable(text) for text in said if text)
 
 
 def warn_of_reading(request: Request, schema: Schema, stacklevel: int) -> None:
     """Say before anything is spent how undeclared columns are read, and that each row is taken for a person."""
     for text in (_unit(request, schema), *reading_cautions(schema, request.tally, request.people)):
         if text:
-            warnings.warn(text, ReadingWarning, stacklevel=stacklevel + 1)
+            warnings.warn(printable(text), ReadingWarning, stacklevel=stacklevel + 1)
 
 
 def _large_epsilon(request: Request) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, cast
 import typer
 
 from optimaldp import __version__
-from optimaldp.errors import OptimalDPError, PaidRepeatWarning, ReadingWarning
+from optimaldp.errors import OptimalDPError, PaidRepeatWarning, ReadingWarning, printable
 
 COMMANDS = (
     "release",
@@ -96,7 +96,7 @@ def note(text: str) -> None:
     """Print a caution to standard error: one line, once."""
     if text not in _NOTES:
         _NOTES.add(text)
-        print(f"optimaldp: note: {text}", file=sys.stderr, flush=True)
+        print(f"optimaldp: note: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def _register(arguments: list[str]) -> None:

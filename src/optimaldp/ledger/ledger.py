@@ -367,6 +367,8 @@ class Ledger:
                 f"Open the description (NAME.datapackage.json). {NOTHING_SPENT}"
             )
         if description is not None and description != known:
+            if known is None:
+                require_same(opening, self.location, neighbours, unit, None)
             if neighbours not in (None, opening.neighbours) or unit not in (AS_STORED, opening.unit):
                 raise LedgerError(
                     f"ledger {self.location!r} protects {_unit_words(opening.unit)} under {opening.neighbours.value}, and the "

@@ -144,36 +144,40 @@ def check_description(description: Description, source: Source | None = None) ->
     if stored is None:
         open_source(description, unreviewed=True)  # refused here where it does not fit
         stored = open_source(description.path, encoding=description.encoding, delimiter=description.delimiter)
-    found = _undecoded(description, stored)
-    for one in description.fields:
-        if stored.schema[one.name].kind != "text" or one.cell is None or one.cell.meaning in ("open", "text"):
-            continue
-        text = stored.table[one.name]
-        there = text.notnull() & ~text.isin(one.cell.missing) if one.cell.missing else text.notnull()
-        rows = stored.table.select(cell=text, bad=there & one.cell.value(text).isnull())
-        number = _fetch(stored, rows.aggregate(number=rows.count(where=rows["bad"])))[0][0]
-        if number:
-            different = rows.filter(rows["bad"]).group_by("cell").aggregate(number=rows.count())
+    known = {name: f"c{place}" for place, name in enumerate(stored.schema.names)}
+    read = {one.name: one.cell for one in description.fields if one.cell and stored.schema[one.name].kind == "text"}
+    unread = {name: cell for name, cell in read.items() if cell.meaning not in ("open", "text")}
+    values = {known[name]: stored.table[name] for name in known if stored.schema[name].kind == "text"}
+    for name, cell in unread.items():
+        text = stored.table[name]
+        there = text.notnull() & ~text.isin(cell.missing) if cell.missing else text.notnull()
+        values[f"bad_{known[name]}"] = there & cell.value(text).isnull()
+    rows = stored.table.select(**values) if values else stored.table
+    # One look at the table for all columns, then one more for each that is not read as described.
+    told = {
+        name: rows.count(where=value) if name.startswith("bad_") else rows[name].count()
+        for name, value in rows.columns.items()
+    }
+    counts = dict(zip(told, _fetch(stored, rows.aggregate(**told))[0])) if values else {}
+    found = _undecoded(description, stored, {name: counts.get(place, 0) for name, place in known.items()})
+    for name in unread:
+        if number := counts[f"bad_{known[name]}"]:
+            cells = stored.table.select(cell=stored.table[name], bad=values[f"bad_{known[name]}"])
+            different = cells.filter(cells["bad"]).group_by("cell").aggregate(number=cells.count())
             examples = _fetch(stored, different.limit(_SHOWN))
-            found.append(Unread(one.name, int(number), tuple(str(example[0])[:40] for example in examples)))
+            found.append(Unread(name, int(number), tuple(str(example[0])[:40] for example in examples)))
     return found
 
 
-def _undecoded(description: Description, stored: Source) -> list[Unread]:
+def _undecoded(description: Description, stored: Source, there: Mapping[str, int]) -> list[Unread]:
     """The cells of a CSV whose bytes are no text in the encoding that is said: with Latin-1 every byte is some letter."""
     if not stored.label.startswith("CSV "):
         return []
     whole = open_source(description.path, encoding="latin-1", delimiter=description.delimiter)
-
-    def counts(source: Source) -> tuple[Any, ...]:
-        columns = [source.table[name] for name in source.schema.names]
-        return _fetch(source, source.table.aggregate(**{f"n{k}": column.count() for k, column in enumerate(columns)}))[
-            0
-        ]
-
-    lost = zip(stored.schema.names, counts(whole), counts(stored))
+    columns = {f"n{place}": whole.table[name].count() for place, name in enumerate(whole.schema.names)}
+    counts = zip(stored.schema.names, _fetch(whole, whole.table.aggregate(**columns))[0])
     codec = description.encoding or "utf-8"
-    return [Unread(name, int(there - read), encoding=codec) for name, there, read in lost if there > read]
+    return [Unread(name, int(cells - there[name]), encoding=codec) for name, cells in counts if cells > there[name]]
 
 
 def _fetch(source: Source, query: SqlTable) -> list[tuple[Any, ...]]:

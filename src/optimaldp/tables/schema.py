@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from optimaldp.errors import QuestionError
+from optimaldp.errors import QuestionError, printable
 from optimaldp.tables.canonical import Kind, day_of, moment_of, number_of
 from optimaldp.tables.sql import SqlTable, Value
 from optimaldp.tables.tally import Edge, Option
@@ -222,11 +222,20 @@ class Schema:
         return f"if it is text, put it into single quotes: '{name}'; {listed}" if in_a_condition else listed
 
 
+_BLANKS = "\u00a0\u202f\u2009"  # that people type, or paste
+
+
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, each once (engines do not tell upper from lower case): a second "age" is "age_2"."""
+    """The names, each once (engines do not tell upper from lower case): a second "age" is "age_2".
+
+    What would steer a terminal is written out: names come from files, and questions, warnings and documents repeat them.
+    """
     used: dict[str, str] = {}
     for place, name in enumerate(names):
-        own = wanted = name or f"column{place + 1}"
+        own = wanted = (
+            "".join(one if one in _BLANKS else printable(one).replace("\n", "\\n") for one in name)
+            or f"column{place + 1}"
+        )
         number = 2
         while own.casefold() in used:
             own, number = f"{wanted}_{number}", number + 1

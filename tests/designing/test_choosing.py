@@ -14,12 +14,13 @@ from oracle import Oracle, random_problem
 
 import optimaldp as odp
 from optimaldp.certify import verify
-from optimaldp.designing import Status, design, solve
+from optimaldp.designing import Design, Status, design, solve
 from optimaldp.designing.baselines import exponential, geometric_threshold, permute_and_flip, randomised_response
 from optimaldp.designing.choosing import boost, choose_boundary, lexicographic
 from optimaldp.designing.two_answers import balanced_row, balanced_value, frontier
 from optimaldp.errors import MechanismError, ProblemError
 from optimaldp.graphs import DatasetGraph, Preferences, clique, line, majority, values, votes
+from optimaldp.graphs.problem import Problem
 from optimaldp.mechanisms import Claimed, Mechanism
 from optimaldp.mechanisms.documents import read_problem
 from optimaldp.mechanisms.dominance import (
@@ -179,6 +180,28 @@ def test_a_boosted_mechanism_dominates_the_original(baseline: object) -> None:
     assert better.mechanism is not None
     assert compare(better.mechanism, usual).relation in (Relation.BETTER, Relation.EQUAL)
     assert verify(better.mechanism).private
+
+
+def _lexicographic(orders: dict[str, str], given: tuple[str, str, str, str], edges: list[str]) -> Design:
+    graph = DatasetGraph.from_edges(list(orders), [tuple(edge) for edge in edges], level=level("ln(4/3)"))
+    fixed = {graph.number("z"): tuple(map(Fraction, given))}
+    return lexicographic(
+        Problem(graph, Preferences.read(graph, {v: list(o) for v, o in orders.items()}, "abcd"), fixed)
+    )
+
+
+def test_second_prefix_sums_are_compared_before_any_of_them_is_kept() -> None:
+    """What w has at most beside the largest sum of v is less than what w could have: nothing is largest for both."""
+    orders = {"v": "dabc", "w": "bcad", "z": "bcad", "x": "dabc"}
+    found = _lexicographic(orders, ("1/2", "1/10", "7/20", "1/20"), ["vz", "wx", "vw"])
+    assert found.status is Status.NO_OPTIMUM
+    assert "907/1440 for its 2 most wanted answers" in found.witness["reason"]
+
+
+def test_parallel_edges_make_one_promise_in_a_proof_of_single_datasets() -> None:
+    orders = {"v": "acbd", "z": "acbd", "w": "cabd"}
+    found = _lexicographic(orders, ("0", "3/5", "2/5", "0"), ["vz", "zw", "wz"])
+    assert (found.status, found.claim, found.gap) == (Status.OPTIMAL, "undominated", 0)
 
 
 def test_a_lexicographic_optimum_without_a_dominance_optimum() -> None:

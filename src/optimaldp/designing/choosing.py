@@ -222,7 +222,7 @@ def lexicographic(problem: Problem) -> Design:
             return solve(problem)
         if not best.exact:
             raise _undecided(program)
-        rows = program.rows(best.point)
+        rows, largest = program.rows(best.point), list[tuple[tuple[int, int], Terms, Fraction]]()
         for prefix in stage:
             value = sum((rows[prefix.vertex][a] for a in prefix.event), Fraction(0))
             objective = program.prefix(prefix.vertex, prefix.event)[0]
@@ -233,7 +233,9 @@ def lexicographic(problem: Problem) -> Design:
                 reason = f"{name} could have {single.value} for its {k} most wanted answers, but not with the others"
                 none = solve(problem)
                 return replace(none, witness={**none.witness, "reason": reason})
-            kept[prefix.vertex, k] = program.require_terms(objective, value)
+            largest.append(((prefix.vertex, k), objective, value))
+        # Not before all were compared: one that is kept already would lower the maximum of the next.
+        kept |= {which: program.require_terms(objective, value) for which, objective, value in largest}
     return _nothing_dominates(problem, program, kept)
 
 

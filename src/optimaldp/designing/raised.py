@@ -653,13 +653,13 @@ def _weighing(problem: Problem, classes: Classes, found: _Raised) -> Weighing:
     for (number, k), weight in found.weights.items():
         per = int(classes.sizes[number]) if classes.stable else 1
         weights[number, k] = max(Fraction(1), _rounded(weight / per, found.exact))
-    counts = ArcCounts(problem.graph, classes) if classes.stable else None
+    alone = classes.stable and len(classes) == len(problem.graph)
+    counts = ArcCounts(problem.graph, classes) if classes.stable and not alone else None
     promises = []
     for promise, multiplier in found.promises:
         times = _rounded(multiplier / (counts.holding(promise) if counts is not None else 1), found.exact)
         if times > 0:
             promises.append((promise, times))
-    alone = classes.stable and len(classes) == len(problem.graph)
     return Weighing(weights, tuple(promises), None if alone else classes.of, within=not classes.stable)
 
 

@@ -242,7 +242,7 @@ class _Classes:
         if not kept.size:
             names = [self._mechanism.graph.names[int(self._first[c])] for c in (tail, head)]
             raise CertificateError("constraint", str(bound), f"is not promised between {names[0]!r} and {names[1]!r}")
-        if self._proof.within:
+        if self._proof.within or self._proof.classes is None:  # one promise, however many parallel edges make it
             return 1, 1, 1
         return len(kept), self._evenly(self._tails[kept], tail), self._evenly(self._heads[kept], head)
 

@@ -13,6 +13,7 @@ import optimaldp as odp
 from optimaldp.designing import Status, solve
 from optimaldp.designing.large import difference, double_table
 from optimaldp.graphs import DatasetGraph, Preferences
+from optimaldp.graphs.dataset_graph import PlainLevels
 from optimaldp.graphs.problem import Problem
 from optimaldp.kernels.double_dijkstra import SURE, below, double_step
 from optimaldp.mechanisms import FloatRows
@@ -116,3 +117,22 @@ def test_a_given_value_that_a_path_forbids():
         found = solve(impossible, exact=exact)
         assert found.status is Status.INFEASIBLE
         assert found.witness["path"][-1] == str(last)
+
+
+def test_levels_as_arrays_make_the_table_that_levels_as_objects_make() -> None:
+    """No object for each level, and no ratio above the tightened one."""
+    epsilon, delta = np.array([0.0, 1e-9, 0.1, 0.7, 2.0, 40.0]), np.array([0.0, 0.1, 0.0, 1.0, 1e-6, 0.25])
+    arrays = PlainLevels(epsilon, delta)
+    spans, table = double_table(arrays)
+    assert not arrays._made
+    own_spans, own = double_table(tuple(arrays))
+    assert spans.tolist() == own_spans.tolist()
+    for made, true in zip(table, own):
+        for high in (0, 2, 4, 6):
+            mine, theirs = (
+                Fraction(made[high]) + Fraction(made[high + 1]),
+                Fraction(true[high]) + Fraction(true[high + 1]),
+            )
+            assert abs(mine - theirs) <= theirs * Fraction(1, 2**46)
+        growth, decay = Fraction(made[0]), Fraction(made[4]) + Fraction(made[5])
+        assert abs(growth * decay - 1) < Fraction(1, 2**100)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import zip_longest
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ from optimaldp.kernels.dijkstra import (
     settle_fairly,
 )
 from optimaldp.kernels.double_dijkstra import FAINTEST as FAINTEST_DOUBLE
-from optimaldp.kernels.double_dijkstra import propagate_double
+from optimaldp.kernels.double_dijkstra import multiply, propagate_double
 from optimaldp.mechanisms import BoundTree, Certificate, Claimed, FloatRows, How, Settling, SharedRows, TwoSides
 from optimaldp.mechanisms.certificate import FREE, ROOT, Event
 from optimaldp.mechanisms.rows import Row, side_to_fraction
@@ -367,8 +368,10 @@ def parts(number: Fraction) -> tuple[float, float]:
     return high, float(number - Fraction(high))
 
 
-def double_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[np.int64], Floats]:
+def double_table(levels: Sequence[Level]) -> tuple[npt.NDArray[np.int64], Floats]:
     """The tightened levels for the kernel: where the bounds of each begin, and growth, delta, decay, delta back in pairs."""
+    if isinstance(levels, PlainLevels):
+        return np.arange(len(levels) + 1), _plain_table(levels)
     spans, rows = [0], []
     for level in levels:
         if not isinstance(level, ApproximateDP):
@@ -380,6 +383,16 @@ def double_table(levels: tuple[Level, ...]) -> tuple[npt.NDArray[np.int64], Floa
             rows.append(_double_row(ahead or last[0], back or last[1]))
         spans.append(len(rows))
     return np.array(spans, dtype=np.int64), np.array(rows, dtype=np.float64).reshape(-1, 8)
+
+
+def _plain_table(levels: PlainLevels) -> Floats:
+    """One row for each pair of floats, whose enclosure from below is tightened; no level is made for that."""
+    factor = float(_LEVEL_FACTOR)
+    growth = np.maximum(np.minimum(levels.ratios()[0], 2.0**500) * factor, 1.0)
+    decay, delta, nothing = 1.0 / growth, levels.deltas()[0] * factor, np.zeros(len(levels))
+    product, missed = cast(Any, multiply)(decay, nothing, growth, nothing)  # sums and products, of arrays too
+    rest = ((1.0 - product) - missed) / growth
+    return np.stack([growth, nothing, delta, nothing, decay, rest, delta, nothing], axis=1)
 
 
 def _double_row(ahead: Bound, back: Bound) -> tuple[float, ...]:

@@ -427,12 +427,13 @@ def part_problem(problem: Problem, part: Numbers) -> tuple[Problem, Numbers]:
     vertices = np.unique(np.concatenate([part, graph.tails[edges], graph.heads[edges]]))
     place = np.full(len(graph), -1, dtype=np.int32)
     place[vertices] = np.arange(len(vertices))
+    used, number = np.unique(graph.level_of_edge[edges], return_inverse=True)  # of as many levels as edges few
     small = DatasetGraph(
         [graph.names[v] for v in vertices.tolist()],
         place[graph.tails[edges]],
         place[graph.heads[edges]],
-        levels=graph.levels,
-        level_of_edge=graph.level_of_edge[edges],
+        levels=[graph.levels[k] for k in used.tolist()],
+        level_of_edge=number.astype(np.int32),
     )
     fixed = {int(place[v]): problem.fixed[v] for v in vertices.tolist() if v in problem.fixed}
     chosen = Preferences(preferences.answers, preferences.orders, preferences.of[vertices])

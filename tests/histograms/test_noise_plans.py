@@ -10,10 +10,12 @@ import pytest
 
 from optimaldp.certify.noise import NoiseVerdict
 from optimaldp.errors import NotCertifiedError
+from optimaldp.histograms import histogram_noise
 from optimaldp.histograms.error import error_ball
 from optimaldp.histograms.noise import sparse
 from optimaldp.histograms.noise.quantiles import _moments
 from optimaldp.histograms.noise.sparse import SparseNoise, sparse_noise
+from optimaldp.histograms.noise.sums import query_error
 from optimaldp.histograms.noise.totals import total_law
 from optimaldp.histograms.parameters import theta_ball
 from optimaldp.privacy import Epsilon, Neighbours
@@ -120,3 +122,25 @@ def test_the_first_objection_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sparse, "_verdict", lambda _: verdict)
     with pytest.raises(NotCertifiedError, match=r"not certified: the first\. Nothing was sampled"):
         SparseNoise(100, one, 3).sample({})
+
+
+@pytest.mark.parametrize(
+    ("bins", "epsilon", "copies"), [(2, "ln(2)", 1), (3, "ln(3/2)", 2), (3, "0.1", 2), (6, "0.3", 1)]
+)
+def test_the_mode_is_the_least_total_from_which_the_weights_do_not_rise(bins: int, epsilon: str, copies: int) -> None:
+    level = Epsilon.read(epsilon)
+    decay = Fraction(1) / level.exact_ratio if level.exact_ratio else Fraction(math.exp(-float(level)))
+    weights = [Fraction(math.comb(total + bins - 1, total)) ** copies * decay**total for total in range(200)]
+    assert total_law(bins, level, copies).mode == weights.index(max(weights)), "of equal weights the first"
+
+
+def test_an_error_in_sum_is_half_as_many_people() -> None:
+    noise = histogram_noise(4, epsilon=1)
+    worst = noise.error_quantile()
+    assert f"at most {worst} in sum (at most {worst // 2} people in a wrong bin)" in noise.statement()
+
+
+@pytest.mark.parametrize("chosen", [0, 5])
+def test_a_sum_of_nothing_or_of_everything_has_no_error(chosen: int) -> None:
+    error = query_error(5, chosen, epsilon=1)
+    assert (error.mean, error.standard_deviation, error.quantile()) == (0.0, 0.0, 0)

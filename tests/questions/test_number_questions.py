@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime
 import html
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pyarrow
@@ -16,10 +19,11 @@ import pytest
 
 import optimaldp as odp
 from optimaldp.errors import LevelError, QuestionError
-from optimaldp.laws.law import Setting
+from optimaldp.laws.law import Setting, Table
 from optimaldp.privacy import Neighbours, level
 from optimaldp.questions import noise_law, number_probabilities, parse
 from optimaldp.questions.number_mechanisms import mechanism_of
+from optimaldp.sampling import SystemBits
 
 ROOT = Fraction(13, 12)
 LEVEL = f"ln({ROOT**24})"  # e^(epsilon/24) is rational: heights in twelfths of a person have exact powers
@@ -459,6 +463,22 @@ def test_a_preview_says_how_far_off_a_number_will_be() -> None:
     assert [float(error) for _, error, *_ in split] == [0.25, 0.5]
     assert "strictest" not in str(odp.preview("count(a)", epsilon=1, level_sizes={0.5: 10, 1: 90}))
     assert odp.preview("mean(v, range=[0, 100])", epsilon=1).sentences()
+
+
+@pytest.mark.parametrize("shape", ["uniform", "lognormal"])
+@pytest.mark.parametrize("kind", ["sum", "mean"])
+def test_the_preview_of_a_generous_range_names_shapes(kind: str, shape: str) -> None:
+    """Its expected error is that of draws from a table of the shape; evenly spread values want the whole range at once."""
+    text, n, top = f"{kind}(v, range='generous', top=1000, step=10)", 2000, 1000
+    errors = odp.preview(text, epsilon=0.5, n=n).to_document()["expected_error"]
+    ordered = sorted(errors, key=errors.__getitem__)
+    assert ordered == ["optimaldp, lognormal", "the whole range at once", "optimaldp, uniform"]
+    inverse = {"uniform": lambda p: top * p, "lognormal": lambda p: 10 * math.exp(NormalDist().inv_cdf(p))}[shape]
+    values = [min(100, round(inverse((i + 0.5) / n) / 10)) for i in range(n)]
+    mechanism = mechanism_of(parse(text), _setting("1/2", "substitution", n, "0"))  # type: ignore[arg-type]
+    truth = 10 * sum(values) / (n if kind == "mean" else 1)
+    draws = [mechanism.draw(Table(dict(Counter(values))), SystemBits()) for _ in range(200)]
+    assert sum(abs(one - truth) for one in draws) / 200 == pytest.approx(errors[f"optimaldp, {shape}"], rel=0.4)
 
 
 @pytest.mark.parametrize(("within", "epsilon"), [(30, 0.1), (15, 0.2), (6, 0.5), (3, 1), (1, 2), (0, 4)])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -348,6 +349,11 @@ def number_text(value: Fraction) -> str:
     return f"{float(value):,.6g}" if "/" in text else f"{Decimal(text):,f}"
 
 
+def figure(value: float, digits: int = 3) -> str:
+    """A number that is known roughly, for people: 2,000 and not 2e+03."""
+    return number_text(Fraction(f"{value:.{digits}g}"))
+
+
 def rounding_place(question: Quantity, error: Fraction | None, influence: Fraction | None) -> Fraction | None:
     """The place to which a number is written: that of the second digit of its error; ``None`` where four digits must do.
 
@@ -502,8 +508,8 @@ class CrossedNumber(NumberMechanism):
             else "That number is private; interval=true spends a tenth of epsilon on an interval."
         )
         people = self.setting.people
-        of_all = f": by {per / people:.2g} if all {people:,} have one" if people else ""
-        return f"Off by about {per:.3g} divided by the number of people with a value{of_all}. {how}"
+        of_all = f": by {figure(per / people, 2)} if all {people:,} have one" if people else ""
+        return f"Off by about {figure(per)} divided by the number of people with a value{of_all}. {how}"
 
 
 @dataclass(frozen=True)
@@ -723,6 +729,8 @@ def previewed(question: Quantity, setting: Setting, people: int | None) -> Numbe
         return _noise_previewed(mechanism)
     if isinstance(mechanism, CrossedNumber) and not mechanism.family().both_tails:
         return _crossing_previewed(mechanism, people)
+    if isinstance(mechanism, TwoSteps) and people:
+        return _two_steps_previewed(mechanism, people)
     return NumberPreview({}, (mechanism.reliability(),), {"half_width": None, "largest_error": None})
 
 
@@ -750,13 +758,13 @@ def _shown(ways: Mapping[str, _Way], sentences: tuple[str, ...], largest: Fracti
 def _noise_previewed(mechanism: NoisyNumber) -> NumberPreview:
     noise, unit = mechanism.noise(), mechanism.linear().unit
     (epsilon, steps), delta = mechanism.peers(), float(mechanism.setting.level.delta)
-    ways = {"optimaldp": _Way(float(noise.mean_error) * float(unit), lambda c: noise.half_width(c) * unit)}
+    ways = {"optimaldp": _Way(_expected_error(mechanism, None), lambda c: noise.half_width(c) * unit)}
     if epsilon:
         ways["discrete Laplace"] = _laplace(epsilon / steps, unit)
     spread = gaussian_spread(epsilon, delta or _PEERS_DELTA) * steps * float(unit)
     name = "discrete Gaussian" if delta else "discrete Gaussian (delta 1e-6)"
     ways[name] = _Way(spread * math.sqrt(2 / math.pi), lambda c: NormalDist().inv_cdf(float(1 + c) / 2) * spread)
-    sentences = (mechanism.reliability(), f"Its expected error is {ways['optimaldp'].error:.3g}.")
+    sentences = (mechanism.reliability(), f"Its expected error is {figure(ways['optimaldp'].error)}.")
     return _shown(ways, sentences, None if noise.largest is None else noise.largest * unit)
 
 
@@ -774,19 +782,82 @@ def _crossing_previewed(mechanism: CrossedNumber, people: int | None) -> NumberP
     if people is None:
         return NumberPreview({}, (mechanism.reliability(),), {"half_width": None, "largest_error": None})
     family = mechanism.family()
-    low, high = family.answer(0), family.answer(family.answers - 1)
-    spent = float(strictest(mechanism.setting).epsilon) * float(mechanism.crossing().share)
-    # A mean in the middle of the range: there replaced records move a cut by twice what one person more does.
-    reach, wide = float(family.most((low + high) / 2)), float(high - low)
-    ours = _Way(min(reach / (spent * people), wide / 4), lambda c: half_width_of(mechanism, c, people))
+    wide = float(family.gap * (family.answers - 1))
+    ours = _Way(_expected_error(mechanism, people), lambda c: half_width_of(mechanism, c, people))
     split = _Way(min(2 * ours.error, wide / 2), lambda c: 2 * (ours.width(c) - family.gap / 2))
     within = error_text(mechanism._asked, Fraction(ours.width(Fraction(19, 20))))
     sentences = (
         f"If {people:,} people have a value, it is within {within} 95 % of the time.",
-        f"Its expected error is about {ours.error:.3g} for a mean in the middle of the range.",
+        f"Its expected error is about {figure(ours.error)} for a mean in the middle of the range.",
         mechanism.reliability(),
     )
     return _shown({"optimaldp": ours, "sum and count, half of epsilon each": split}, sentences)
+
+
+def _expected_error(mechanism: NoisyNumber | CrossedNumber, people: int | None) -> float:
+    """The expected error of noise; of a crossing about that of so many people whose mean is the middle of the range."""
+    if isinstance(mechanism, NoisyNumber):
+        return float(mechanism.noise().mean_error) * float(mechanism.linear().unit)
+    assert people
+    family = mechanism.family()
+    low, high = family.answer(0), family.answer(family.answers - 1)
+    spent = float(strictest(mechanism.setting).epsilon) * float(mechanism.crossing().share)
+    # There replaced records move a cut by twice what one person more does.
+    return min(float(family.most((low + high) / 2)) / (spent * people), float(high - low) / 4)
+
+
+class _Shape(NamedTuple):
+    """How values may be spread below a top of 1: which part lies above an edge, and by how much on average, 0 for the others."""
+
+    above: Callable[[float], float]
+    excess: Callable[[float], float]
+
+
+_TYPICAL = 0.01  # the middle value of the lognormal shape; its logarithm has a standard deviation of 1
+_SHAPES = {
+    "uniform": _Shape(lambda edge: 1 - edge, lambda edge: (1 - edge) ** 2 / 2),
+    "lognormal": _Shape(
+        lambda edge: _normal(-math.log(edge / _TYPICAL)),
+        lambda edge: (
+            _TYPICAL * math.exp(0.5) * _normal(1 - math.log(edge / _TYPICAL))
+            - edge * _normal(-math.log(edge / _TYPICAL))
+        ),
+    ),
+}
+
+
+def _two_steps_previewed(mechanism: TwoSteps, people: int) -> NumberPreview:
+    """Values of two named shapes: the noise and what is left out together, beside an answer on the whole range at once."""
+    question: Any = mechanism._asked
+    plain = mechanism_of(replace(question, generous=False), mechanism.setting)
+    assert isinstance(plain, (NoisyNumber, CrossedNumber))
+    errors = {f"optimaldp, {name}": _two_steps_error(mechanism, people, shape) for name, shape in _SHAPES.items()}
+    uniform, lognormal, whole = map(figure, (*errors.values(), _expected_error(plain, people)))
+    top, middle = number_text(question.high), figure(float(question.high) * _TYPICAL)
+    sentences = (
+        f"If {people:,} values are spread evenly up to {top}, its expected error is about {uniform}; if they are lognormal, half "
+        f"of them below {middle}, about {lognormal}. On the whole range at once it would be about {whole}.",
+        mechanism.reliability(),
+    )
+    errors["the whole range at once"] = _expected_error(plain, people)
+    return NumberPreview(errors, sentences, {"half_width": None, "largest_error": None})
+
+
+def _two_steps_error(mechanism: TwoSteps, people: int, shape: _Shape) -> float:
+    law, top = mechanism.first_step(), float(mechanism.first_step().edges[-1])
+    parts = [float(edge) / top for edge in law.edges]
+    with precision(_BITS):
+        ends = law.ends([round(people * shape.above(part)) for part in parts[:-1]])
+        reached = [0.0, *(float(upper(ends.end(place))) for place in range(len(parts) - 1)), 1.0]
+    times = top if isinstance(mechanism._asked, Crossed) else top * people  # a mean, or a sum
+
+    def off(edge: Fraction, part: float) -> float:
+        """Of Laplace noise with the mean distance s, moved by what was left out: E|X - b| = b + s e^(-b/s)."""
+        noise, left_out = _expected_error(mechanism.second_step(edge), people), times * shape.excess(part)
+        return left_out + noise * math.exp(-left_out / noise)
+
+    chances = [after - before for before, after in pairwise(reached)]
+    return sum(chance * off(edge, part) for chance, edge, part in zip(chances, law.edges, parts))
 
 
 def gaussian_spread(epsilon: float, delta: float) -> float:

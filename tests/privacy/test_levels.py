@@ -14,7 +14,7 @@ from optimaldp.errors import LevelError
 from optimaldp.privacy import ApproximateDP, Epsilon, Level, all_of, directed, level
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.levels import part_of
-from optimaldp.privacy.units import level_of_several
+from optimaldp.privacy.units import Limited, level_of_several
 
 RATIOS = [Fraction(r) for r in ("1", "11/10", "6/5", "3/2", "2", "3", "10", "1000")]
 DELTAS = [Fraction(d) for d in ("0", "1/1000", "1/100", "1/10", "1/3", "1/2", "1")]
@@ -328,3 +328,8 @@ def test_a_part_of_epsilon_is_hardly_less_than_its_share(text: str, parts: int) 
     whole = Epsilon.read(text)
     together = part_of(whole, parts) * parts
     assert together < whole < together + Epsilon.read(Fraction(parts, 2**127))
+
+
+def test_a_person_limited_in_time_is_named_by_what_limits() -> None:
+    assert Limited(("patient_id", "month(admitted)")).noun == "month"
+    assert Limited(("patient_id", "week(admitted)", "ward")).noun == "week and value of ward"

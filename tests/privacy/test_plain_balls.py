@@ -170,3 +170,35 @@ def test_minus_one_is_compared_by_its_size() -> None:
     assert plain._compare((-1, 5), (-3, 0)) == -1
     assert plain._compare((-3, 0), (-1, 0)) == -1
     assert plain._compare((-1, 0), (-1, 0)) == 0
+    assert [plain._compare((mantissa, 0), (0, 0)) for mantissa in (-1, 0, 1)] == [-1, 0, 1]
+
+
+def test_balls_that_touch_overlap_and_are_in_no_certain_order() -> None:
+    low, high = Ball(1).union(Ball(3)), Ball(3).union(Ball(5))
+    assert (ends(low), ends(high)) == ((1, 3), (3, 5))
+    assert low.overlaps(high)
+    assert high.overlaps(low)
+    assert not low < high
+    assert low <= high
+    assert not Ball(1).union(Ball(4)) < high, "one may be above the other"
+    assert low < Ball(4)
+
+
+def test_the_whole_number_below_and_above_a_ball() -> None:
+    for number in (Fraction(-5, 2), Fraction(-1, 2), Fraction(3, 2), Fraction(7, 4), Fraction(2**70), Fraction(-6)):
+        assert exactly(enclosed(number).floor()) == math.floor(number)
+        assert exactly(enclosed(number).ceil()) == math.ceil(number)
+    half = plain._made((-5, -1), (0, 0))
+    assert (exactly(half.floor()), exactly(half.ceil())) == (-3, -2)
+    assert ends(Ball(1).union(enclosed(Fraction(5, 2))).floor()) == (1, 2)
+
+
+def test_a_number_to_the_power_of_a_ball() -> None:
+    assert holds(2 ** Ball(3), Fraction(8))
+    assert ends(2 ** Ball(3))[1] < Fraction(9)
+    with pytest.raises(TypeError):
+        "2" ** Ball(3)  # type: ignore[operator]
+
+
+def test_what_lacks_in_the_series_of_pi_is_in_its_radius() -> None:
+    assert all(exactly(plain._pi(bits).rad()) >= Fraction(20 * bits, 8) / 2**bits for bits in (64, 256))

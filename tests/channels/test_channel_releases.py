@@ -43,6 +43,7 @@ def test_a_release_says_what_was_promised_and_not_the_truth() -> None:
     assert document["claim"].startswith("optimal for the chance of the right answer")
     assert "no private channel exceeds" in document["checked"]
     assert set(document) == {"answer", "question", "epsilon", "delta", "utility", "claim", "checked"}
+    assert made.certificate == f"{made.claim}: {made.checked}"
     with pytest.raises(ChannelError) as refused:
         LINE.release("a secret that is no answer")
     assert "secret" not in str(refused.value)

@@ -167,6 +167,11 @@ class ChannelRelease(Result):
     checked: str
     """What the referee says of the channel that was drawn from."""
 
+    @property
+    def certificate(self) -> str:
+        """What is claimed of the channel, and what the referee found."""
+        return f"{self.claim}: {self.checked}"
+
     def summary(self) -> str:
         return f"ChannelRelease({self.answer!r}, {self.epsilon}-DP)"
 

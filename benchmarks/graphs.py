@@ -120,6 +120,7 @@ def _linear_program(side: int) -> Row:
     solution: list[npt.NDArray[np.float64]] = []
     theirs = best_time(lambda: solution.append(_by_highs(problem, given, values)), repeats=1)
     difference = float(np.abs(solution[0] - values).max())
+    # Some 200 times were measured; how much is up to the version of HiGHS, so the claim is half of that.
     return at_least_faster(
         f"the same, {side * side:,} datasets", ours, "HiGHS", theirs, 100, note=f"largest difference {difference:.1e}"
     )

@@ -93,9 +93,10 @@ def main(arguments: list[str]) -> int:
     document = measure(console)
     write(document, folder)
     console.print(f"{len(document['rows'])} comparisons, written to {folder / 'peers.md'} and {folder / 'peers.json'}")
-    broken = [claim["sentence"] for claim in document["claims"] if not claim["holds"]]
-    for sentence in broken:
-        console.print(f"not borne out: {sentence}")
+    broken = [claim["sentence"] for claim in document["claims"] if claim["holds"] is False]
+    for claim in document["claims"]:
+        if not claim["holds"]:
+            console.print(f"not {'borne out' if claim['holds'] is False else 'measured'}: {claim['sentence']}")
     return int(bool(broken))
 
 

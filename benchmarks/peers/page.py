@@ -32,7 +32,8 @@ def _sentences(document: Document) -> Iterator[str]:
         yield f"## {title}\n"
         for claim in document["claims"]:
             if claim["gained"] is gained:
-                yield f"- {claim['sentence']}" + ("" if claim["holds"] else " **(Not borne out by this run.)**")
+                marks = {True: "", False: " **(Not borne out by this run.)**", None: " **(Not measured in this run.)**"}
+                yield f"- {claim['sentence']}{marks[claim['holds']]}"
         yield ""
 
 

@@ -10,7 +10,7 @@ from optimaldp import __version__
 from optimaldp.asking.previewing import preview
 from optimaldp.asking.request import read_release_level
 from optimaldp.asking.result import epsilon_means
-from optimaldp.asking.verifying import verify_document
+from optimaldp.asking.verifying import SANITISED, verify_document
 from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import OptimalDPError
 from optimaldp.privacy.balls import ARITHMETIC
@@ -21,6 +21,11 @@ _NO_DOCUMENT = (
     "This report holds no documents of releases, so it cannot be examined here. "
     "A report that was written from documents (optimaldp report answer.json) does."
 )
+_DESIGN = (
+    "This is a design on a graph of datasets. Its certificate is examined by optimaldp verify design.json, "
+    "with numpy, which is not on this page."
+)
+_ROWS = "A sanitised table: rows made of noisy tables"
 
 
 def about() -> str:
@@ -50,7 +55,13 @@ def _documents(text: str) -> list[Any]:
 def _examined(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
         return {"holds": False, "failure": "This is not the document of a release."}
-    said: dict[str, Any] = {"question": str(document.get("question")), "answer": document.get("answer")}
+    if "edges" in document:
+        return {"holds": False, "examined": False, "failure": _DESIGN}
+    rows = document.get("kind") == SANITISED
+    said: dict[str, Any] = {
+        "question": _ROWS if rows else str(document.get("question")),
+        "answer": document.get("answer"),
+    }
     try:
         verdict = verify_document(document)
     except OptimalDPError as error:
@@ -58,11 +69,12 @@ def _examined(document: Any) -> dict[str, Any]:
     except ModuleNotFoundError as error:
         return said | {
             "holds": False,
+            "examined": False,
             "failure": f"This kind of release takes {error.name}, which is not on this page.",
         }
     said |= verdict.to_document()
     if verdict.holds:  # what an unconfirmed document says about itself is not repeated
-        said["words"] = as_question(said["question"]).words()
+        said["words"] = _ROWS if rows else as_question(said["question"]).words()
         said["means"] = epsilon_means(read_release_level(str(document["epsilon"]), str(document.get("delta", 0))))
         said["level"] = f"ε = {document['epsilon']}, δ = {document.get('delta', 0)}, {document['neighbours']}"
     return said

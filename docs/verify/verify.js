@@ -43,17 +43,20 @@ function shownAnswer(answer) {
 }
 
 function shownRelease(release) {
-  const box = element("article", undefined, `release ${release.holds ? "holds" : "fails"}`);
-  box.append(element("h3", release.holds ? "It holds." : "It does not hold."));
+  const [kind, heading] =
+    release.holds ? ["holds", "It holds."] : release.examined === false ? ["open", "It was not examined."] : ["fails", "It does not hold."];
+  const box = element("article", undefined, `release ${kind}`);
+  box.append(element("h3", heading));
   if (release.question) box.append(element("p", release.words ?? release.question));
   if (release.holds) {
-    box.append(element("p", `Answer: ${shownAnswer(release.answer)}`), element("p", release.level, "soft"));
+    if (release.answer !== null && release.answer !== undefined) box.append(element("p", `Answer: ${shownAnswer(release.answer)}`));
+    box.append(element("p", release.level, "soft"));
     box.append(element("p", release.means), element("p", "What was checked:"), list(release.checked));
   } else {
     box.append(element("p", release.failure));
   }
   if (release.not_recomputed) {
-    box.append(element("p", "Not computed again here, because this page has no numpy (privacy does not depend on it):"));
+    box.append(element("p", "Not computed again here (privacy does not depend on it):"));
     box.append(list(release.not_recomputed));
   }
   box.append(element("p", `Computed with ${arithmetic}.`, "soft"));

@@ -44,6 +44,9 @@ def test_a_sentence_that_does_not_hold_is_marked(report: dict[str, Any]) -> None
     changed = json.loads(json.dumps(report))
     changed["claims"][0]["holds"] = False
     assert "Not borne out" in _page().render(changed)
+    changed["claims"][0]["holds"] = None  # a peer that does not run here bears out nothing and contradicts nothing
+    assert "Not borne out" not in _page().render(changed)
+    assert "Not measured" in _page().render(changed)
     assert all(claim["holds"] for claim in report["claims"])
 
 

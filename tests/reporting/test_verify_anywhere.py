@@ -59,6 +59,10 @@ ASKED: dict[str, dict[str, Any]] = {
     "keys": {"question": "keys(vote)", "delta": "1e-6"},
     "by group": {"question": "count(*) >= 11", "by": "ward", "groups": ["north", "south"]},
     "counts by group": {"question": "count(smokes = 'yes')", "by": "ward", "groups": ["north", "south"]},
+    "means by group": {"question": "mean(cost, range=[0, 9])", "by": "ward", "groups": ["north", "south"]},
+    "generous mean": {"question": "mean(cost, range=[0, 100000])"},
+    "count under a prior": {"question": "count(age >= 65, prior=uniform)"},
+    "cross table with levels": {"question": "histogram(vote: ['a', 'b'], smokes: ['yes'])", "levels": "level"},
     "levels": {"question": "share(smokes = 'yes') >= 0.3", "levels": "level"},
     "levels, every table": {"question": "share(smokes = 'yes') >= 0.3", "levels": "level", "aim": "every table"},
     "winner with levels": {"question": "winner(vote, ['a', 'b', 'c'])", "levels": "level"},
@@ -72,7 +76,10 @@ FORGED = {
     "count": ("interval", [0, 1]),
     "levels": ("epsilon", "0.5"),
     "median": ("answer", "300"),
+    "cross table": ("neighbours", "add-remove"),
+    "sanitised": ("epsilon", "0.3"),
 }
+COLUMNS = {"smokes": ["yes", "no"], "ward": ["north", "south"], "vote": ["a", "b", "c", "d"]}
 HIDING = """
 import importlib.abc, json, sys
 
@@ -95,15 +102,20 @@ def released(*names: str) -> dict[str, str]:
     return {name: release.to_json() for name, release in made.items()}
 
 
+def sanitised() -> dict[str, str]:
+    """The statement beside sanitised rows."""
+    return {"sanitised": json.dumps(odp.sanitise(TABLE, COLUMNS, epsilon=1).to_document())}
+
+
 @pytest.fixture(scope="module")
 def documents() -> dict[str, str]:
     """A release of each kind."""
-    return released(*ASKED)
+    return released(*ASKED) | sanitised()
 
 
 @pytest.fixture(scope="module")
 def some() -> dict[str, str]:
-    return released("threshold", "count", "winner", "histogram", "by group", "levels")
+    return released("threshold", "count", "winner", "histogram", "by group", "levels") | sanitised()
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +136,14 @@ def alone(texts: list[str]) -> list[Any]:
 @pytest.mark.long
 def test_releases_are_verified_without_any_library(some: dict[str, str]) -> None:
     wrong = json.dumps(json.loads(some["levels"]) | {"epsilon": "0.5"})
-    *right, forged, nothing = alone([*some.values(), wrong, "{"])
+    spent = json.dumps(json.loads(some["sanitised"]) | {"epsilon": "0.3"})
+    design = odp.design(odp.graphs.votes(3), odp.graphs.majority, epsilon="ln(2)").to_json()
+    *right, forged, statement, other, nothing = alone([*some.values(), wrong, spent, design, "{"])
     assert [release["holds"] for found in right for release in found["releases"]] == [True] * len(some)
     assert forged["releases"][0]["failure"].startswith("the document's mechanism differs")
+    assert statement["releases"][0]["failure"] == "the tables and choices spend epsilon 1, and 0.3 is stated"
+    assert other["releases"][0]["examined"] is False
+    assert "optimaldp verify" in other["releases"][0]["failure"]
     assert "problem" in nothing
 
 
@@ -139,9 +156,9 @@ def test_every_kind_is_verified_without_any_library(documents: dict[str, str], f
         assert release["holds"], (name, release["failure"])
         here = odp.verify(json.loads(documents[name]))
         assert release["checked"] == list(here.checked)
-        assert here.not_recomputed == ()
+        assert here.not_recomputed == () or name == "sanitised"
     left = {name for name, found in zip(documents, right) if "not_recomputed" in found["releases"][0]}
-    assert left == {"median", "quantile", "quartiles", "median with levels", "levels"}
+    assert left == {"median", "quantile", "quartiles", "median with levels", "levels", "sanitised"}
     for name, found in zip(forged, wrong):
         assert not found["releases"][0]["holds"], name
         assert "means" not in found["releases"][0]

@@ -4,12 +4,13 @@ bounds.
 Everything is computed from public numbers; no table is read. The channel has one input for each table on a line: so many people
 are in the first of two opposite places (yes and no, two options, two neighbouring bins), everybody else is in the second. From
 each input to the next one record changes. Where people have levels of their own, those who go first are spread evenly over the
-levels.
+levels. Of a number the two places are the lowest and the highest value that one person can add.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,17 +24,22 @@ from optimaldp.asking.verifying import settings_of
 from optimaldp.channels import Channel, database_bound, individual_bound
 from optimaldp.errors import InputError, NoMarginError
 from optimaldp.laws.law import Setting, Table, read_aim
+from optimaldp.laws.number_noise import NoiseLaw
 from optimaldp.privacy import Epsilon, Neighbours
 from optimaldp.privacy.balls import ball, precision
 from optimaldp.privacy.numbers import first_where
 from optimaldp.questions.base import as_question
 from optimaldp.questions.mechanism import QuestionMechanism
+from optimaldp.questions.number_mechanisms import NoisyNumber, plain_number
 from optimaldp.results import Result
 
 _MOST_INPUTS = 401  # tables of the line: beyond so many those nearest to where the answer changes
 _MOST_EXACT = 64  # people up to which rationals stay short
 _UNKNOWN_SIZE = 1000  # people where their number is not public or not given
+_MOST_NUMBERS, _MOST_ENTRIES = 50_000, 4 * 10**6  # of a number's channel: its outputs, and all of it
+_LEFT_OUT = Fraction(1, 2**60)  # of the law of a number: it goes to the two ends of what is listed
 _BITS = 160
+_REMEDY = "ask for the leakage of a yes or no, a comparison, a winner, a quantile, a count or a sum"
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,12 +109,12 @@ def mechanism_of_preview(shown: Any) -> QuestionMechanism:
 
 def channel_of(mechanism: QuestionMechanism) -> Channel:
     """The channel from tables on a line to the mechanism's own answers."""
-    return _Line(mechanism).channel()
+    return _line(mechanism).channel()
 
 
 def leakage_of(mechanism: QuestionMechanism) -> Leakage:
     """The leakage of a mechanism along a line of tables, beside the bounds of 004."""
-    line = _Line(mechanism)
+    line = _line(mechanism)
     channel = line.channel()
     rows = channel.array
     truth = np.array([line.truth(count) for count in line.counts])
@@ -127,19 +133,28 @@ def leakage_of(mechanism: QuestionMechanism) -> Leakage:
     )
 
 
+def _line(mechanism: QuestionMechanism) -> _Line:
+    return _NumberLine(mechanism) if isinstance(mechanism, NoisyNumber) else _Line(mechanism)
+
+
 class _Line:
     """Tables from everybody in the second place to everybody in the first one."""
 
     def __init__(self, mechanism: QuestionMechanism) -> None:
         self.mechanism, self.question = mechanism, mechanism.question
-        places = self.question.opposite_places()
-        if places is None or not mechanism.listed or self.question.answers is None:
-            remedy = "ask for the leakage of a yes or no, a comparison, a winner or a quantile"
-            raise NoMarginError("question", str(self.question), "has no line of tables to make a channel of", remedy)
+        places = self._ends()
+        if places is None:
+            raise NoMarginError("question", str(self.question), "has no line of tables to make a channel of", _REMEDY)
         step = 1 if self.question.among is None else 2  # a cell says whether a person is asked, too
         self.places = places[0] * step, places[1] * step
         self.people = mechanism.setting.people or _UNKNOWN_SIZE
         self._moves = self._order() if mechanism.setting.levels else None
+
+    def _ends(self) -> tuple[int, int] | None:
+        """The two places, by the cells of the first reading."""
+        listed = self.mechanism.listed and self.question.answers is not None
+        places = self.question.opposite_places() if listed else None
+        return None if places is None else places[:2]
 
     def channel(self) -> Channel:
         counts = self.counts
@@ -185,3 +200,113 @@ class _Line:
     def words(self) -> str:
         some = "all" if self.people < _MOST_INPUTS else f"the {_MOST_INPUTS} nearest to where the answer changes"
         return f"tables of {self.people:,} people in two places, {some} of them equally likely"
+
+
+class _NumberLine(_Line):
+    """The same for a number with noise: the channel from the number itself to the number that is shown."""
+
+    mechanism: NoisyNumber
+
+    def _ends(self) -> tuple[int, int] | None:
+        of = self.question.spec()["of"] if isinstance(self.mechanism.noise(), NoiseLaw) else None  # else of many groups
+        if of in ("count", "share"):
+            return 0, 1
+        # The cells of a value are its grid in rising order, then a place for no value.
+        return (self.question.readings[0].size - 2, 0) if of in ("sum", "mean") else None
+
+    def channel(self) -> Channel:
+        outputs = list(map(plain_number, self._outputs))
+        if self.people <= _MOST_EXACT and all(isinstance(chance, (Fraction, int)) for chance in self._chances):
+            return Channel(list(map(self._row, self.counts)), self.counts, outputs=outputs)
+        chances, rows = np.array(list(map(float, self._chances))), []
+        shown = np.array([self._places[self._shown(steps)] for steps in self._recorded])
+        for count in self.counts:
+            start = self._total(count) - self._reach - self._recorded.start
+            rows.append(np.bincount(shown[start : start + len(chances)], chances, minlength=len(outputs)))
+        made = np.array(rows)
+        return Channel(made / made.sum(axis=1, keepdims=True), self.counts, outputs=outputs)
+
+    def truth(self, count: int) -> int:
+        """The place of the true number among the outputs."""
+        value = self._linear.value(self._total(count))
+        after = min(bisect_left(self._outputs, value), len(self._outputs) - 1)
+        return min((max(0, after - 1), after), key=lambda place: abs(self._outputs[place] - value))
+
+    def _total(self, count: int) -> int:
+        question: Any = self.question
+        return int(question.total(question.fold(self.table(count).cells)))
+
+    def _row(self, count: int) -> list[Fraction]:
+        """The probability of every number that can be shown, exactly."""
+        row = [Fraction(0)] * len(self._outputs)
+        for place, chance in enumerate(self._chances):
+            row[self._places[self._shown(self._total(count) - self._reach + place)]] += chance
+        return row
+
+    def _shown(self, steps: int) -> Fraction:
+        """The number that is shown where so many steps were recorded."""
+        known = self._known.get(steps)
+        if known is None:
+            question: Any = self.question
+            recorded, said = self._linear.value(steps), question.said
+            known = recorded if said.output == "unbiased" else self._linear.clamped(recorded)
+            if said.prior is not None:
+                known = Fraction(self.mechanism.details_of(recorded, {})["exact"])
+            self._known[steps] = known
+        return known
+
+    @cached_property
+    def _known(self) -> dict[int, Fraction]:
+        return {}
+
+    @cached_property
+    def _linear(self) -> Any:
+        return self.mechanism.linear()
+
+    @cached_property
+    def _chances(self) -> list[Any]:
+        """The law of the noise up to its reach, whose ends get the tails; all of a small table is within reach."""
+        law = self.mechanism.noise()
+        right = [*(law.probability(place) for place in range(self._reach)), law.tail(self._reach - 1)]
+        return [*right[:0:-1], *right]
+
+    @cached_property
+    def _reach(self) -> int:
+        law = self.mechanism.noise()
+        far = law.half_width(1 - _LEFT_OUT) if law.largest is None else law.largest
+        return max(1, far, law.sensitivity * self.people if self.people <= _MOST_EXACT else 0)
+
+    @cached_property
+    def _recorded(self) -> range:
+        """The numbers that can be recorded, in steps."""
+        totals = [self._total(count) for count in (self.counts[0], self.counts[-1])]
+        return range(min(totals) - self._reach, max(totals) + self._reach + 1)
+
+    @cached_property
+    def _outputs(self) -> list[Fraction]:
+        return sorted({self._shown(steps) for steps in self._recorded})
+
+    @cached_property
+    def _places(self) -> dict[Fraction, int]:
+        return {value: place for place, value in enumerate(self._outputs)}
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """As many tables as keep the channel small, in the middle of the line."""
+        sensitivity, wide, size = (
+            self.mechanism.noise().sensitivity,
+            2 * self._reach,
+            min(self.people + 1, _MOST_INPUTS),
+        )
+        while (numbers := size * sensitivity + wide) > _MOST_NUMBERS or size * numbers > _MOST_ENTRIES:
+            size //= 2
+            if size < 2:
+                rule = f"has some {wide:,} answers for each table, too many for a channel"
+                raise NoMarginError("question", str(self.question), rule, "name a coarser step")
+        first = (self.people + 1 - size) // 2
+        return list(range(first, first + size))
+
+    @property
+    def words(self) -> str:
+        some = "all" if len(self.counts) > self.people else f"the {len(self.counts)} in the middle"
+        return f"tables of {self.people:,} people at the two ends of what one person can add, {some} of them equally likely"

@@ -394,3 +394,31 @@ def test_another_question_than_the_one_that_was_asked_is_not_examined_in_its_pla
     monkeypatch.setattr(type(question), "unnamed", property(lambda self: change(true(self))))
     with pytest.raises(NotCertifiedError, match="What would be examined is not what was asked"):
         odp.release(TABLE, question, epsilon=1)
+
+
+def _made(people: int = 40, delta: str = "0", question: str = "count(x) >= 3") -> Any:
+    at = odp.level(1, delta)
+    return odp.questions.parse(question).mechanism(Setting(at, Neighbours.SUBSTITUTION, people))
+
+
+def test_each_group_that_was_named_is_answered_once_and_no_other_one() -> None:
+    one = _made()
+    promise = promises.Promise(
+        one.setting.level, Neighbours.SUBSTITUTION, "count(x) >= 3", groups=("a", "b"), public_groups=True
+    )
+    promises.require_promise(promise, [("a", one), ("b", _made(people=7))])
+    for names in (("a",), ("a", "c"), ("b", "a"), ("a", "b", "b"), (None,)):
+        with pytest.raises(NotCertifiedError, match="each group once"):
+            promises.require_promise(promise, [(name, one) for name in names])
+    shared, other = (replace(made, setting=replace(made.setting, groups=2)) for made in (one, _made(people=7)))
+    with pytest.raises(NotCertifiedError, match="do not have one mechanism"):
+        promises.require_promise(promise, [("a", shared), ("b", other)])
+    with pytest.raises(NotCertifiedError) as caught:  # for another reason: it answers each at the level of all
+        promises.require_promise(promise, [("a", shared), ("b", shared)])
+    assert "one mechanism" not in str(caught.value)
+
+
+def test_a_delta_that_moves_nothing_is_told_from_one_that_does() -> None:
+    promises.require_unused_delta(_made(delta="1e-9", question="count(x)"))
+    with pytest.raises(NotCertifiedError, match="moves the law"):
+        promises.require_unused_delta(_made(delta="0.1"))

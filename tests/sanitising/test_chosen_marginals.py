@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -32,6 +33,12 @@ def table(people: int = 4000) -> pa.Table:
     b = np.where(random.random(people) < 0.85, a, 2)
     c, d = random.integers(0, 4, people), random.integers(0, 2, people)
     return pa.table({"a": ["xy"[i] for i in a], "b": ["uvw"[i] for i in b], "c": c.tolist(), "d": ["st"[i] for i in d]})
+
+
+@pytest.fixture
+def pairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the 180 cells of all columns together were too many."""
+    monkeypatch.setattr(choosing, "_MOST_TOGETHER", 100)
 
 
 counts = st.lists(st.integers(0, 3), min_size=6, max_size=6)
@@ -124,6 +131,7 @@ def test_shares_that_add_up_to_more_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("pairs_only")
 @pytest.mark.parametrize("relation", ["substitution", "add-remove"])
 def test_what_goes_together_is_chosen_and_everything_is_paid(relation: str) -> None:
     data = table()
@@ -144,12 +152,47 @@ def test_what_goes_together_is_chosen_and_everything_is_paid(relation: str) -> N
         assert abs(there.subtract(here, fill_value=0)).max() < 130
 
 
+@pytest.mark.usefixtures("pairs_only")
 def test_columns_of_no_chosen_pair_stay_independent() -> None:
     """Rows keep the independences of the tree: no table of two columns apart strays further than chance."""
     frame = odp.sanitise(table(20_000), COLUMNS, epsilon=50, marginals="choose").to_frame()
     crossed = frame.groupby(["b", "d"]).size().unstack(fill_value=0).to_numpy().astype(float)
     alone = np.outer(crossed.sum(1), crossed.sum(0)) / crossed.sum()
     assert ((crossed - alone) ** 2 / np.maximum(alone, 1)).sum() < 40
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("relation", ["substitution", "add-remove"])
+def test_many_people_are_measured_in_all_columns_together(relation: str) -> None:
+    """Where their cells are few no pair is chosen: what goes together in a circle is in the rows, too."""
+    random = np.random.default_rng(8)
+    a, b = random.integers(0, 2, 6000), random.integers(0, 2, 6000)
+    data = pa.table({"a": a.tolist(), "b": b.tolist(), "c": (a ^ b).tolist()})
+    options = {name: [0, 1] for name in "abc"}
+    clean = odp.sanitise(data, options, epsilon=1, marginals="choose", neighbours=relation)
+    assert [one["columns"] for one in clean.statement["tables"]] == [["a"], ["b"], ["c"], ["a", "b", "c"]]
+    assert 0.9999 < float(sum((Epsilon.read(one["epsilon"]) for one in clean.statement["tables"]), ZERO)) <= 1
+    assert odp.verify(json.loads(json.dumps(clean.to_document()))).holds
+    rows = clean.to_frame().dropna()
+    assert (rows["c"] != rows["a"] ^ rows["b"]).sum() < 120
+    assert abs(len(clean.to_frame()) - 6000) <= (0 if relation == "substitution" else 60)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_referee_looks_at_every_way_to_go_on(relation: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up people enough for all columns together, for pairs alone, and for columns alone."""
+    ways, real = set(), releasing._said
+
+    def noted(number: int, *rest: Any) -> dict[str, Any]:
+        ways.add(number)
+        return real(number, *rest)
+
+    together = releasing.joint_codes
+    monkeypatch.setattr(releasing, "joint_codes", lambda *given: ways.add("all") or together(*given))
+    monkeypatch.setattr(releasing, "_said", noted)
+    odp.sanitise(table(60), COLUMNS, epsilon="0.1", marginals="choose", neighbours=relation)
+    assert ways >= {"all", 0}
+    assert max(way for way in ways if way != "all") > 0
 
 
 @pytest.mark.long
@@ -163,6 +206,7 @@ def test_few_people_are_measured_by_columns_alone() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("pairs_only")
 def test_the_ledger_gives_the_chosen_table_again(tmp_path: Any) -> None:
     with odp.ledger.open_ledger(tmp_path / "book.db", dataset="people", budget=odp.Budget(epsilon=3)) as book:
         first, again = (odp.sanitise(table(), COLUMNS, epsilon=1, marginals="choose", ledger=book) for _ in range(2))

@@ -32,7 +32,7 @@ from optimaldp.privacy.levels import ApproximateDP
 from optimaldp.privacy.neighbours import Neighbours
 from optimaldp.questions.columns import Column, in_end_bins, read_columns, settle_columns
 from optimaldp.questions.literals import check_among
-from optimaldp.sanitising.choosing import COLUMNS_SHARE, candidate_pairs
+from optimaldp.sanitising.choosing import COLUMNS_SHARE, offered_tables
 from optimaldp.sanitising.counting import check_table
 from optimaldp.sanitising.drawing import MOST_DENSE, Drawn, TableNoise, check_sizes, noise_for, read_mapping
 from optimaldp.tables import People, Source
@@ -299,7 +299,7 @@ def make_plan(opened: Source, asked: Asked, book: Ledger | None = None) -> Sanit
     level = approximate(bound.epsilon)  # delta buys nothing here, so none is charged
     made = (settled, tables, shares, level, neighbours, people, method, remap, noises, among, prior, ask.reading)
     plan = SanitisingPlan(*made)
-    for table in (*tables, *(candidate_pairs(settled) if method == "chosen" else ())):
+    for table in (*tables, *(offered_tables(settled) if method == "chosen" else ())):
         check_table(opened, table, people, among)
     return plan
 

@@ -43,10 +43,13 @@ from optimaldp.sanitising.choosing import (
     Selection,
     candidate_pairs,
     joining,
+    joint_codes,
+    offered_tables,
     pairs_worth_measuring,
     scores_of,
     sensitivity_of,
     tree_codes,
+    worth_measuring_together,
 )
 from optimaldp.sanitising.counting import count_table
 from optimaldp.sanitising.drawing import Drawn, draw_table, map_back, noise_for, noisy_total
@@ -218,8 +221,8 @@ class ReadyTable(Ready[Sanitised]):
 
 
 def _counted(opened: Source, plan: SanitisingPlan) -> list[Counted]:
-    pairs = candidate_pairs(plan.columns) if plan.method == "chosen" else []
-    return [count_table(opened, table, plan.people, plan.among) for table in (*plan.tables, *pairs)]
+    offered = offered_tables(plan.columns) if plan.method == "chosen" else ()
+    return [count_table(opened, table, plan.people, plan.among) for table in (*plan.tables, *offered)]
 
 
 def _made(
@@ -264,13 +267,19 @@ def _draw_chosen(
     """
     alone = _mapped(plan, noisy_tables(plan, counted, frozenset(), bits))
     people = noisy_total(alone) if alone[0].total is None else alone[0].total
-    pairs = dict(zip(candidate_pairs(plan.columns), counted[len(plan.tables) :]))
+    behind = dict(zip(offered_tables(plan.columns), counted[len(plan.tables) :]))
+    pairs = {pair: behind[pair] for pair in candidate_pairs(plan.columns)}
     epsilon = plan.level.epsilon
+    rest = part_of(epsilon, 1 - COLUMNS_SHARE)
+    if worth_measuring_together(plan.columns, _rational(rest), people, plan.neighbours):
+        together = (plan.columns,)
+        plan, noisy = _measured_too(plan, alone, together, (rest,), [behind[plan.columns]], ZERO, bits)
+        return _fitted(replace(plan, selection=_said(0, ZERO, plan.neighbours)), noisy, people, bits)
     whole = part_of(epsilon, PAIRS_SHARE)
     number = pairs_worth_measuring(list(pairs), _rational(whole), people, plan.neighbours)
     if not number:  # what is left is worth more spent on the columns themselves
-        rest = split_epsilon(part_of(epsilon, 1 - COLUMNS_SHARE), plan.sizes)
-        plan, noisy = _measured_too(plan, alone, plan.tables, rest, counted, ZERO, bits)
+        levels = split_epsilon(rest, plan.sizes)
+        plan, noisy = _measured_too(plan, alone, plan.tables, levels, counted, ZERO, bits)
         return _fitted(replace(plan, selection=_said(0, ZERO, plan.neighbours)), noisy, people, bits)
     own, choice = part_of(epsilon, PAIRS_SHARE / number), part_of(epsilon, CHOICE_SHARE / number)
     selection = Selection(_rational(choice), sensitivity_of(plan.neighbours))
@@ -317,7 +326,8 @@ def _fitted(
     plan: SanitisingPlan, noisy: Sequence[NoisyTable], people: int, bits: BitSource
 ) -> tuple[SanitisingPlan, tuple[Drawn, ...], Any, int]:
     drawn, seed = _mapped(plan, noisy), bits.take(128)
-    return plan, drawn, tree_codes(plan.columns, drawn, people, generator(seed)), seed
+    make = joint_codes if drawn[-1].noisy.columns == plan.columns else tree_codes
+    return plan, drawn, make(plan.columns, drawn, people, generator(seed)), seed
 
 
 def _said(number: int, choice: Epsilon, neighbours: Neighbours) -> dict[str, Any]:
@@ -456,14 +466,16 @@ def _drawn_cells(noisy: NoisyTable) -> Any:
 def _require_chosen(tried: SanitisingPlan) -> None:
     """Refuse pairs that are not chosen and measured as the release says."""
     pairs = candidate_pairs(tried.columns)
-    # So many people that pairs are worth measuring, and so few that none is.
-    for people, streams in ((500, STREAMS), (3, STREAMS[:1])):
+    enough = 60 * sensitivity_of(tried.neighbours)
+    # So many people that all columns together are worth measuring, so few that only pairs are, and that none is.
+    for people, streams in ((4 * enough, STREAMS[:1]), (enough, STREAMS), (3, STREAMS[:1])):
         counted = _made_up(tried.tables, {"1": {0: people, 1: people}}, False)
         for place, pair in enumerate(pairs):  # each goes together a little more than the one before
             apart = people // 2 - people * place // 25
             places = 0, 1, pair[1].size, pair[1].size + 1
             inside = dict(zip(places, (people - apart, apart, apart, people - apart)))
             counted += _made_up([pair], {"1": inside}, False)
+        counted += _made_up([tried.columns], {"1": {0: people, 1: people}}, False)
         for name in streams:
             said, drawn, _, seed = _draw_chosen(tried, counted, Stream(name))
             tables, cells, other = _chosen_by_parts(said, drawn[: len(tried.tables)], counted, Stream(name))
@@ -480,7 +492,7 @@ def _chosen_by_parts(
     each, number = Epsilon.read(selection["epsilon_of_each_choice"]), selection["pairs"]
     require_shares(_TRIED, [*said.levels, *[each] * number])
     first = said.tables[: len(alone)]
-    known = dict(zip((*first, *candidate_pairs(said.columns)), (one.cells for one in counted)))
+    known = dict(zip((*first, *offered_tables(said.columns)), (one.cells for one in counted)))
     recipes = [_recipe(noise.mechanism) for noise in said.noises]
     cells = [table_together(recipe, known[table], bits) for recipe, table in zip(recipes, first)]
     total = noisy_total(alone) if alone[0].total is None else alone[0].total
@@ -490,7 +502,8 @@ def _chosen_by_parts(
         offered = {pair: known[pair] for pair in joining(candidate_pairs(said.columns), chosen)}
         scores = scores_of(offered, margins, total, _rational(said.levels[-1]), said.neighbours)
         chosen.append(list(offered)[chosen_by_coins(scores, _rational(each), said.neighbours, bits)])
-    behind = chosen or first
+    joint = len(said.tables) == len(first) + 1 and not chosen
+    behind = chosen or ((said.columns,) if joint else first)
     cells += [table_together(recipe, known[table], bits) for recipe, table in zip(recipes[len(alone) :], behind)]
     return behind, cells, bits.take(128)
 

@@ -154,6 +154,8 @@ def test_a_body_that_is_not_json_is_called_a_body(service: Caller) -> None:
     headers = service.curator.headers("ann") | {"Content-Type": "application/json"}
     said = service.client.post("/v1/ask", headers=headers, content=b"{").json()["error"]["message"]
     assert said.startswith("request: 'body' is not JSON (")
+    said = service.client.post("/v1/ask", headers=headers, content=b'{"a": 1, "a": 2}').json()["error"]["message"]
+    assert said.startswith("request: 'a' appears twice in one object")
 
 
 def test_a_sub_budget_holds_within_the_total_and_says_whose_it_is(service: Caller) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -47,7 +48,9 @@ def read_json_text(text: str, *, source: str = "text", field: str = "file") -> A
     the *field* that it was given for.
     """
     try:
-        content = json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        content = json.loads(
+            text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=partial(_no_duplicates, field)
+        )
         if _HALF.search(text):
             _refuse_halves(content, source, field)
     except json.JSONDecodeError as error:
@@ -146,9 +149,9 @@ def _no_constant(name: str) -> Any:
     raise InputError("number", name, "is not a finite number", "write 'inf' as a string for an infinite epsilon")
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_duplicates(field: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise InputError("file", twice, "appears twice in one object", "names are unique")
+        raise InputError(field, twice, "appears twice in one object", "names are unique")
     return content

@@ -138,9 +138,9 @@ class CuratorDesk:
         if not isinstance(name, str):
             raise Refused(
                 400,
-                "The field dataset is missing. Name one of the data sets that GET /v1/datasets lists.",
+                "The field dataset is not a name. Name one of the data sets that GET /v1/datasets lists.",
                 field="dataset",
-                rule="is missing",
+                rule="is not a name",
                 remedy="say dataset",
             )
         if name not in self._sees(person, *(roles or tuple(Role))):

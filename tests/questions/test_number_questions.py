@@ -251,6 +251,16 @@ def test_a_released_number_is_typed_examined_and_verified(text: str, options: di
         assert abs(made.answer - truth) <= (30 * 30 if "sum" in text else 60 if whole else 0.2)
     if isinstance(made.answer, dict):
         assert set(document["answers"]) == set(made.answer)
+        a, b = (document["answers"][name] for name in "ab")
+        for forged in (
+            {"a": a | {"answer": a["answer"] + 1}, "b": b},
+            {"a": a},
+            {"a": a, "b": b, "c": b},
+            {"a": 3, "b": b},
+            [1],
+            None,
+        ):
+            assert not odp.verify(document | {"answers": forged}).holds
         return
     assert {"interval", "confidence", "largest_error", "unbiased", "exact"} <= set(document)
     assert float(made.exact) == made.answer == document["answer"]

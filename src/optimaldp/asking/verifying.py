@@ -244,7 +244,10 @@ def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: li
     """Whether what stands beside the answer, or beside that of each group, follows from it."""
     if request.groups is None:
         return mechanisms[0].contradiction(document["answer"], document)
-    written = document.get("answers") or {}
+    written = document.get("answers", {})
+    known = isinstance(written, Mapping) and all(isinstance(one, Mapping) for one in written.values())
+    if not known or (written and {name: one.get("answer") for name, one in written.items()} != document["answer"]):
+        return "the answers beside their intervals are not the answers of its groups"
     for (name, answer), mechanism in zip(document["answer"].items(), mechanisms):
         if wrong := mechanism.contradiction(answer, written.get(name) or {}):
             return wrong

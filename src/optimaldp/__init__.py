@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from optimaldp.questions.kinds.quantile import quantile as quantile
     from optimaldp.questions.kinds.quantiles import quantiles as quantiles
     from optimaldp.questions.kinds.ratio import ratio as ratio
-    from optimaldp.questions.kinds.sum import sum_ as sum  # noqa: F401  # a public name
     from optimaldp.questions.kinds.sum import sum_ as sum_
     from optimaldp.questions.kinds.threshold import all_ as all_
     from optimaldp.questions.kinds.threshold import any_ as any_
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
 
     open = open_table
     report = write_report
+    sum = sum_
 
 __version__ = "0.3.0"
 

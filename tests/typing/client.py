@@ -57,7 +57,7 @@ def what_each_kind_answers(path: str) -> None:
     assert_type(odp.release(path, odp.share("a = 1"), epsilon=1).answer, float)
     assert_type(odp.release(path, odp.share("a", among="b") - odp.share("a", among="c"), epsilon=1).answer, float)
     assert_type(odp.release(path, odp.mean("x", range=[1, 5]), epsilon=1).answer, float)
-    assert_type(odp.release(path, odp.sum_("x", range=[1, 5]), epsilon=1).answer, float)
+    assert_type(odp.release(path, odp.sum("x", range=[1, 5]), epsilon=1).answer, float)
     assert_type(
         odp.release(path, odp.ratio("x", "y", ranges=[[0, 5], [0, 5]], grid=[0, 1, 1]), epsilon=1).answer, float
     )
@@ -90,7 +90,7 @@ def what_an_open_table_answers(table: OpenTable) -> None:
     assert_type(table.ask(odp.count("a = 1"), epsilon=1).answer, int)
     assert_type(table.ask(odp.share("a = 1"), epsilon=1).answer, float)
     assert_type(table.ask(odp.mean("x", range=[1, 5]), epsilon=1).answer, float)
-    assert_type(table.ask(odp.sum_("x", range=[1, 5]), epsilon=1).answer, float)
+    assert_type(table.ask(odp.sum("x", range=[1, 5]), epsilon=1).answer, float)
     assert_type(table.ask(odp.ratio("x", "y", ranges=[[0, 5], [0, 5]], grid=[0, 1, 1]), epsilon=1).answer, float)
     assert_type(table.ask(odp.histogram("vote", ["a", "b"]), epsilon=1).answer, dict[str, int])
     assert_type(table.ask(odp.crosstab({"sex": ["m", "f"], "vote": ["a", "b"]}), epsilon=1).answer, Rows)

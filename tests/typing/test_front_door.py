@@ -9,7 +9,7 @@ import optimaldp
 from optimaldp.questions.forms import forms
 
 HERE = Path(__file__).parent
-ALIASES = {"median": "median", "sum": "sum_", "any": "any_", "all": "all_"}
+ALIASES = {"median": "median", "any": "any_", "all": "all_"}
 
 
 def test_readers_of_types_see_every_public_name() -> None:
@@ -17,7 +17,9 @@ def test_readers_of_types_see_every_public_name() -> None:
     block = next(node for node in module.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     seen = {name.asname or name.name for node in block.body if isinstance(node, ast.ImportFrom) for name in node.names}
     renamed = {ast.unparse(node.targets[0]) for node in block.body if isinstance(node, ast.Assign)}
-    hidden = {ast.unparse(node.value) for node in block.body if isinstance(node, ast.Assign)}
+    hidden = {ast.unparse(node.value) for node in block.body if isinstance(node, ast.Assign)} - {
+        "sum_"
+    }  # it has both names
     assert (seen - hidden) | renamed == set(optimaldp._NAMES)
 
 

@@ -346,7 +346,7 @@ def as_question(asked: object) -> Question:
     if isinstance(asked, str):
         from optimaldp.questions.text import parse
 
-        return parse(asked)
+        return parse(str(asked))  # of a draft its plain text, which an error can quote
     raise QuestionError(
         "question", asked, "is not a question", "write odp.share(\"smokes = 'yes'\") >= 0.3, or the same as text"
     )

@@ -49,6 +49,20 @@ def test_with_everybody_at_level_zero_all_tables_have_one_law(text: str, aim: Ai
         assert [float(p) for p in law] == pytest.approx([float(p) for p in laws[0]], abs=1e-12)
 
 
+@pytest.mark.parametrize("text", ["count(x = 1)", "share(x = 1)", "sum(x, range=[0, 2], step=1)"])
+@pytest.mark.parametrize("used_up", [False, True])
+def test_a_number_moves_for_nobody_at_level_zero(text: str, used_up: bool, tmp_path: Path) -> None:
+    """Noise of the strictest level: with epsilon 0 it would be delta alone, which people of level 0 are not charged."""
+    path, strict = tmp_path / "people.csv", "0.5" if used_up else "0"
+    path.write_text("x,trust\n" + f"1,{strict}\n2,2\n" * 5)
+    groups = {"trust": {"0.5": odp.Budget("0.1")}}
+    with (
+        odp.open(path, ledger=tmp_path / "l", budget=odp.Budget(30, "0.9"), groups=groups) as table,
+        pytest.raises(odp.errors.LevelError, match="nobody's own level may be 0"),
+    ):
+        table.ask(text, epsilon=1, delta="0.1", levels="trust")
+
+
 def test_a_group_whose_budget_is_used_up_loses_nothing_more(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,trust\n" + "".join(f"{age},0.5\n" for age in (10, 20, 60, 70, 80)))

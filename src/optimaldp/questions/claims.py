@@ -25,6 +25,8 @@ class OptimalityClaim:
     """What has to hold; nothing where the claim holds at every table."""
     reference: str = ""
     """The theorem or paper behind the claim."""
+    without_delta: bool = False
+    """Whether it is claimed only where no delta is spent."""
 
     def sentence(self) -> str:
         """The claim as it is printed."""
@@ -73,11 +75,13 @@ CLAIMS: Mapping[str, OptimalityClaim] = {
         "the greatest probability of the true answer at delta 0",
         "all mechanisms with the balanced boundary on the grid of counts by level",
         reference="paper 003",
+        without_delta=True,
     ),
     "fair levels": OptimalityClaim(
         "at every table a probability of the true answer that cannot be raised without lowering that of a table that has no more",
         "all mechanisms that keep everybody's own level, at delta 0",
         reference="the fair law (max-min fair on the graph of all tables)",
+        without_delta=True,
     ),
     "hedged votes": OptimalityClaim(
         "the least average error over independent votes of chance 1/2",
@@ -86,7 +90,7 @@ CLAIMS: Mapping[str, OptimalityClaim] = {
     ),
     "count": OptimalityClaim(
         "for every k the least worst-case probability of an error above k",
-        "all mechanisms with this level whose answers are whole numbers",
+        "all mechanisms at this epsilon and the delta that is spent, whose answers are whole numbers",
         "for a count without an upper bound",
         "the cut geometric theorem; with delta = 0 plain geometric noise",
     ),
@@ -129,8 +133,10 @@ COMPARISONS: Mapping[str, str] = {
 """What is said where optimality is not claimed: how the mechanism compares, by its key."""
 
 
-def optimality_sentence(claim: str | None) -> str:
+def optimality_sentence(claim: str | None, *, with_delta: bool = False) -> str:
     """The sentence of a claim's key: the claim, a comparison behind "not claimed", or "not claimed" alone.
+
+    *with_delta*: a delta is spent, so that what is claimed at delta 0 alone is not.
 
     >>> optimality_sentence(None)
     'not claimed'
@@ -139,9 +145,13 @@ def optimality_sentence(claim: str | None) -> str:
     """
     if claim is None:
         return NOT_CLAIMED
-    if claim in CLAIMS:
-        return CLAIMS[claim].sentence()
+    if (best := CLAIMS.get(claim)) is not None:
+        return NOT_CLAIMED if with_delta and best.without_delta else best.sentence()
     return f"{NOT_CLAIMED}; {COMPARISONS[claim]}"
+
+
+SENTENCES = frozenset(map(optimality_sentence, (None, *CLAIMS, *COMPARISONS)))
+"""Every sentence about optimality that a release can print."""
 
 
 def claims_table() -> str:

@@ -41,6 +41,9 @@ class QuestionMechanism(ABC):
     listed = True
     """Whether its answers are a list and its law can be read for any table."""
 
+    follows_by_arrays: ClassVar[bool] = False
+    """Whether what stands beside its answer can be worked out again with arrays alone."""
+
     @property
     def spends_delta(self) -> bool:
         """Whether a release by this mechanism is charged its delta."""
@@ -103,7 +106,7 @@ class QuestionMechanism(ABC):
     @property
     def optimality(self) -> str:
         """In which sense it is the best, or that this is not claimed: a sentence of the table of claims."""
-        return optimality_sentence(self.best)
+        return optimality_sentence(self.best, with_delta=self.spends_delta)
 
     def parameters(self) -> dict[str, Any]:
         """Every public number that its law depends on beside the question, the level and the neighbours."""

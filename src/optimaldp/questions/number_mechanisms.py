@@ -142,7 +142,7 @@ class NumberMechanism(QuestionMechanism):
             return "what belongs to its number is not readable"
         again = {name: value for name, value in again.items() if name in written or name in _ALWAYS}
         for name, value in again.items():
-            if _comparable(written.get(name)) != _comparable(value):
+            if name not in written or _comparable(written[name]) != _comparable(value):
                 return f"its number is not what was recorded: {name}"
         if _comparable(answer) != _comparable(plain_number(_read(again["exact"]))):
             return "its answer is not the exact number beside it"
@@ -227,7 +227,8 @@ class NoisyNumber(NumberMechanism):
         return self.setting.public_groups and self._asked.linear(self.setting) is None
 
     def _may_be_zero(self) -> bool:
-        return self.linear().sensitivity == 1 and bool(self.setting.level.delta)
+        # Whose own level is 0 loses no delta either.
+        return self.linear().sensitivity == 1 and bool(self.setting.level.delta) and not self.setting.levels
 
     @property
     def delta(self) -> Fraction:
@@ -312,6 +313,8 @@ class NoisyNumber(NumberMechanism):
     @property
     def best(self) -> str | None:  # type: ignore[override]
         linear, options = self.linear(), self._asked.said
+        if self.setting.personal:  # everybody has the strictest level, where others would allow more
+            return None
         if options.prior is not None:
             return "prior with delta" if self.delta else f"count under a prior, {options.loss}"
         if linear.sensitivity == 1:

@@ -140,6 +140,8 @@ def need_level(noise: Any, setting: Any, share: Fraction = Fraction(1)) -> None:
     strictest = min([setting.level.epsilon, *(own for own, _ in setting.levels)])
     need(noise.epsilon == strictest and 0 < noise.share <= share, "the noise is not at the level that is promised")
     need(0 <= noise.delta <= setting.level.delta, "the noise spends more delta than is promised")
+    nobody = strictest.is_zero and bool(setting.levels)
+    need(not (nobody and noise.delta), "somebody of level 0, who loses no delta, would lose one")
 
 
 @lru_cache(maxsize=256)
